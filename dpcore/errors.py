@@ -1,0 +1,36 @@
+"""Exceptions: what was wrong with the input, what the core could not do, what must never happen."""
+
+from __future__ import annotations
+
+
+class InputError(ValueError):
+    """A value the user gave is outside what is accepted.
+
+    Attributes
+    ----------
+    field : str
+        Name of the input, the same in the API, on the command line and on the page.
+    value : object
+        What was given.
+    accepted : str
+        What would have been accepted, in words.
+    """
+
+    def __init__(self, field: str, value: object, accepted: str) -> None:
+        self.field, self.value, self.accepted = field, value, accepted
+        super().__init__(f"{field} = {value}: expected {accepted}")
+
+    def __reduce__(self) -> tuple:
+        return type(self), (self.field, self.value, self.accepted)
+
+
+class InfeasibleError(InputError):
+    """No noise law satisfies the constraints at this privacy level."""
+
+
+class SolverError(RuntimeError):
+    """The linear programming solver gave no usable answer."""
+
+
+class CertificateError(AssertionError):
+    """A lower bound exceeds an upper bound: a bug, never an answer."""

@@ -1,0 +1,85 @@
+"""What every noise law offers: a few primitives, the rest derived once for all."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..loss import Loss
+
+Array = NDArray[np.float64]
+
+
+class Noise(ABC):
+    """A probability law on the line: a density and possibly a few atoms.
+
+    Subclasses give `density`, `cdf`, `quantile`, `partial_moment`, `shortfall` and the attributes below.
+
+    Attributes
+    ----------
+    name : str
+        Name for people, "Laplace".
+    parameters : dict[str, float]
+        What distinguishes this law within its family, JSON-ready.
+    atoms : tuple[(location, mass), ...]
+        Points of positive probability (empty for laws with a density).
+    support : (float, float)
+        Smallest closed interval of probability 1.
+    """
+
+    name: str
+    atoms: tuple[tuple[float, float], ...] = ()
+
+    @property
+    @abstractmethod
+    def parameters(self) -> dict[str, float]: ...
+
+    @property
+    @abstractmethod
+    def support(self) -> tuple[float, float]: ...
+
+    @abstractmethod
+    def density(self, x: ArrayLike) -> Array:
+        """Density of the continuous part at x."""
+
+    @abstractmethod
+    def cdf(self, x: ArrayLike) -> Array:
+        """P(X ≤ x), atoms included."""
+
+    @abstractmethod
+    def quantile(self, u: ArrayLike) -> Array:
+        """inf {x : P(X ≤ x) ≥ u}, 0 < u < 1."""
+
+    @abstractmethod
+    def partial_moment(self, power: float, lo: float, hi: float) -> float:
+        """∫_lo^hi |x|^power density(x) dx, exact up to rounding; atoms excluded; ends may be infinite.
+
+        `power` ≥ 0; the interval does not straddle 0.
+        """
+
+    @abstractmethod
+    def shortfall(self, epsilon: float, sensitivity: float) -> float:
+        """δ(ε) = sup over |φ| ≤ sensitivity and events A of P(A) − e^ε P(A − φ) (hockey-stick divergence)."""
+
+    def expected_loss(self, loss: Loss) -> float:
+        """E c(X), exact up to rounding (infinite if it diverges)."""
+        parts = [mass * float(loss.value(x)) for x, mass in self.atoms]
+        for piece in loss.pieces:
+            if piece.constant:
+                parts.append(piece.constant * self.partial_moment(0.0, piece.lo, piece.hi))
+            if piece.coefficient:
+                parts.append(piece.coefficient * self.partial_moment(piece.power, piece.lo, piece.hi))
+        return math.fsum(parts)
+
+    def sample(self, rng: np.random.Generator, size: int) -> Array:
+        """Floating-point samples, for looking at; a release goes through an exact sampler."""
+        u = rng.random(size)
+        return self.quantile(np.clip(u, 2.0**-60, 1 - 2.0**-53))
+
+    def interval(self, coverage: float) -> tuple[float, float]:
+        """The central interval that holds the noise with the given probability."""
+        lo, hi = self.quantile(np.array([0.5 - coverage / 2, 0.5 + coverage / 2]))
+        return float(lo), float(hi)

@@ -1,0 +1,130 @@
+"""What is asked: a noise problem and, apart from it, how hard to try."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from ._validate import above, in_range, whole
+from .errors import InfeasibleError, InputError
+from .loss import Loss, parse_loss
+from .privacy import SENSITIVITY_RANGE, Privacy
+
+
+@dataclass(frozen=True)
+class NoiseProblem:
+    """The least expected loss of additive noise under (ε, δ)-DP [SLW, (P)].
+
+    Parameters
+    ----------
+    privacy : Privacy
+    sensitivity : float
+        Largest change of the query between neighbouring data sets, in the query's unit.
+    loss : Loss
+        Takes the error in the query's unit.
+    symmetric : bool
+        The law is its own mirror image.
+    monotone : bool
+        The density does not increase away from 0.
+    support : (float, float)
+        Closed interval that holds the noise; either end may be infinite.
+    """
+
+    privacy: Privacy
+    sensitivity: float
+    loss: Loss
+    symmetric: bool = False
+    monotone: bool = False
+    support: tuple[float, float] = (-math.inf, math.inf)
+
+    def __post_init__(self) -> None:
+        low, high = SENSITIVITY_RANGE
+        object.__setattr__(self, "sensitivity", in_range(low, high, sensitivity=self.sensitivity))
+        lo, hi = _support(self.support)
+        object.__setattr__(self, "support", (lo, hi))
+        shown = f"[{lo:g}, {hi:g}]"
+        if self.symmetric and lo != -hi:
+            raise InputError("support", shown, "an interval with its middle at 0, or no symmetry")
+        if self.monotone and not lo <= 0 <= hi:
+            raise InputError("support", shown, "an interval that contains 0, or no monotonicity")
+        self._refuse_narrow(hi - lo, shown)
+
+    def _refuse_narrow(self, width: float, shown: str) -> None:
+        """Widths that no (ε, δ)-DP law fits [theory §5]: along a chain x, x + D, … of m points inside the
+        support, mass grows by at most e^ε per step from a budget δ at either end."""
+        if self.privacy.delta == 0 and math.isfinite(width):
+            raise InfeasibleError("support", shown, "an interval without end on both sides when delta = 0")
+        if math.isinf(width):
+            return
+        points = math.ceil(width / self.sensitivity)
+        needed = 2 * self.sensitivity * self.privacy.truncation()
+        if self.privacy.epsilon * points / 2 > 40:
+            return
+        half, odd = divmod(points, 2)
+        rate = math.expm1(self.privacy.epsilon)
+        reach = 2 * (math.expm1(self.privacy.epsilon * half) / rate if rate else half)
+        reach += odd * math.exp(self.privacy.epsilon * half)
+        if self.privacy.delta * reach < 1 - 1e-9:
+            raise InfeasibleError("support", shown, f"an interval of width {needed:.6g} or more for this privacy and sensitivity")
+
+    @property
+    def folds(self) -> bool:
+        """An optimal law is symmetric (theory §6), so half the line is enough."""
+        return self.symmetric or (self.loss.even and self.support[0] == -self.support[1])
+
+    @property
+    def paid_loss(self) -> Loss:
+        """The loss as the law pays it: symmetrised when the law is symmetric."""
+        return self.loss.symmetrised() if self.symmetric else self.loss
+
+
+def _support(support: object) -> tuple[float, float]:
+    accepted = "two numbers LO < HI; an end left empty is infinite"
+    try:
+        lo, hi = (float(v) for v in support)  # type: ignore[union-attr]
+    except (TypeError, ValueError):
+        raise InputError("support", support, accepted) from None
+    if not lo < hi or lo == math.inf or hi == -math.inf or any(1e15 < abs(v) < math.inf for v in (lo, hi)):
+        raise InputError("support", f"[{lo:g}, {hi:g}]", accepted)
+    return lo, hi
+
+
+@dataclass(frozen=True)
+class SolverSettings:
+    """How hard to try. Settings may widen a bracket, never falsify it.
+
+    gap : relative gap (upper − lower)/lower at which to stop.
+    time_limit : seconds.
+    method : "certified" (this project's) or "reference" (cutting planes of [SLW, Alg. 1]).
+    cells_per_sensitivity : grid of the reference method (β = sensitivity / this).
+    max_cells_per_sensitivity : finest grid the certified method may use.
+    """
+
+    gap: float = 1e-3
+    time_limit: float = 10.0
+    method: str = "certified"
+    cells_per_sensitivity: int = 8
+    max_cells_per_sensitivity: int = 400
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "gap", in_range(1e-6, 1.0, gap=self.gap))
+        object.__setattr__(self, "time_limit", above(0, 3600, time_limit=self.time_limit))
+        if self.method not in ("certified", "reference"):
+            raise InputError("method", self.method, "certified or reference")
+        whole(1, 64, cells_per_sensitivity=self.cells_per_sensitivity)
+        whole(1, 1000, max_cells_per_sensitivity=self.max_cells_per_sensitivity)
+
+
+def noise_problem(
+    epsilon: float,
+    delta: float,
+    sensitivity: float = 1.0,
+    loss: Loss | str = "l1",
+    *,
+    symmetric: bool = False,
+    monotone: bool = False,
+    support: tuple[float, float] = (-math.inf, math.inf),
+) -> NoiseProblem:
+    """A `NoiseProblem` from plain numbers and a loss or its text."""
+    loss = loss if isinstance(loss, Loss) else parse_loss(loss)
+    return NoiseProblem(Privacy(epsilon, delta), sensitivity, loss, bool(symmetric), bool(monotone), support)

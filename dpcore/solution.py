@@ -1,0 +1,78 @@
+"""What is answered: a noise law, its certificate and how the bounds came about."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from .errors import CertificateError
+from .noise.base import Noise
+from .problem import NoiseProblem, SolverSettings
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Proved facts about a problem and a law; every number is rounded to the safe side.
+
+    lower : no law that meets the problem has a smaller expected loss (None: nothing proved).
+    upper : the law's expected loss is at most this.
+    delta_upper : the law is (ε, delta_upper)-DP, delta_upper ≤ δ.
+    worst_shift : the shift, in the query's unit, at which delta_upper is attained.
+    repaired : the solver's law missed δ and was mixed with a strictly private one.
+    """
+
+    lower: float | None
+    upper: float
+    delta_upper: float
+    worst_shift: float
+    repaired: bool = False
+
+    def __post_init__(self) -> None:
+        if self.lower is not None and self.lower > self.upper:
+            raise CertificateError(f"lower bound {self.lower!r} above upper bound {self.upper!r}")
+
+    @property
+    def gap(self) -> float | None:
+        """(upper − lower)/lower; 0 when both are 0; None when no finite figure exists."""
+        if self.lower is None or (self.lower <= 0 < self.upper):
+            return None
+        return 0.0 if self.upper == self.lower else (self.upper - self.lower) / self.lower
+
+
+@dataclass(frozen=True)
+class Progress:
+    """A point of the anytime sequence: both bounds are valid when it is reported.
+
+    cells : cells of the finest grid so far; pairs : privacy rows generated so far.
+    """
+
+    seconds: float
+    lower: float
+    upper: float
+    cells: int
+    pairs: int
+
+    @property
+    def gap(self) -> float:
+        return math.inf if self.lower <= 0 < self.upper else 0.0 if self.upper == self.lower else (self.upper - self.lower) / self.lower
+
+
+@dataclass(frozen=True)
+class Solution:
+    """An answer to `problem`. Pages draw nothing else.
+
+    noise : the law whose loss is certificate.upper.
+    trace : progress records, first to last.
+    seconds : time spent solving; cells, shifts : grid cells and distinct shifts of the final law's audit.
+    source : how the upper bound arose ("linear program", "closed form", …), for people.
+    """
+
+    problem: NoiseProblem
+    settings: SolverSettings
+    noise: Noise
+    certificate: Certificate
+    trace: tuple[Progress, ...]
+    seconds: float
+    cells: int
+    shifts: int
+    source: str
