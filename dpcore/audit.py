@@ -91,3 +91,79 @@ def loss_upper(noise: PiecewiseNoise, loss: Loss) -> float:
         x = noise.atom_location
         total += noise.atom_mass * (float(loss.value(x)) + float(loss.rounding(x - 1e-3, x + 1e-3)))
     return total * (1 + 8 * UNIT)
+
+
+def multiplier_bound_lower(
+    costs: Array,
+    first: int,
+    *,
+    epsilon: float,
+    delta: float,
+    shifts: NDArray[np.int64],
+    events: NDArray[np.int64],
+    weights: Array,
+    monotone: Array | None = None,
+    mirrored: bool = False,
+) -> float:
+    """A lower bound of the optimal value, valid for *any* weights ≥ 0 [theory §7; lowprivacy T3].
+
+    Parameters
+    ----------
+    costs : (n,) node values whose interpolant lies below the loss; node i sits at index i − first, and the
+        end nodes carry the infimum of the loss beyond them unless the support ends there.
+    shifts, events, weights : (m,) the multiplier weights[t] of max(0, r_i − e^ε r_{i−j}), i = events[t],
+        j = shifts[t]; a cover i − j outside the nodes has no mass.
+    monotone : (n,) multipliers ≥ 0 of the rows r_i ≥ r_{i+1} (at i ≥ 0) and r_i ≥ r_{i−1} (at i < 0);
+        at 0 the row is 2r_0 ≥ r_1 + r_{−1}.
+    mirrored : the law is symmetric, shifts are all positive, and D may be averaged over i and −i.
+
+    Lagrange: E c ≥ Σ r_i D_i − δ Σ_j λ_j ≥ min_i D_i − δ Σ_j λ_j with λ_j = max_i y_{j,i} and
+    D_i = C_i + Σ_j y_{j,i} − e^ε Σ_j y_{j,i+j} − (what monotone rows add).
+
+    Rounding: D_i is a sum of at most m_i + 4 terms of total size S_i; each is at most two operations off its exact
+    value (e^ε is rounded up), so the sum errs by at most (m_i + 8)·u·S_i, which is subtracted. The sums of λ are exact.
+    """
+    weights = np.maximum(weights, 0.0)
+    E = amplification_bounds(epsilon)[1]
+    n = len(costs)
+    at, cover = events - first, events - shifts - first
+    inside = (cover >= 0) & (cover < n)
+    plus = np.bincount(at, weights, n)
+    minus = np.bincount(cover[inside], E * weights[inside], n)
+    terms = np.bincount(at, minlength=n) + np.bincount(cover[inside], minlength=n)
+    order, size = np.zeros(n), np.zeros(n)
+    if monotone is not None:
+        order, size = _monotone_terms(np.maximum(monotone, 0.0), -first)
+    D = costs + plus - minus - order
+    D = D - (terms + 16) * UNIT * (np.abs(costs) + plus + minus + size)
+    if mirrored:
+        D = (0.5 * (D + D[::-1])) * 1.0
+        D = D - 4 * UNIT * np.abs(D)
+    names, index = np.unique(shifts, return_inverse=True)
+    rates = np.zeros(len(names))
+    np.maximum.at(rates, index, weights)
+    price = delta * math.fsum(rates) * (1 + 4 * UNIT)
+    bound = float(D.min()) - price
+    return bound - 2 * UNIT * (abs(bound) + price)
+
+
+def _monotone_terms(multipliers: Array, zero: int) -> tuple[Array, Array]:
+    """(Σ, Σ of absolute values) of what the monotone rows contribute to each D_i; `zero` is the index of node 0
+    (outside the array when the support does not reach it)."""
+    n = len(multipliers)
+    total, size = np.zeros(n), np.zeros(n)
+    for i in range(n):
+        m = float(multipliers[i])
+        if m == 0:
+            continue
+        if i == zero:
+            entries = [(i, 2 * m), (i + 1, -m), (i - 1, -m)]
+        else:
+            entries = [(i, m), (i + 1 if i > zero else i - 1, -m)]
+        for at, value in entries:
+            if 0 <= at < n:
+                total[at] += value
+                size[at] += abs(value)
+            elif value > 0:
+                raise ValueError("a monotone row without its own node")
+    return total, size

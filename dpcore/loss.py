@@ -111,7 +111,8 @@ class Loss:
         """A bound on the rounding error of any value, mean or minorant of c on [a, b].
 
         Each is a handful (below 64) of operations on numbers no larger than |constant| + |coefficient·x^power|;
-        for powers other than 1 and 2 the cancellation in b^q − a^q multiplies this by max(|a|, |b|)/(b − a).
+        for powers other than 1 and 2 the cancellation in b^q − a^q multiplies this by max(|a|, |b|)/(b − a), and so
+        does, next to a jump, the rounding of the cell's own ends.
         """
         a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
         size = np.zeros(np.broadcast(a, b).shape)
@@ -119,7 +120,7 @@ class Loss:
             far = np.maximum(np.abs(lo), np.abs(hi))
             here = abs(piece.constant) + abs(piece.coefficient) * far**piece.power
             size = np.maximum(size, np.where(hi > lo, here, 0.0))
-        if all(p.power in (1, 2) for p in self.pieces):
+        if self.continuous and all(p.power in (1, 2) for p in self.pieces):
             return 64 * UNIT * size
         return UNIT * (64 + 8 * np.maximum(np.abs(a), np.abs(b)) / (b - a)) * size
 
@@ -165,8 +166,9 @@ class Loss:
     def _minorants(self, u: Array, v: Array) -> tuple[Array, Array]:
         """End values of a linear function below c on each cell [u, v]."""
         left, right = np.empty(u.shape), np.empty(v.shape)
-        first = np.searchsorted(self.breaks, u, side="right")
-        last = np.searchsorted(self.breaks, v, side="left")
+        blur = 0.0 if self.continuous else 8 * UNIT  # a node this close to a jump may lie on either side of it
+        first = np.searchsorted(self.breaks, u - blur * np.abs(u), side="right")
+        last = np.searchsorted(self.breaks, v + blur * np.abs(v), side="left")
         for index, piece in enumerate(self.pieces):
             here = (first == index) & (last == index)
             if not here.any():
@@ -188,7 +190,7 @@ class Loss:
         slope = (cv - cu) / (v - u)
         lowest = math.inf
         for piece in self.pieces[first : last + 1]:
-            a, b = max(u, piece.lo), min(v, piece.hi)
+            a, b = min(max(u, piece.lo), v), max(min(v, piece.hi), u)
             ends = [float(piece.value(a)) - slope * (a - u), float(piece.value(b)) - slope * (b - u)]
             if piece.curvature > 0:
                 middle = 0.5 * (a + b)
@@ -231,6 +233,12 @@ class Loss:
         """c(−x) = c(x)."""
         mirrored = [(-p.hi, -p.lo, p.constant, p.coefficient, p.power) for p in reversed(self.pieces)]
         return mirrored == [(p.lo, p.hi, p.constant, p.coefficient, p.power) for p in self.pieces]
+
+    @cached_property
+    def continuous(self) -> bool:
+        """No jumps (up to rounding)."""
+        ends = [(float(a.value(b.lo)), float(b.value(b.lo))) for a, b in zip(self.pieces, self.pieces[1:])]
+        return all(abs(left - right) <= 1e-9 * (abs(left) + abs(right)) for left, right in ends)
 
     @cached_property
     def grows_from_zero(self) -> bool:

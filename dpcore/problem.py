@@ -47,13 +47,14 @@ class NoiseProblem:
             raise InputError("support", shown, "an interval with its middle at 0, or no symmetry")
         if self.monotone and not lo <= 0 <= hi:
             raise InputError("support", shown, "an interval that contains 0, or no monotonicity")
-        self._refuse_narrow(hi - lo, shown)
+        self._refuse_narrow(lo, hi, shown)
 
-    def _refuse_narrow(self, width: float, shown: str) -> None:
+    def _refuse_narrow(self, lo: float, hi: float, shown: str) -> None:
         """Widths that no (ε, δ)-DP law fits [theory §5]: along a chain x, x + D, … of m points inside the
         support, mass grows by at most e^ε per step from a budget δ at either end."""
-        if self.privacy.delta == 0 and math.isfinite(width):
-            raise InfeasibleError("support", shown, "an interval without end on both sides when delta = 0")
+        if self.privacy.delta == 0 and (lo, hi) != (-math.inf, math.inf):
+            raise InfeasibleError("support", shown, "no limit on either side when delta = 0")
+        width = hi - lo
         if math.isinf(width):
             return
         points = math.ceil(width / self.sensitivity)
@@ -104,7 +105,7 @@ class SolverSettings:
     time_limit: float = 10.0
     method: str = "certified"
     cells_per_sensitivity: int = 8
-    max_cells_per_sensitivity: int = 400
+    max_cells_per_sensitivity: int = 1200
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "gap", in_range(1e-6, 1.0, gap=self.gap))
@@ -112,7 +113,7 @@ class SolverSettings:
         if self.method not in ("certified", "reference"):
             raise InputError("method", self.method, "certified or reference")
         whole(1, 64, cells_per_sensitivity=self.cells_per_sensitivity)
-        whole(1, 1000, max_cells_per_sensitivity=self.max_cells_per_sensitivity)
+        whole(1, 5000, max_cells_per_sensitivity=self.max_cells_per_sensitivity)
 
 
 def noise_problem(

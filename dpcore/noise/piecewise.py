@@ -62,27 +62,26 @@ class PiecewiseNoise(Noise):
         origin: float = 0.0,
         name: str = "Optimal",
     ) -> PiecewiseNoise:
-        """The law with the given masses, normalised and rounded to multiples of 2^−62; cells of no mass at
-        either end are dropped. Mirror images stay mirror images."""
+        """The law with the given masses, normalised; cells of no mass at either end are dropped.
+
+        Cells are rounded up to multiples of 2^−62 and the largest pays for it: rounding a covering cell down would
+        cost e^ε times as much privacy as rounding the covered one up. Mirror images stay mirror images (up to the
+        last unit, which makes an odd rest visible to the audit).
+        """
         masses = np.maximum(np.asarray(masses, dtype=float), 0.0)
         breaks = np.asarray(breaks, dtype=np.int64)
-        used = np.flatnonzero(masses * 2.0**62 >= 1)
+        used = np.flatnonzero(masses > 1e-30)
         if used.size:
             masses, breaks = masses[used[0] : used[-1] + 1], breaks[used[0] : used[-1] + 2]
-        else:
-            middle = len(masses) // 2
-            masses, breaks = masses[middle : middle + 1] * 0.0, breaks[middle : middle + 2]
         total = math.fsum(masses) + atom
-        weights = [int(m / total * 2.0**62) for m in masses.tolist()]
-        atom_weight = int(atom / total * 2.0**62)
+        weights = [math.ceil(m / total * TOTAL) for m in masses.tolist()]
+        atom_weight = int(atom / total * TOTAL)
         rest = TOTAL - sum(weights) - atom_weight
-        if atom_weight and rest < 0:
+        best = int(np.argmax(weights))
+        mirror = len(weights) - 1 - best
+        if min(weights[best], weights[mirror]) < abs(rest):
             atom_weight += rest
-        elif len(weights) % 2:
-            weights[len(weights) // 2 if weights[len(weights) // 2] + rest >= 0 else int(np.argmax(weights))] += rest
         else:
-            best = int(np.argmax(weights))
-            mirror = len(weights) - 1 - best
             weights[best] += rest - rest // 2
             weights[mirror] += rest // 2
         return cls(

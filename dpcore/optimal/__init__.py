@@ -1,0 +1,5 @@
+"""Optimal noise: problem → Solution."""
+
+from .additive import solve
+
+__all__ = ["solve"]

@@ -1,0 +1,269 @@
+"""One step of the search: a lattice, its program, and the audited bound that comes out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from .. import audit
+from ..noise.piecewise import PiecewiseNoise
+from ..problem import NoiseProblem
+from . import laws
+from .lattice import Array, Lattice, LatticeProgram, Outcome, Seed
+
+LEAST_DELTA = 1e-9
+"""Programs for lower bounds use at least this δ: their multipliers are valid for every smaller one [lowprivacy T4]."""
+
+TINY = 1e-11
+"""Rates and masses below this share of the largest do not count when the next window is chosen."""
+
+
+@dataclass(frozen=True)
+class Window:
+    """The stretch [left, right] of the line, in sensitivities, that a program looks at."""
+
+    left: float
+    right: float
+
+    def around(self, left: float, right: float, margin: float, growth: float) -> Window:
+        """[left, right] with a margin; a side that was reached is pushed out by `growth`."""
+        near = 0.02 * (self.right - self.left)
+        lo = left - margin if left > self.left + near else self.left - growth
+        hi = right + margin if right < self.right - near else self.right + growth
+        return Window(lo, hi)
+
+
+@dataclass(frozen=True)
+class Step:
+    """What a step found. `window`, `seed`: for the next step of the same kind; `cost`: pairs generated."""
+
+    k: int
+    edge: int
+    bound: float
+    noise: PiecewiseNoise | None
+    delta_upper: float
+    worst_shift: float
+    repaired: bool
+    seed: Seed
+    window: Window
+    cells: int
+    pairs: int
+    status: str
+
+
+Stop = Callable[[], bool]
+
+
+def _origin(problem: NoiseProblem) -> float:
+    """Where lattices start, in the query's unit: at an end of the support, else at 0 (for mirror images and for
+    monotone laws always at 0)."""
+    lo, hi = problem.support
+    if problem.folds or problem.monotone:
+        return 0.0
+    return lo if math.isfinite(lo) else hi if math.isfinite(hi) else 0.0
+
+
+def _reference(problem: NoiseProblem, x: Array) -> Array:
+    """A density of about the optimum's shape, for scaling; x in sensitivities."""
+    best = problem.paid_loss.minimiser(*problem.support)[0] / problem.sensitivity
+    return np.exp(-problem.privacy.epsilon * np.abs(x - best) * (1.0 if problem.folds else 0.5))
+
+
+# Lower bounds ----------------------------------------------------------------------------------------
+
+
+def lower_step(
+    problem: NoiseProblem, k: int, window: Window, seed: Seed | None, scale: float, gap: float, deadline: float, stop: Stop
+) -> Step:
+    """A lower bound from nodes k per sensitivity (stochastic rounding, theory §2)."""
+    lattice, nodes, origin = _node_lattice(problem, k, window)
+    loss, D = problem.paid_loss, problem.sensitivity
+    costs = loss.nodes(nodes)
+    if lattice.event_first > lattice.first:  # the line goes on: the loss of a law clamped to the nodes
+        costs[0] = min(costs[0], loss.infimum(-math.inf, float(nodes[0])))
+    if lattice.event_last < lattice.last:
+        costs[-1] = min(costs[-1], loss.infimum(float(nodes[-1]), math.inf))
+    delta = max(problem.privacy.delta, LEAST_DELTA)
+    program = LatticeProgram(
+        lattice, costs[lattice.representatives], problem.privacy.amplification, delta, scale,
+        _reference(problem, nodes / D), monotone=problem.monotone,
+        open_left=lattice.event_first > lattice.first, open_right=lattice.event_last < lattice.last,
+    )
+    program.start(seed)
+
+    def enough(outcome: Outcome) -> bool:
+        slack = delta * outcome.rates.sum() * (outcome.shortfall / delta - 1)
+        return slack <= 0.01 * gap * max(outcome.objective, 1e-9 * scale)
+
+    outcome = program.solve(deadline, stop, enough=enough)
+    shifts, events, weights = program.multipliers(outcome)
+    bound = audit.multiplier_bound_lower(
+        costs, lattice.first, epsilon=problem.privacy.epsilon, delta=problem.privacy.delta, shifts=shifts,
+        events=events, weights=weights, mirrored=lattice.folded,
+        monotone=program.order_multipliers(outcome) if problem.monotone else None,
+    )
+    bound = max(bound, loss.infimum(*problem.support))
+    used = events[weights > TINY * weights.max(initial=0.0)] / k + origin / D
+    return Step(
+        k, 0, bound, None, 0.0, 0.0, False, _seed(lattice, outcome, origin / D),
+        _grown(window, used, problem.folds), lattice.classes, outcome.pairs, outcome.status,
+    )
+
+
+def _node_lattice(problem: NoiseProblem, k: int, window: Window) -> tuple[Lattice, Array, float]:
+    """Nodes origin + i·D/k; events over the window, nodes one sensitivity further. Where the support ends before
+    that, its end, rounded outwards, is the last node and the last event."""
+    D, origin = problem.sensitivity, _origin(problem)
+    event_first, event_last = (f(end * k - origin / D * k) for f, end in ((math.floor, window.left), (math.ceil, window.right)))
+    if problem.folds:
+        event_first = -event_last
+    first, last = event_first - k, event_last + k
+    lo, hi = (_position(end, origin, D, k) for end in problem.support)
+    if first <= lo:
+        first = event_first = math.floor(lo)
+    if last >= hi:
+        last = event_last = math.ceil(hi)
+    lattice = Lattice(k, first, last, event_first, event_last, problem.folds)
+    return lattice, origin + lattice.indices * (D / k), origin
+
+
+def _position(x: float, origin: float, sensitivity: float, k: int) -> Fraction | float:
+    """(x − origin)·k/sensitivity, exactly."""
+    return x if math.isinf(x) else (Fraction(x) - Fraction(origin)) * k / Fraction(sensitivity)
+
+
+def _next_window(window: Window, used: Array, problem: NoiseProblem, growth: float) -> Window:
+    """What was used, with a margin of half a sensitivity, or less where the optimum's steps are narrow."""
+    left, right = (float(used.min()), float(used.max())) if used.size else (0.0, 0.0)
+    if problem.folds:
+        right = max(-left, right)
+        left = -right
+    return window.around(left, right, min(0.5, 4 * peak(problem.privacy.epsilon)), growth)
+
+
+def _grown(window: Window, used: Array, folded: bool) -> Window:
+    """The window of events, longer by half on a side where the multipliers reach its end [theory §5: padding]."""
+    near = 0.03 * (window.right - window.left)
+    left = used.size and used.min() < window.left + near
+    right = used.size and used.max() > window.right - near
+    if folded:
+        left = right = left or right
+    return Window(window.left * (1.5 if left else 1.0), window.right * (1.5 if right else 1.0))
+
+
+def peak(epsilon: float) -> float:
+    """g = 1/(1 + e^{ε/2}), half-width of the top step of the staircase for |x|, in sensitivities [GV14]."""
+    return 1 / (1 + math.exp(epsilon / 2))
+
+
+def _seed(lattice: Lattice, outcome: Outcome, origin: float) -> Seed:
+    """The density of an outcome, in sensitivities, and its active shifts."""
+    density = np.concatenate([[0.0], lattice.unfold(outcome.masses) * lattice.k, [0.0]])
+
+    def at(x: Array) -> Array:
+        index = np.floor((x - origin) * lattice.k + 0.5 * (1 - lattice.edge) + 1e-9).astype(int) - lattice.first
+        return density[np.clip(index + 1, 0, len(density) - 1)]
+
+    active = np.abs(lattice.shifts[outcome.rates > TINY * outcome.rates.max(initial=0.0)]) / lattice.k
+    return Seed(at, np.unique(active), lattice.k)
+
+
+# Upper bounds ----------------------------------------------------------------------------------------
+
+
+def upper_step(
+    problem: NoiseProblem, k: int, edge: int, window: Window, seed: Seed | None, scale: float, gap: float,
+    deadline: float, stop: Stop,
+) -> Step:
+    """A law constant on cells, k per sensitivity, with an atom (theory §§3–4; lowprivacy T1), audited and repaired.
+
+    edge : 0 centres a cell at the origin, 1 puts a cell edge there.   `bound` is infinite when no law came out.
+    """
+    lattice, left, origin = _cell_lattice(problem, k, edge, window)
+    loss, D, privacy = problem.paid_loss, problem.sensitivity, problem.privacy
+    means = np.maximum(loss.mean(left, left + D / k), 0.0)
+    atom_x = 0.0 if problem.symmetric or problem.monotone else loss.minimiser(*problem.support)[0]
+    repair = laws.private_masses(lattice, problem, means, origin / D)
+    target = privacy.delta if repair else privacy.delta * (1 - 1e-6)
+    program = LatticeProgram(
+        lattice, means[lattice.representatives], privacy.amplification, target, scale,
+        _reference(problem, (left + 0.5 * D / k) / D), atom_cost=float(loss.value(atom_x)), monotone=problem.monotone,
+    )
+    program.start(seed)
+    span = float(means @ repair[0]) if repair else math.inf
+
+    def enough(outcome: Outcome) -> bool:
+        weight = max(0.0, outcome.shortfall - target) / max(outcome.shortfall - (repair[1] if repair else target), 1e-300)
+        return weight * max(span - outcome.objective, 0.0) <= 0.01 * gap * outcome.objective
+
+    outcome = program.solve(deadline, stop, enough=enough)
+    noise, delta_upper, worst_shift, repaired = None, math.inf, 0.0, False
+    if outcome.status == "optimal":
+        noise, delta_upper, worst_shift, repaired = _certified(problem, lattice, outcome, repair, atom_x, origin)
+    bound = audit.loss_upper(noise, problem.loss) if noise is not None else math.inf
+    masses = lattice.unfold(outcome.masses)
+    used = (lattice.indices[masses > TINY * privacy.delta * masses.max()] + 0.5 * edge) / k + origin / D
+    return Step(
+        k, edge, bound, noise, delta_upper, worst_shift, repaired, _seed(lattice, outcome, origin / D),
+        _next_window(window, used, problem, 1.0), len(means), outcome.pairs, outcome.status,
+    )
+
+
+def _cell_lattice(problem: NoiseProblem, k: int, edge: int, window: Window) -> tuple[Lattice, Array, float]:
+    """Cells of width D/k over the window, inside the support; their left ends."""
+    D, origin = problem.sensitivity, _origin(problem)
+    half = Fraction(1 - edge, 2)
+    lo, hi = (_position(end, origin, D, k) for end in problem.support)
+    first = math.floor((window.left - origin / D) * k + 0.5 * (1 - edge))
+    last = math.ceil((window.right - origin / D) * k + 0.5 * (1 - edge)) - 1
+    if math.isfinite(lo):
+        first = max(first, math.ceil(lo + half))
+    if math.isfinite(hi):
+        last = min(last, math.floor(hi + half) - 1)
+    if problem.folds:
+        last = max(min(last, -first - edge), 0)
+        first = -last - edge
+    last = max(first, last)
+    lattice = Lattice(k, first, last, first, last, problem.folds, edge)
+    return lattice, origin + (lattice.indices - 0.5 * (1 - edge)) * (D / k), origin
+
+
+def _certified(
+    problem: NoiseProblem, lattice: Lattice, outcome: Outcome, repair: tuple[Array, float] | None, atom_x: float,
+    origin: float,
+) -> tuple[PiecewiseNoise | None, float, float, bool]:
+    """(noise, its δ rounded up, worst shift, repaired): the program's law, mixed with a strictly private one by as
+    little as makes the audited δ at most the problem's [theory §7]."""
+    delta, k = problem.privacy.delta, lattice.k
+    masses, total = lattice.unfold(outcome.masses), 0.0
+    total = math.fsum(masses) + outcome.atom
+    masses, atom = masses / total, outcome.atom / total
+    fine = 1 if math.isclose(atom_x, origin, abs_tol=0.0) else 1 << 20
+    resolution = 2 * k * fine
+    unit = problem.sensitivity / resolution
+    atom_unit = round((atom_x - origin) / unit)
+    atom_unit += (origin + atom_unit * unit < problem.support[0]) - (origin + atom_unit * unit > problem.support[1])
+    breaks = (2 * np.arange(lattice.first, lattice.last + 2) - (1 - lattice.edge)) * fine
+    shortfall = outcome.shortfall / total
+    margin = 1e-15 / delta
+    for attempt in range(24):
+        weight = 0.0
+        if repair is not None and attempt:
+            weight = (shortfall - delta * (1 - margin)) / (shortfall - repair[1])
+            weight = min(max(weight, 0.0), 1.0)
+            margin *= 8
+        mixed = (1 - weight) * masses + (weight * repair[0] if weight else 0.0)
+        noise = PiecewiseNoise.from_masses(
+            sensitivity=problem.sensitivity, resolution=resolution, breaks=breaks, masses=mixed,
+            atom=(1 - weight) * atom, atom_unit=atom_unit, origin=origin,
+        )
+        delta_upper, worst_shift = audit.shortfall_upper(noise, problem.privacy.epsilon)
+        if delta_upper <= delta:
+            return noise, delta_upper, worst_shift, weight > 0
+        if repair is None:
+            return None, math.inf, 0.0, False
+    return None, math.inf, 0.0, False
