@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .. import audit
 from ..errors import InfeasibleError
@@ -90,6 +90,7 @@ class Search:
         self.lower = problem.paid_loss.infimum(*problem.support)
         self.best: _Found | None = None
         self.cells = self.pairs = 0
+        self._idle = {True: 0, False: 0}
         self._peak = peak(problem.privacy.epsilon)
 
     # Bookkeeping -------------------------------------------------------------------------------------
@@ -147,6 +148,7 @@ class Search:
         if kind == "lower":
             step = lower_step(*rest, *limits)
             self.lower = max(self.lower, step.bound)
+            step = replace(step, window=step.window.within(self._widest))
         else:
             step = upper_step(*rest, int(kind == "offset"), *limits)
             if step.bound < self.upper:
@@ -167,21 +169,29 @@ class Search:
         return (window.right - window.left) * k * (0.5 if self.problem.folds else 1.0) <= MOST_CELLS
 
     def _first_window(self, kind: str) -> Window:
-        """Generous first guesses [theory §5, lowprivacy "Event window"]; later windows follow what was used."""
-        privacy, D = self.problem.privacy, self.problem.sensitivity
-        reach = privacy.truncation()
-        if kind == "lower":
-            wide = 2.5 * reach + 1.5
-            if privacy.epsilon > 0:
-                power = max(p.power for p in self.problem.paid_loss.pieces)
-                periods = max(0, math.ceil((math.log(10 / self.settings.gap) + 4 * (power - 1)) / privacy.epsilon) - 1)
-                wide = min(wide, periods + 2.2 * self._peak)
-        else:
-            wide = 1.5 * reach + 0.5
-        if not self.problem.folds:
-            wide *= 1.5
-        best = self.problem.paid_loss.minimiser(*self.problem.support)[0] / D
-        breaks = self.problem.paid_loss.breaks / D
+        """Generous first guesses [theory §5; lowprivacy "Event window"]; later windows follow what was used."""
+        reach = self.problem.privacy.truncation()
+        return self._around(min(2.5 * reach + 1.5, self._periods) if kind == "lower" else 1.5 * reach + 0.5)
+
+    @property
+    def _periods(self) -> float:
+        """Half-width beyond which events add less than a tenth of the gap, in sensitivities: losses beyond m periods weigh
+        about e^{−mε} m^power."""
+        epsilon = self.problem.privacy.epsilon
+        if epsilon == 0:
+            return math.inf
+        power = max(p.power for p in self.problem.paid_loss.pieces)
+        return max(0, math.ceil((math.log(10 / self.settings.gap) + 4 * (power - 1)) / epsilon) - 1) + 2.2 * self._peak
+
+    @property
+    def _widest(self) -> Window:
+        return self._around(self._periods)
+
+    def _around(self, wide: float) -> Window:
+        """The loss's minimiser and nearer breaks, with `wide` on both sides (half as much again when not even)."""
+        wide *= 1.0 if self.problem.folds else 1.5
+        best = self.problem.paid_loss.minimiser(*self.problem.support)[0] / self.problem.sensitivity
+        breaks = self.problem.paid_loss.breaks / self.problem.sensitivity
         near = breaks[abs(breaks) <= 4 * wide + 4]
         left, right = min(best, near.min(initial=0.0)) - wide, max(best, near.max(initial=0.0)) + wide
         return Window(-max(-left, right), max(-left, right)) if self.problem.folds else Window(left, right)
@@ -242,30 +252,27 @@ class Search:
         return max(1, round((steps + 0.5 * (kind == "centred")) / self._peak))
 
     def _refine(self) -> bool:
-        """One more step where it promises most: the side with the larger error, on a multiple of the lattice whose error
-        is smallest for its size. False when nothing is left to try."""
-        middle = self._estimate()
-        sides = {"lower": (middle - self.lower, ("lower",)), "upper": (self.upper - middle, ("centred", "offset"))}
-        for _, kinds in sorted(sides.values(), reverse=True):
-            choice = self._next_lattice([kind for kind in kinds if kind in self._kinds], middle)
-            if choice is not None:
-                self._step(*choice)
-                return True
-        return False
+        """One more step, for the side that promises the larger gain per pair, on a multiple of the lattice whose error is
+        smallest for its size. False when nothing is left to try.
 
-    def _estimate(self) -> float:
-        """A guess of the optimal value from the trend of both sides (errors fall like 1/k²); steers, proves nothing."""
-        guesses = []
-        for kinds, sign in ((("lower",), 1.0), (("centred", "offset"), -1.0)):
-            steps = sorted((s for kind in kinds for s in self._steps[kind]), key=lambda s: sign * s.bound)[-2:]
-            if len(steps) == 2 and steps[1].k > 1.2 * steps[0].k:
-                (first, last) = steps
-                guesses.append(last.bound + (last.bound - first.bound) / ((last.k / first.k) ** 2 - 1))
-        if self.best and self.best.source == "closed form":
-            guesses.append(self.upper)
-        guess = sum(guesses) / len(guesses) if guesses else 0.5 * (self.lower + self.upper)
+        The optimum is taken to lie in the middle of the bracket; a side whose last steps brought nothing loses half
+        of its promise with each.
+        """
+        middle = 0.5 * (self.lower + self.upper)
+        promises = []
+        for side in (("lower",), ("centred", "offset")):
+            choice = self._next_lattice([kind for kind in side if kind in self._kinds], middle)
+            if choice is not None:
+                effort = max(step.pairs for step in self._steps[choice[0]])
+                promises.append((0.5 ** self._idle[side[0] == "lower"] / effort, choice))
+        if not promises:
+            return False
+        _, (kind, k) = max(promises)
         width = self.upper - self.lower
-        return min(max(guess, self.lower + 0.1 * width), self.upper - 0.02 * width)
+        self._step(kind, k)
+        idle = self.upper - self.lower > 0.95 * width
+        self._idle[kind == "lower"] = self._idle[kind == "lower"] + 1 if idle else 0
+        return True
 
     def _next_lattice(self, kinds: list[str], middle: float) -> tuple[str, int] | None:
         goal = 0.4 * self.settings.gap * max(self.lower, 1e-3 * middle, 1e-300)

@@ -29,12 +29,9 @@ class Window:
     left: float
     right: float
 
-    def around(self, left: float, right: float, margin: float, growth: float) -> Window:
-        """[left, right] with a margin; a side that was reached is pushed out by `growth`."""
-        near = 0.02 * (self.right - self.left)
-        lo = left - margin if left > self.left + near else self.left - growth
-        hi = right + margin if right < self.right - near else self.right + growth
-        return Window(lo, hi)
+    def within(self, other: Window) -> Window:
+        """The part inside another window."""
+        return Window(max(self.left, other.left), min(self.right, other.right))
 
 
 @dataclass(frozen=True)
@@ -136,15 +133,6 @@ def _position(x: float, origin: float, sensitivity: float, k: int) -> Fraction |
     return x if math.isinf(x) else (Fraction(x) - Fraction(origin)) * k / Fraction(sensitivity)
 
 
-def _next_window(window: Window, used: Array, problem: NoiseProblem, growth: float) -> Window:
-    """What was used, with a margin of half a sensitivity, or less where the optimum's steps are narrow."""
-    left, right = (float(used.min()), float(used.max())) if used.size else (0.0, 0.0)
-    if problem.folds:
-        right = max(-left, right)
-        left = -right
-    return window.around(left, right, min(0.5, 4 * peak(problem.privacy.epsilon)), growth)
-
-
 def _grown(window: Window, used: Array, folded: bool) -> Window:
     """The window of events, longer by half on a side where the multipliers reach its end [theory §5: padding]."""
     near = 0.03 * (window.right - window.left)
@@ -205,12 +193,29 @@ def upper_step(
     if outcome.status == "optimal":
         noise, delta_upper, worst_shift, repaired = _certified(problem, lattice, outcome, repair, atom_x, origin)
     bound = audit.loss_upper(noise, problem.loss) if noise is not None else math.inf
-    masses = lattice.unfold(outcome.masses)
-    used = (lattice.indices[masses > TINY * privacy.delta * masses.max()] + 0.5 * edge) / k + origin / D
     return Step(
         k, edge, bound, noise, delta_upper, worst_shift, repaired, _seed(lattice, outcome, origin / D),
-        _next_window(window, used, problem, 1.0), len(means), outcome.pairs, outcome.status,
+        _fitted(window, lattice, outcome, problem, origin / D), len(means), outcome.pairs, outcome.status,
     )
+
+
+def _fitted(window: Window, lattice: Lattice, outcome: Outcome, problem: NoiseProblem, origin: float) -> Window:
+    """The stretch that carries all but 1e-6 δ of the mass, with a margin; a side whose last half sensitivity carries
+    more than 1e-3 δ was cut too short and gets one sensitivity more."""
+    masses, delta = lattice.unfold(outcome.masses), problem.privacy.delta
+    x = (lattice.indices + 0.5 * lattice.edge) / lattice.k + origin
+    below, above = np.cumsum(masses), np.cumsum(masses[::-1])[::-1]
+    kept = x[(below > 1e-6 * delta) & (above > 1e-6 * delta)]
+    if not kept.size:
+        return window
+    edge = max(1, lattice.k // 2)
+    margin = min(0.5, 4 * peak(problem.privacy.epsilon))
+    left = window.left - 1 if masses[:edge].sum() > 1e-3 * delta else max(kept[0] - margin, window.left)
+    right = window.right + 1 if masses[-edge:].sum() > 1e-3 * delta else min(kept[-1] + margin, window.right)
+    if problem.folds:
+        right = max(-left, right)
+        left = -right
+    return Window(float(left), float(right))
 
 
 def _cell_lattice(problem: NoiseProblem, k: int, edge: int, window: Window) -> tuple[Lattice, Array, float]:

@@ -83,7 +83,7 @@ def staircase_with_atom(problem: NoiseProblem) -> PiecewiseNoise:
     one_side = np.exp(-epsilon * levels) * widths
     total = 2 * math.fsum(one_side)
     tail = one_side[-1] / total
-    atom = max(0.0, (delta - 1.001 * tail - 1e-15) / (1 - tail)) if problem.support == (-math.inf, math.inf) else 0.0
+    atom = max(0.0, (delta - tail - 3e-15) / (1 - tail)) if problem.support == (-math.inf, math.inf) else 0.0
     breaks = np.concatenate([-right[::-1], right])
     masses = np.concatenate([one_side[:0:-1], [2 * one_side[0]], one_side[1:]]) / total * (1 - atom)
     return PiecewiseNoise.from_masses(
