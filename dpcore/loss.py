@@ -235,10 +235,15 @@ class Loss:
         return mirrored == [(p.lo, p.hi, p.constant, p.coefficient, p.power) for p in self.pieces]
 
     @cached_property
+    def jumps(self) -> tuple[float, ...]:
+        """Breaks at which the one-sided values differ (by more than rounding)."""
+        ends = [(b.lo, float(a.value(b.lo)), float(b.value(b.lo))) for a, b in zip(self.pieces, self.pieces[1:])]
+        return tuple(x for x, left, right in ends if abs(left - right) > 1e-9 * (abs(left) + abs(right)))
+
+    @property
     def continuous(self) -> bool:
-        """No jumps (up to rounding)."""
-        ends = [(float(a.value(b.lo)), float(b.value(b.lo))) for a, b in zip(self.pieces, self.pieces[1:])]
-        return all(abs(left - right) <= 1e-9 * (abs(left) + abs(right)) for left, right in ends)
+        """No jumps."""
+        return not self.jumps
 
     @cached_property
     def grows_from_zero(self) -> bool:

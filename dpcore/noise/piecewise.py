@@ -75,11 +75,11 @@ class PiecewiseNoise(Noise):
             masses, breaks = masses[used[0] : used[-1] + 1], breaks[used[0] : used[-1] + 2]
         total = math.fsum(masses) + atom
         weights = [math.ceil(m / total * TOTAL) for m in masses.tolist()]
-        atom_weight = int(atom / total * TOTAL)
+        atom_weight = 2 * int(atom / total * (TOTAL // 2))  # even: two mirror images can share what is left over
         rest = TOTAL - sum(weights) - atom_weight
         best = int(np.argmax(weights))
-        mirror = len(weights) - 1 - best
-        if min(weights[best], weights[mirror]) < abs(rest):
+        mirror = len(weights) - 1 - best if weights == weights[::-1] else best
+        if weights[best] < abs(rest):
             atom_weight += rest
         else:
             weights[best] += rest - rest // 2

@@ -12,11 +12,13 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from .. import audit
 from ..errors import InfeasibleError
 from ..noise.base import Noise
 from ..noise.piecewise import PiecewiseNoise
+from ..noise.staircase import Staircase
 from ..problem import NoiseProblem, SolverSettings
 from ..solution import Certificate, Progress, Solution
 from . import laws
@@ -52,6 +54,9 @@ SCAN = (2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 18, 20)
 
 PAIRS_PER_STEP = 1200
 """The scan ends at a step that needed this many pairs; from there on lattices are picked by their errors."""
+
+EXACT = 1e-9
+"""Relative accuracy granted to closed formulas."""
 
 ALIGNED_FROM = 2.5
 """From this ε on lattices are aligned with the staircase."""
@@ -210,11 +215,25 @@ class Search:
 
     def _start(self) -> None:
         problem = self.problem
-        if problem.privacy.delta > 0:
-            self._offer(laws.lossless(problem), "closed form")
-            self._offer(laws.uniform(problem), "closed form")
-            if problem.support == (-math.inf, math.inf) and problem.privacy.epsilon > 0:
-                self._offer(laws.staircase_with_atom(problem), "closed form")
+        if problem.privacy.delta == 0:
+            self._start_pure()
+            return
+        self._offer(laws.lossless(problem), "closed form")
+        self._offer(laws.uniform(problem), "closed form")
+        if problem.support == (-math.inf, math.inf) and problem.privacy.epsilon > 0:
+            loss = problem.paid_loss
+            gamma = Staircase.calibrate(problem.privacy, problem.sensitivity, loss).gamma
+            if problem.folds:
+                self._peak = max(gamma, self._peak) if loss.grows_from_zero else self._peak
+            self._offer(laws.staircase_with_atom(problem, gamma), "closed form")
+
+    def _start_pure(self) -> None:
+        """δ = 0: the staircase is optimal for even losses that grow away from 0 [GV14]; for others an upper bound."""
+        noise = laws.pure_staircase(self.problem)
+        value = noise.expected_loss(self.problem.loss)
+        self.best = _Found(noise, value * (1 + EXACT), 0.0, self.problem.sensitivity, False, 0, "closed form")
+        if self.problem.folds and self.problem.paid_loss.grows_from_zero:
+            self.lower = max(self.lower, value * (1 - EXACT))
 
     @property
     def _kinds(self) -> tuple[str, ...]:
@@ -222,7 +241,8 @@ class Search:
             return ("lower",)
         if self.problem.privacy.epsilon >= STAIRCASE_FROM and self.best and self.best.source == "closed form":
             return ("lower",)
-        if not self.problem.folds and (self.problem.monotone or self.problem.support != (-math.inf, math.inf)):
+        ends_fixed = not self.problem.folds and self.problem.support != (-math.inf, math.inf)
+        if ends_fixed or (self.problem.monotone and not self.problem.folds) or not self.problem.paid_loss.continuous:
             return ("lower", "offset")
         return ("lower", "centred", "offset")
 
@@ -239,14 +259,33 @@ class Search:
                 return
 
     def _first_lattices(self) -> Iterator[dict[str, int]]:
-        """Lattices per kind of bound. Where the optimum is nearly a staircase (ε ≥ 2.5, even losses) its half-width g
+        """Lattices per kind of bound; a jump of the loss should be a node and a cell edge. Where the optimum is nearly a staircase (ε ≥ 2.5, even losses) its half-width g
         should be a whole number of cells for nodes and offset cells, and half of an odd one for centred cells."""
         yield {"lower": 1, "centred": 1, "offset": 1}
-        if self.problem.privacy.epsilon < ALIGNED_FROM or not self.problem.folds:
-            yield from ({"lower": k, "centred": k, "offset": k} for k in SCAN)
+        if not self._nearly_staircase:
+            if self.problem.paid_loss.continuous:
+                yield from ({"lower": k, "centred": k, "offset": k} for k in SCAN)
+            else:
+                for above, below in zip(self._jump_lattices(1), self._jump_lattices(-1)):
+                    yield {"lower": above, "centred": below, "offset": below}
             return
         for m in (1, 2, 3, 4):
             yield {kind: self._aligned(kind, m) for kind in self._kinds}
+
+    def _jump_lattices(self, side: int) -> Iterator[int]:
+        """Lattices with an edge ever closer to every jump, beyond it (side 1, for lower bounds) or before it; once one
+        hits, its multiples."""
+        ends = [Fraction(abs(x)) / Fraction(self.problem.sensitivity) for x in self.problem.paid_loss.jumps]
+        best: Fraction | float = math.inf
+        for k in range(1, self.settings.max_cells_per_sensitivity + 1):
+            miss = max((-side * x * k) % 1 / k for x in ends)
+            if miss < best or miss < 1e-12:
+                best = miss
+                yield k
+
+    @property
+    def _nearly_staircase(self) -> bool:
+        return self.problem.folds and self.problem.paid_loss.continuous and self.problem.privacy.epsilon >= ALIGNED_FROM
 
     def _aligned(self, kind: str, steps: float) -> int:
         return max(1, round((steps + 0.5 * (kind == "centred")) / self._peak))
@@ -290,7 +329,7 @@ class Search:
             k = base * multiple
             if k > 2.5 * largest:
                 k = round(1.6 * largest) + 1
-            if self.problem.folds and self.problem.privacy.epsilon >= ALIGNED_FROM:
+            if self._nearly_staircase:
                 k = self._aligned(kind, max(1, round(k * self._peak - 0.5 * (kind == "centred"))))
             if k > largest and k <= self.settings.max_cells_per_sensitivity and self._fits(kind, k):
                 return kind, k

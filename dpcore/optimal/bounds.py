@@ -76,25 +76,32 @@ def _reference(problem: NoiseProblem, x: Array) -> Array:
 def lower_step(
     problem: NoiseProblem, k: int, window: Window, seed: Seed | None, scale: float, gap: float, deadline: float, stop: Stop
 ) -> Step:
-    """A lower bound from nodes k per sensitivity (stochastic rounding, theory §2)."""
-    lattice, nodes, origin = _node_lattice(problem, k, window)
+    """A lower bound from a lattice of k per sensitivity.
+
+    Continuous losses (and monotone laws): stochastic rounding to nodes, node values below the loss (theory §2).
+    A loss with jumps: rounding to cells, infima over open cells [SLW, D(β)]; the atoms of a law, which might sit on a
+    cell's end, may be thought moved to the minimiser at no cost of privacy (theory §4).
+    """
     loss, D = problem.paid_loss, problem.sensitivity
-    costs = loss.nodes(nodes)
-    if lattice.event_first > lattice.first:  # the line goes on: the loss of a law clamped to the nodes
-        costs[0] = min(costs[0], loss.infimum(-math.inf, float(nodes[0])))
+    edge = int(not loss.continuous and not problem.monotone)
+    lattice, origin = _rounding_lattice(problem, k, edge, window)
+    left = origin + lattice.indices * (D / k)
+    costs = _cell_infima(problem, lattice, origin) if edge else loss.nodes(left)
+    if lattice.event_first > lattice.first:  # the line goes on: the loss of a law clamped to the lattice
+        costs[0] = min(costs[0], loss.infimum(-math.inf, float(left[0])))
     if lattice.event_last < lattice.last:
-        costs[-1] = min(costs[-1], loss.infimum(float(nodes[-1]), math.inf))
+        costs[-1] = min(costs[-1], loss.infimum(float(left[-1]), math.inf))
     delta = max(problem.privacy.delta, LEAST_DELTA)
     program = LatticeProgram(
         lattice, costs[lattice.representatives], problem.privacy.amplification, delta, scale,
-        _reference(problem, nodes / D), monotone=problem.monotone,
+        _reference(problem, left / D), monotone=problem.monotone,
         open_left=lattice.event_first > lattice.first, open_right=lattice.event_last < lattice.last,
     )
     program.start(seed)
 
     def enough(outcome: Outcome) -> bool:
         slack = delta * outcome.rates.sum() * (outcome.shortfall / delta - 1)
-        return slack <= 0.01 * gap * max(outcome.objective, 1e-9 * scale)
+        return 0 < slack <= 0.01 * gap * outcome.objective
 
     outcome = program.solve(deadline, stop, enough=enough)
     shifts, events, weights = program.multipliers(outcome)
@@ -106,26 +113,42 @@ def lower_step(
     bound = max(bound, loss.infimum(*problem.support))
     used = events[weights > TINY * weights.max(initial=0.0)] / k + origin / D
     return Step(
-        k, 0, bound, None, 0.0, 0.0, False, _seed(lattice, outcome, origin / D),
+        k, edge, bound, None, 0.0, 0.0, False, _seed(lattice, outcome, origin / D),
         _grown(window, used, problem.folds), lattice.classes, outcome.pairs, outcome.status,
     )
 
 
-def _node_lattice(problem: NoiseProblem, k: int, window: Window) -> tuple[Lattice, Array, float]:
-    """Nodes origin + i·D/k; events over the window, nodes one sensitivity further. Where the support ends before
-    that, its end, rounded outwards, is the last node and the last event."""
+def _rounding_lattice(problem: NoiseProblem, k: int, edge: int, window: Window) -> tuple[Lattice, float]:
+    """Nodes origin + i·D/k (edge 0) or cells to their right (edge 1): events over the window, the lattice one sensitivity
+    further. Where the support ends before that, its end, rounded outwards, ends the lattice and the events."""
     D, origin = problem.sensitivity, _origin(problem)
-    event_first, event_last = (f(end * k - origin / D * k) for f, end in ((math.floor, window.left), (math.ceil, window.right)))
+    event_first = math.floor((window.left - origin / D) * k)
+    event_last = math.ceil((window.right - origin / D) * k) - edge
     if problem.folds:
-        event_first = -event_last
+        event_first = -event_last - edge
     first, last = event_first - k, event_last + k
     lo, hi = (_position(end, origin, D, k) for end in problem.support)
     if first <= lo:
         first = event_first = math.floor(lo)
-    if last >= hi:
-        last = event_last = math.ceil(hi)
-    lattice = Lattice(k, first, last, event_first, event_last, problem.folds)
-    return lattice, origin + lattice.indices * (D / k), origin
+    if last >= hi - edge:
+        last = event_last = math.ceil(hi) - edge
+    return Lattice(k, first, last, event_first, event_last, problem.folds, edge), origin
+
+
+def _cell_infima(problem: NoiseProblem, lattice: Lattice, origin: float) -> Array:
+    """Infimum of the loss over every open cell, rounded down. Which cells a piece meets is decided exactly."""
+    D, k = problem.sensitivity, lattice.k
+    left = origin + lattice.indices * (D / k)
+    out = np.full(len(left), np.inf)
+    for piece in problem.paid_loss.pieces:
+        lo, hi = (_position(x, origin, D, k) for x in (piece.lo, piece.hi))
+        start = 0 if math.isinf(lo) else max(0, math.floor(lo) - lattice.first)
+        end = len(left) if math.isinf(hi) else min(len(left), math.ceil(hi) - lattice.first)
+        if start < end:
+            a = np.clip(left[start:end], piece.lo, piece.hi)
+            b = np.clip(left[start:end] + D / k, piece.lo, piece.hi)
+            out[start:end] = np.minimum(out[start:end], np.minimum(piece.value(a), piece.value(b)))
+    return out - problem.paid_loss.rounding(left, left + D / k)
 
 
 def _position(x: float, origin: float, sensitivity: float, k: int) -> Fraction | float:

@@ -349,7 +349,7 @@ class LatticeProgram:
         shifts = self.lattice.shifts
         if not seed.active.size:
             return shifts[:0]
-        distance = np.abs(shifts[:, None] / self.lattice.k - seed.active[None, :]).min(axis=1)
+        distance = np.abs(np.abs(shifts[:, None]) / self.lattice.k - seed.active[None, :]).min(axis=1)
         return shifts[distance < 0.5 / seed.k + 0.5 / self.lattice.k]
 
     # Solving -----------------------------------------------------------------------------------------

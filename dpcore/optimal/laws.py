@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
 from ..noise.piecewise import PiecewiseNoise
+from ..noise.search import least_argument
+from ..noise.staircase import Staircase
 from ..problem import NoiseProblem
 from .lattice import Array, Lattice
 
@@ -65,7 +68,7 @@ def _truncation(epsilon: float, delta: float) -> float:
     return 1 / (2 * delta) if epsilon == 0 else math.log1p(math.expm1(epsilon) / (2 * delta)) / epsilon
 
 
-def staircase_with_atom(problem: NoiseProblem) -> PiecewiseNoise:
+def staircase_with_atom(problem: NoiseProblem, gamma: float) -> PiecewiseNoise:
     """(1 − a)·staircase + a·(point at 0), cut far out so that it is (ε, δ)-DP for δ > 0 [lowprivacy T4].
 
     Cutting the staircase beyond a whole number of periods leaves uncovered at most the mass τ of the outermost
@@ -74,7 +77,6 @@ def staircase_with_atom(problem: NoiseProblem) -> PiecewiseNoise:
     privacy = problem.privacy
     epsilon, delta = privacy.epsilon, privacy.delta
     resolution = FINE if epsilon >= 0.1 else 40
-    gamma = 1 / (1 + math.exp(epsilon / 2))
     half = min(max(round(gamma * resolution), 1), resolution - 1)
     periods = min(math.ceil(math.log(1e6 / delta) / epsilon) + 1, 5000)
     right = half + np.arange(periods + 1, dtype=np.int64) * resolution
@@ -89,6 +91,18 @@ def staircase_with_atom(problem: NoiseProblem) -> PiecewiseNoise:
     return PiecewiseNoise.from_masses(
         sensitivity=problem.sensitivity, resolution=resolution, breaks=breaks, masses=masses, atom=atom,
         name="Staircase with atom",
+    )
+
+
+def pure_staircase(problem: NoiseProblem) -> Staircase:
+    """The staircase for δ = 0 whose γ, and for losses that are not even whose location, cost least [GV14]."""
+    noise = Staircase.calibrate(problem.privacy, problem.sensitivity, problem.paid_loss)
+    if problem.folds or problem.monotone:
+        return noise
+    wide = problem.sensitivity * (2 + 2 / problem.privacy.epsilon)
+    places = np.linspace(-wide, wide, 41)
+    return replace(
+        noise, location=least_argument(lambda x: replace(noise, location=x).expected_loss(problem.loss), places)
     )
 
 
