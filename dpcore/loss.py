@@ -334,9 +334,13 @@ def table(breakpoints: Iterable[float], values: Iterable[float]) -> Loss:
         raise InputError("loss table value", min(y), "a number from 0")
     slopes = [(y1 - y0) / (x1 - x0) for x0, x1, y0, y1 in zip(x, x[1:], y, y[1:])]
     if slopes[0] > 0:
-        raise InputError("loss table first slope", f"{slopes[0]:g}", "at most 0: the loss must not fall without end to the left")
+        raise InputError(
+            "loss table first slope", f"{slopes[0]:g}", "at most 0: the loss must not fall without end to the left"
+        )
     if slopes[-1] < 0:
-        raise InputError("loss table last slope", f"{slopes[-1]:g}", "at least 0: the loss must not fall without end to the right")
+        raise InputError(
+            "loss table last slope", f"{slopes[-1]:g}", "at least 0: the loss must not fall without end to the right"
+        )
     spec = "table:" + ",".join(f"{a!r}={b!r}" for a, b in zip(x, y))
     return Loss(spec, f"loss table with {len(x)} breakpoints", tuple(_table_pieces(x, y, slopes)))
 

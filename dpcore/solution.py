@@ -54,7 +54,13 @@ class Progress:
 
     @property
     def gap(self) -> float:
-        return math.inf if self.lower <= 0 < self.upper else 0.0 if self.upper == self.lower else (self.upper - self.lower) / self.lower
+        return (
+            math.inf
+            if self.lower <= 0 < self.upper
+            else 0.0
+            if self.upper == self.lower
+            else (self.upper - self.lower) / self.lower
+        )
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,8 @@ from .. import audit
 from ..noise.piecewise import PiecewiseNoise
 from ..problem import NoiseProblem
 from . import laws
-from .lattice import Array, Lattice, LatticeProgram, Outcome, Seed
+from .lattice import Array, Lattice
+from .program import LatticeProgram, Outcome, Seed
 
 LEAST_DELTA = 1e-9
 """Programs for lower bounds use at least this δ: their multipliers are valid for every smaller one [lowprivacy T4]."""
@@ -74,7 +75,14 @@ def _reference(problem: NoiseProblem, x: Array) -> Array:
 
 
 def lower_step(
-    problem: NoiseProblem, k: int, window: Window, seed: Seed | None, scale: float, gap: float, deadline: float, stop: Stop
+    problem: NoiseProblem,
+    k: int,
+    window: Window,
+    seed: Seed | None,
+    scale: float,
+    gap: float,
+    deadline: float,
+    stop: Stop,
 ) -> Step:
     """A lower bound from a lattice of k per sensitivity.
 
@@ -93,9 +101,15 @@ def lower_step(
         costs[-1] = min(costs[-1], loss.infimum(float(left[-1]), math.inf))
     delta = max(problem.privacy.delta, LEAST_DELTA)
     program = LatticeProgram(
-        lattice, costs[lattice.representatives], problem.privacy.amplification, delta, scale,
-        _reference(problem, left / D), monotone=problem.monotone,
-        open_left=lattice.event_first > lattice.first, open_right=lattice.event_last < lattice.last,
+        lattice,
+        costs[lattice.representatives],
+        problem.privacy.amplification,
+        delta,
+        scale,
+        _reference(problem, left / D),
+        monotone=problem.monotone,
+        open_left=lattice.event_first > lattice.first,
+        open_right=lattice.event_last < lattice.last,
     )
     program.start(seed)
 
@@ -106,21 +120,38 @@ def lower_step(
     outcome = program.solve(deadline, stop, enough=enough)
     shifts, events, weights = program.multipliers(outcome)
     bound = audit.multiplier_bound_lower(
-        costs, lattice.first, epsilon=problem.privacy.epsilon, delta=problem.privacy.delta, shifts=shifts,
-        events=events, weights=weights, mirrored=lattice.folded,
+        costs,
+        lattice.first,
+        epsilon=problem.privacy.epsilon,
+        delta=problem.privacy.delta,
+        shifts=shifts,
+        events=events,
+        weights=weights,
+        mirrored=lattice.folded,
         monotone=program.order_multipliers(outcome) if problem.monotone else None,
     )
     bound = max(bound, loss.infimum(*problem.support))
     used = events[weights > TINY * weights.max(initial=0.0)] / k + origin / D
     return Step(
-        k, edge, bound, None, 0.0, 0.0, False, _seed(lattice, outcome, origin / D),
-        _grown(window, used, problem.folds), lattice.classes, outcome.pairs, outcome.status,
+        k,
+        edge,
+        bound,
+        None,
+        0.0,
+        0.0,
+        False,
+        _seed(lattice, outcome, origin / D),
+        _grown(window, used, problem.folds),
+        lattice.classes,
+        outcome.pairs,
+        outcome.status,
     )
 
 
 def _rounding_lattice(problem: NoiseProblem, k: int, edge: int, window: Window) -> tuple[Lattice, float]:
-    """Nodes origin + i·D/k (edge 0) or cells to their right (edge 1): events over the window, the lattice one sensitivity
-    further. Where the support ends before that, its end, rounded outwards, ends the lattice and the events."""
+    """Nodes origin + i·D/k (edge 0) or cells to their right (edge 1): events over the window, the lattice one
+    sensitivity further. Where the support ends before that, its end, rounded outwards, ends the lattice and the events.
+    """
     D, origin = problem.sensitivity, _origin(problem)
     event_first = math.floor((window.left - origin / D) * k)
     event_last = math.ceil((window.right - origin / D) * k) - edge
@@ -187,8 +218,15 @@ def _seed(lattice: Lattice, outcome: Outcome, origin: float) -> Seed:
 
 
 def upper_step(
-    problem: NoiseProblem, k: int, edge: int, window: Window, seed: Seed | None, scale: float, gap: float,
-    deadline: float, stop: Stop,
+    problem: NoiseProblem,
+    k: int,
+    edge: int,
+    window: Window,
+    seed: Seed | None,
+    scale: float,
+    gap: float,
+    deadline: float,
+    stop: Stop,
 ) -> Step:
     """A law constant on cells, k per sensitivity, with an atom (theory §§3–4; lowprivacy T1), audited and repaired.
 
@@ -201,14 +239,22 @@ def upper_step(
     repair = laws.private_masses(lattice, problem, means, origin / D)
     target = privacy.delta if repair else privacy.delta * (1 - 1e-6)
     program = LatticeProgram(
-        lattice, means[lattice.representatives], privacy.amplification, target, scale,
-        _reference(problem, (left + 0.5 * D / k) / D), atom_cost=float(loss.value(atom_x)), monotone=problem.monotone,
+        lattice,
+        means[lattice.representatives],
+        privacy.amplification,
+        target,
+        scale,
+        _reference(problem, (left + 0.5 * D / k) / D),
+        atom_cost=float(loss.value(atom_x)),
+        monotone=problem.monotone,
     )
     program.start(seed)
     span = float(means @ repair[0]) if repair else math.inf
 
     def enough(outcome: Outcome) -> bool:
-        weight = max(0.0, outcome.shortfall - target) / max(outcome.shortfall - (repair[1] if repair else target), 1e-300)
+        weight = max(0.0, outcome.shortfall - target) / max(
+            outcome.shortfall - (repair[1] if repair else target), 1e-300
+        )
         return weight * max(span - outcome.objective, 0.0) <= 0.01 * gap * outcome.objective
 
     outcome = program.solve(deadline, stop, enough=enough)
@@ -217,8 +263,18 @@ def upper_step(
         noise, delta_upper, worst_shift, repaired = _certified(problem, lattice, outcome, repair, atom_x, origin)
     bound = audit.loss_upper(noise, problem.loss) if noise is not None else math.inf
     return Step(
-        k, edge, bound, noise, delta_upper, worst_shift, repaired, _seed(lattice, outcome, origin / D),
-        _fitted(window, lattice, outcome, problem, origin / D), len(means), outcome.pairs, outcome.status,
+        k,
+        edge,
+        bound,
+        noise,
+        delta_upper,
+        worst_shift,
+        repaired,
+        _seed(lattice, outcome, origin / D),
+        _fitted(window, lattice, outcome, problem, origin / D),
+        len(means),
+        outcome.pairs,
+        outcome.status,
     )
 
 
@@ -261,7 +317,11 @@ def _cell_lattice(problem: NoiseProblem, k: int, edge: int, window: Window) -> t
 
 
 def _certified(
-    problem: NoiseProblem, lattice: Lattice, outcome: Outcome, repair: tuple[Array, float] | None, atom_x: float,
+    problem: NoiseProblem,
+    lattice: Lattice,
+    outcome: Outcome,
+    repair: tuple[Array, float] | None,
+    atom_x: float,
     origin: float,
 ) -> tuple[PiecewiseNoise | None, float, float, bool]:
     """(noise, its δ rounded up, worst shift, repaired): the program's law, mixed with a strictly private one by as
@@ -286,8 +346,13 @@ def _certified(
             margin *= 8
         mixed = (1 - weight) * masses + (weight * repair[0] if weight else 0.0)
         noise = PiecewiseNoise.from_masses(
-            sensitivity=problem.sensitivity, resolution=resolution, breaks=breaks, masses=mixed,
-            atom=(1 - weight) * atom, atom_unit=atom_unit, origin=origin,
+            sensitivity=problem.sensitivity,
+            resolution=resolution,
+            breaks=breaks,
+            masses=mixed,
+            atom=(1 - weight) * atom,
+            atom_unit=atom_unit,
+            origin=origin,
         )
         delta_upper, worst_shift = audit.shortfall_upper(noise, problem.privacy.epsilon)
         if delta_upper <= delta:

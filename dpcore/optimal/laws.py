@@ -35,10 +35,10 @@ def staircase(lattice: Lattice, epsilon: float, centre: float, inner: float) -> 
 
 
 def private_masses(lattice: Lattice, problem: NoiseProblem, costs: Array, origin: float) -> tuple[Array, float] | None:
-    """(masses, shortfall) of a strictly private law on the lattice with shortfall < δ, or None when it is too narrow.
+    """(masses, shortfall) of a law on the lattice with shortfall < δ, or None when the lattice is too narrow.
 
-    The most useful for mixing (least cost per slack) of the geometric law, a few staircases (centred at the loss's minimiser as far as the support
-    allows) and the uniform law; the shortfall is for mixing only, the audit has the last word.
+    Of the geometric law and a few staircases, centred at the loss's minimiser as far as the support allows, and the
+    uniform law, the one with the least cost per unit of slack in δ. For mixing only: the audit has the last word.
     """
     privacy = problem.privacy
     amplification = privacy.amplification
@@ -89,8 +89,29 @@ def staircase_with_atom(problem: NoiseProblem, gamma: float) -> PiecewiseNoise:
     breaks = np.concatenate([-right[::-1], right])
     masses = np.concatenate([one_side[:0:-1], [2 * one_side[0]], one_side[1:]]) / total * (1 - atom)
     return PiecewiseNoise.from_masses(
-        sensitivity=problem.sensitivity, resolution=resolution, breaks=breaks, masses=masses, atom=atom,
+        sensitivity=problem.sensitivity,
+        resolution=resolution,
+        breaks=breaks,
+        masses=masses,
+        atom=atom,
         name="Staircase with atom",
+    )
+
+
+def truncated_geometric(problem: NoiseProblem) -> PiecewiseNoise | None:
+    """The geometric law on cells of one sensitivity, cut where δ allows, about 0; for small ε close to optimal [G20].
+    None when ε or δ is too large or the support too narrow for it."""
+    privacy, D = problem.privacy, problem.sensitivity
+    half = math.ceil(privacy.truncation() * (1 + 1e-12) + 0.5)
+    if privacy.epsilon == 0 or not half <= 60_000 or (half + 0.5) * D > min(-problem.support[0], problem.support[1]):
+        return None
+    lattice = Lattice(1, -half, half, -half, half, folded=True)
+    return PiecewiseNoise.from_masses(
+        sensitivity=D,
+        resolution=2,
+        breaks=2 * np.arange(-half, half + 2) - 1,
+        masses=geometric(lattice, privacy.epsilon, 0.0),
+        name="Truncated geometric",
     )
 
 
@@ -120,15 +141,21 @@ def lossless(problem: NoiseProblem) -> PiecewiseNoise | None:
     if not hi - lo >= need:
         return None
     if math.isinf(hi - lo):
-        lo, hi = (hi - 2 * need, hi) if math.isfinite(hi) else (lo, lo + 2 * need) if math.isfinite(lo) else (-need, need)
+        lo, hi = (
+            (hi - 2 * need, hi) if math.isfinite(hi) else (lo, lo + 2 * need) if math.isfinite(lo) else (-need, need)
+        )
     middle = 0.5 * (lo + hi)
     for k in (4, 16, 64, 256, 1024):
         half = math.floor((hi - lo) / 2 / problem.sensitivity * k * (1 - 1e-12))
         if half >= need / 2 / problem.sensitivity * k and half <= 20000:
             lattice = Lattice(k, -half, half - 1, -half, half - 1, folded=True, edge=1)
             return PiecewiseNoise.from_masses(
-                sensitivity=problem.sensitivity, resolution=k, breaks=np.arange(-half, half + 1),
-                masses=geometric(lattice, problem.privacy.epsilon, -0.5), origin=middle, name="Truncated geometric",
+                sensitivity=problem.sensitivity,
+                resolution=k,
+                breaks=np.arange(-half, half + 1),
+                masses=geometric(lattice, problem.privacy.epsilon, -0.5),
+                origin=middle,
+                name="Truncated geometric",
             )
     return None
 
@@ -149,6 +176,11 @@ def uniform(problem: NoiseProblem) -> PiecewiseNoise | None:
         if problem.monotone and not start <= 0 <= start + width:
             return None
     noise = PiecewiseNoise.from_masses(
-        sensitivity=problem.sensitivity, resolution=resolution, breaks=[0, units], masses=[1.0], origin=start, name="Uniform"
+        sensitivity=problem.sensitivity,
+        resolution=resolution,
+        breaks=[0, units],
+        masses=[1.0],
+        origin=start,
+        name="Uniform",
     )
     return noise if lo <= noise.edges[0] and noise.edges[-1] <= hi else None

@@ -1,0 +1,75 @@
+"""Exact releases: integer arithmetic and the operating system's cryptographic source, never a float in between.
+
+Grid laws draw themselves (`PiecewiseNoise.draw`). Here are the staircase, whose infinitely many steps shrink by
+the irrational factor e^−ε, and the one entry for both. Sources: [GV14] for the staircase as a mixture,
+[CKS20] = Canonne, Kamath, Steinke, The Discrete Gaussian for Differential Privacy, Alg. 1, for a coin of exact
+bias e^−r made of rational coins.
+"""
+
+from __future__ import annotations
+
+import secrets
+from fractions import Fraction
+
+from .errors import InputError
+from .noise.base import Noise
+from .noise.piecewise import PiecewiseNoise
+from .noise.staircase import Staircase
+
+SUBDIVISIONS = 1 << 20
+"""Lattice points per sensitivity (staircase) or per unit of a grid law."""
+
+
+def release(noise: Noise, value: float) -> tuple[float, float]:
+    """(private release of value, lattice step).
+
+    The value is rounded down to the lattice and one exact draw is added; the sensitivity is a whole number of
+    steps, so rounding does not enlarge it.
+
+    Raises
+    ------
+    InputError : the law has no exact sampler.
+    """
+    if isinstance(noise, PiecewiseNoise):
+        step = Fraction(noise.sensitivity) / (noise.resolution * SUBDIVISIONS)
+        return noise.release(value, SUBDIVISIONS), float(step)
+    if not isinstance(noise, Staircase):
+        raise InputError("noise", noise.name, "a grid law or a staircase, which have exact samplers")
+    step = Fraction(noise.sensitivity) / SUBDIVISIONS
+    drawn = draw_staircase(Fraction(noise.epsilon), Fraction(noise.gamma), Fraction(noise.atom))
+    return float((Fraction(value) // step + drawn) * step + Fraction(noise.location)), float(step)
+
+
+def draw_staircase(epsilon: Fraction, gamma: Fraction, atom: Fraction, points: int = SUBDIVISIONS) -> int:
+    """One exact draw of staircase noise of period `points` lattice points: 0 with probability `atom`, else one
+    whose weight is e^(−ε·level), level = steps passed on the way from 0.
+
+    The inner step is gamma·points long, rounded: that costs accuracy, never privacy, because any inner step
+    gives levels that differ by at most 1 at points at most one period apart.
+    """
+    if atom and coin(atom):
+        return 0
+    inner = round(gamma * points)
+    point = secrets.randbelow(points)
+    while point >= inner and not exponential_coin(epsilon):
+        point = secrets.randbelow(points)
+    while exponential_coin(epsilon):
+        point += points
+    return point if secrets.randbelow(2) else -point - 1
+
+
+def coin(probability: Fraction) -> bool:
+    """True with exactly this probability."""
+    return secrets.randbelow(probability.denominator) < probability.numerator
+
+
+def exponential_coin(rate: Fraction) -> bool:
+    """True with probability exactly e^−rate, rate ≥ 0 [CKS20, Alg. 1]."""
+    while rate > 1:
+        if not exponential_coin(Fraction(1)):
+            return False
+        rate -= 1
+    count = 1
+    while coin(rate / count):
+        count += 1
+    return count % 2 == 1

@@ -1,0 +1,160 @@
+"""Solutions as files: JSON that can be read back and is audited again, CSV, and a Python script that runs.
+
+Every file carries the version, the problem and the certificate. The exact law travels as whole numbers
+(`breaks`, `weights`, `resolution`); the floats next to them are for people and for other programs.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+
+from . import __version__
+from .noise.base import Noise
+from .noise.piecewise import TOTAL, PiecewiseNoise
+from .noise.staircase import Staircase
+from .reload import (
+    FORMAT,
+    STAIRCASE_FIELDS,
+    load_solution,
+    solution_from_dict,
+    solution_from_json,
+)
+from .snippet import describe, python_snippet
+from .solution import Solution
+
+__all__ = [
+    "describe", "layout", "load_solution", "noise_to_csv", "noise_to_dict", "python_snippet", "solution_from_dict",
+    "solution_from_json", "solution_to_dict", "solution_to_json",
+]  # fmt: skip
+
+NEGLIGIBLE = 1e-16
+"""Cells of an unbounded law are listed until less than this probability is left."""
+
+
+def solution_to_dict(solution: Solution) -> dict[str, Any]:
+    """The solution in JSON types only; the keys are described in docs/cli.md.
+
+    Numbers that are not finite become None: an end of the support, a gap that does not exist.
+    """
+    problem, certificate = solution.problem, solution.certificate
+    return {
+        "format": FORMAT,
+        "version": __version__,
+        "epsilon": problem.privacy.epsilon,
+        "delta": problem.privacy.delta,
+        "sensitivity": problem.sensitivity,
+        "loss": problem.loss.spec,
+        "symmetric": problem.symmetric,
+        "monotone": problem.monotone,
+        "support": [finite(end) for end in problem.support],
+        "lower": certificate.lower,
+        "upper": certificate.upper,
+        "gap": finite(certificate.gap),
+        "seconds": solution.seconds,
+        "method": solution.settings.method,
+        "source": solution.source,
+        "cells": int(solution.cells),
+        "shifts": int(solution.shifts),
+        "certificate": {
+            "lower": certificate.lower,
+            "upper": certificate.upper,
+            "delta_upper": certificate.delta_upper,
+            "worst_shift": certificate.worst_shift,
+            "repaired": bool(certificate.repaired),
+        },
+        "noise": noise_to_dict(solution.noise),
+        "trace": [
+            [r.seconds, finite(r.lower), finite(r.upper), int(r.cells), int(r.pairs)] for r in solution.trace
+        ],
+    }
+
+
+def noise_to_dict(noise: Noise) -> dict[str, Any]:
+    """Edges, probabilities and atom, which sum to 1; and what the law is exactly: whole numbers, or a closed form."""
+    edges, probabilities = listed_cells(noise)
+    location, mass = noise.atoms[0] if noise.atoms else (0.0, 0.0)
+    out: dict[str, Any] = {
+        "name": noise.name,
+        "edges": edges.tolist(),
+        "probabilities": probabilities.tolist(),
+        "atom": {"location": float(location), "mass": float(mass)},
+    }
+    if isinstance(noise, PiecewiseNoise):
+        out["family"] = "piecewise"
+        out["origin"] = noise.origin
+        out["resolution"] = int(noise.resolution)
+        out["breaks"] = noise.breaks.tolist()
+        # As text: most readers of JSON keep 53 bits of a number, a weight has 62.
+        out["weights"] = [str(w) for w in noise.weights.tolist()]
+        out["total"] = str(TOTAL)
+        out["atom"] |= {"unit": int(noise.atom_unit), "weight": str(int(noise.atom_weight))}
+    else:
+        out["family"] = "staircase"
+        out["parameters"] = {name: float(getattr(noise, name)) for name in STAIRCASE_FIELDS}
+        out["tail"] = {"ratio": math.exp(-noise.epsilon), "period": noise.sensitivity}
+    return out
+
+
+def listed_cells(noise: Noise) -> tuple[np.ndarray, np.ndarray]:
+    """(edges, probabilities) of the continuous part, as far out as its probability is not negligible.
+
+    Raises
+    ------
+    TypeError : the law is neither piecewise constant on a grid nor a staircase; the solver makes no other.
+    """
+    if isinstance(noise, PiecewiseNoise):
+        return noise.edges, noise.masses
+    if isinstance(noise, Staircase):
+        return _staircase_cells(noise)
+    raise TypeError(f"{noise.name} noise has no cells to list")
+
+
+def _staircase_cells(noise: Staircase) -> tuple[np.ndarray, np.ndarray]:
+    """Cells of constant density: [−γ, γ] and whole periods on either side, in units of the sensitivity [GV15, (9)].
+
+    What lies beyond the last cell is less than `NEGLIGIBLE` and is spread over the cells listed.
+    """
+    periods = math.ceil(-math.log(NEGLIGIBLE) / noise.epsilon)
+    right = noise.gamma + np.arange(periods + 1)
+    side = np.exp(-noise.epsilon * np.arange(1, periods + 1))
+    edges = np.concatenate([-right[::-1], right])
+    masses = np.concatenate([side[::-1], [2 * noise.gamma], side])
+    if noise.gamma == 0:
+        edges, masses = np.delete(edges, periods), np.delete(masses, periods)
+    return noise.location + noise.sensitivity * edges, masses * ((1 - noise.atom) / math.fsum(masses))
+
+
+def solution_to_json(solution: Solution) -> str:
+    """`solution_to_dict` as text, one key a line."""
+    return layout(solution_to_dict(solution)) + "\n"
+
+
+def layout(data: Any, depth: int = 2, indent: str = "") -> str:
+    """Strict JSON with one key a line down to `depth`, and everything below on one line."""
+    if depth and isinstance(data, dict) and data:
+        inner = indent + "  "
+        rows = (f"{inner}{json.dumps(key)}: {layout(value, depth - 1, inner)}" for key, value in data.items())
+        return "{\n" + ",\n".join(rows) + f"\n{indent}}}"
+    return json.dumps(data, allow_nan=False)
+
+
+def noise_to_csv(solution: Solution) -> str:
+    """Comment lines (version, problem, certificate), then left, right, probability, density; the atom last, with
+    left = right and no density."""
+    lines = [f"# {line}" for line in describe(solution)]
+    lines.append("left,right,probability,density")
+    edges, probabilities = listed_cells(solution.noise)
+    for left, right, mass in zip(edges.tolist(), edges[1:].tolist(), probabilities.tolist()):
+        lines.append(f"{left!r},{right!r},{mass!r},{mass / (right - left)!r}")
+    for location, mass in solution.noise.atoms:
+        lines.append(f"{float(location)!r},{float(location)!r},{float(mass)!r},")
+    return "\n".join(lines) + "\n"
+
+
+def finite(number: float | None) -> float | None:
+    """The number, or None for what JSON cannot say."""
+    return None if number is None or not math.isfinite(number) else float(number)

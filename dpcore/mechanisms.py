@@ -1,0 +1,183 @@
+"""The mechanisms people use: rules (privacy, sensitivity, loss) → noise, and what each pays on a problem."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ._validate import whole
+from .loss import Loss
+from .noise.base import Noise
+from .noise.discrete import DiscreteStaircase, Geometric
+from .noise.gaussian import Gaussian
+from .noise.laplace import Laplace
+from .noise.search import least_argument
+from .noise.staircase import Staircase
+from .noise.symmetric import SymmetricNoise
+from .noise.truncated_laplace import TruncatedLaplace
+from .noise.uniform import Uniform
+from .privacy import Privacy
+from .problem import NoiseProblem
+
+Rule = Callable[[Privacy, float, Loss], Noise]
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """A rule and where it applies.
+
+    name : for people.   source : citation key of the README's list.
+    rule : (privacy, sensitivity, loss) → noise; only the staircases and the uniform law look at the loss.
+    needs_epsilon, needs_delta : the rule exists for ε > 0, for δ > 0 only.
+    largest_epsilon : the rule is proved private up to this ε only.
+    """
+
+    name: str
+    source: str
+    rule: Rule
+    needs_epsilon: bool = False
+    needs_delta: bool = False
+    largest_epsilon: float = math.inf
+
+    def missing(self, privacy: Privacy) -> str:
+        """Why the mechanism does not exist at this privacy, "" if it does."""
+        if self.needs_epsilon and privacy.epsilon == 0:
+            return "it needs a positive epsilon"
+        if self.needs_delta and privacy.delta == 0:
+            return "it needs a positive delta"
+        return ""
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """What a mechanism pays on a problem.
+
+    noise, loss : the calibrated law and its exact expected loss; None where the mechanism does not exist.
+    valid : the law meets every requirement of the problem.   reason : if not, why, in words.
+    """
+
+    name: str
+    key: str
+    noise: Noise | None
+    loss: float | None
+    valid: bool
+    reason: str = ""
+
+
+MECHANISMS: dict[str, Mechanism] = {
+    "laplace": Mechanism("Laplace", "Awan", lambda p, s, c: Laplace.calibrate(p, s), needs_epsilon=True),
+    "truncated-laplace": Mechanism(
+        "Truncated Laplace", "G20", lambda p, s, c: TruncatedLaplace.calibrate(p, s), needs_delta=True
+    ),
+    "gaussian": Mechanism("Gaussian, analytic", "BW18", lambda p, s, c: Gaussian.calibrate(p, s), needs_delta=True),
+    "gaussian-classical": Mechanism(
+        "Gaussian, classical",
+        "Awan",
+        lambda p, s, c: Gaussian.classical(p, s),
+        needs_epsilon=True,
+        needs_delta=True,
+        largest_epsilon=1.0,
+    ),
+    "staircase": Mechanism("Staircase", "GV15", lambda p, s, c: Staircase.calibrate(p, s, c), needs_epsilon=True),
+    "uniform": Mechanism("Uniform with atom", "G19", lambda p, s, c: Uniform.calibrate(p, s, c), needs_delta=True),
+}
+"""Mechanisms for real-valued queries, in the order in which they are shown."""
+
+INTEGER_MECHANISMS: dict[str, Mechanism] = {
+    "geometric": Mechanism("Geometric", "GV15", lambda p, s, c: Geometric.calibrate(p, int(s)), needs_epsilon=True),
+    "discrete-staircase": Mechanism(
+        "Discrete staircase", "GV15", lambda p, s, c: DiscreteStaircase.calibrate(p, int(s), c), needs_epsilon=True
+    ),
+}
+"""Mechanisms for whole-number queries."""
+
+LARGEST_INTEGER_SENSITIVITY = 10_000
+
+
+def baselines(problem: NoiseProblem) -> list[Baseline]:
+    """Every mechanism of `MECHANISMS` on the problem, in that order."""
+    return [_baseline(key, mechanism, problem) for key, mechanism in MECHANISMS.items()]
+
+
+def integer_baselines(privacy: Privacy, sensitivity: int, loss: Loss) -> list[Baseline]:
+    """Every mechanism of `INTEGER_MECHANISMS` for a whole-number query, in that order."""
+    sensitivity = whole(1, LARGEST_INTEGER_SENSITIVITY, sensitivity=sensitivity)
+    out = []
+    for key, mechanism in INTEGER_MECHANISMS.items():
+        if reason := mechanism.missing(privacy):
+            out.append(Baseline(mechanism.name, key, None, None, False, reason))
+        else:
+            noise = mechanism.rule(privacy, sensitivity, loss)
+            out.append(Baseline(mechanism.name, key, noise, noise.expected_loss(loss), True))
+    return out
+
+
+def _baseline(key: str, mechanism: Mechanism, problem: NoiseProblem) -> Baseline:
+    privacy = problem.privacy
+    if reason := mechanism.missing(privacy):
+        return Baseline(mechanism.name, key, None, None, False, reason)
+    noise = mechanism.rule(privacy, problem.sensitivity, problem.loss)
+    if isinstance(noise, TruncatedLaplace | Uniform):
+        noise = fitted(noise, problem.support, problem.loss)
+    faults = [*_privacy_faults(mechanism, noise, problem), *_shape_faults(noise, problem)]
+    return Baseline(mechanism.name, key, noise, noise.expected_loss(problem.loss), not faults, "; ".join(faults))
+
+
+def _privacy_faults(mechanism: Mechanism, noise: Noise, problem: NoiseProblem) -> list[str]:
+    epsilon, delta = problem.privacy.epsilon, problem.privacy.delta
+    true = noise.shortfall(epsilon, problem.sensitivity)
+    if epsilon > mechanism.largest_epsilon:
+        limit = f"its formula is proved for epsilon up to {mechanism.largest_epsilon:g} only"
+        return [f"{limit}; at epsilon = {epsilon:g} its true delta is {true:.3g}, required {delta:g}"]
+    if true > delta:
+        return [f"at epsilon = {epsilon:g} its true delta is {true:.3g}, required {delta:g}"]
+    return []
+
+
+def _shape_faults(noise: Noise, problem: NoiseProblem) -> list[str]:
+    """Support, symmetry and monotonicity; every law here falls away from its own location on both sides."""
+    faults = []
+    (low, high), (lo, hi) = noise.support, problem.support
+    if low < lo or high > hi:
+        faults.append(f"it spills over the support, from {lo:g} to {hi:g}")
+    shifted = getattr(noise, "location", 0.0) != 0
+    if shifted and problem.symmetric:
+        faults.append("shifted into the support it is not symmetric about 0")
+    flat = isinstance(noise, Uniform) and noise.atom == 0 and low <= 0 <= high
+    if shifted and problem.monotone and not flat:
+        faults.append("shifted into the support its density does not fall away from 0 on both sides")
+    return faults
+
+
+def fitted(noise: SymmetricNoise, support: tuple[float, float], loss: Loss) -> SymmetricNoise:
+    """The law, moved inside the support where it can be: not at all if it fits or is too wide, else to the
+    place of least expected loss (on (−∞, 0] that is centre −radius for a loss that grows from 0 [MSVV])."""
+    (low, high), (lo, hi) = noise.support, support
+    if (lo <= low and high <= hi) or high - low > hi - lo:
+        return noise
+    first, last = lo + noise.radius, hi - noise.radius
+    nearest = min(max(noise.location, first), last)
+    # Beyond all breaks the loss does not fall, so the best place is not further away than this.
+    span = 4 * noise.radius + 2 * float(np.abs(loss.breaks).max()) + abs(nearest)
+    ends = max(first, nearest - span), min(last, nearest + span)
+    best = nearest
+    if ends[0] < ends[1]:
+        grid = [nearest, *np.linspace(*ends, 9 if loss.grows_from_zero else 65).tolist()]
+        best = least_argument(
+            lambda location: dataclasses.replace(noise, location=location).expected_loss(loss), grid, tolerance=1e-6
+        )
+    return _nudged_inside(dataclasses.replace(noise, location=best), support)
+
+
+def _nudged_inside(noise: SymmetricNoise, support: tuple[float, float]) -> SymmetricNoise:
+    """The law moved by the few units in the last place by which location ± radius was rounded outwards."""
+    for _ in range(4):
+        (low, high), (lo, hi) = noise.support, support
+        if low < lo or high > hi:
+            step = math.ulp(max(abs(low), abs(high), abs(noise.location)))
+            noise = dataclasses.replace(noise, location=noise.location + (step if low < lo else -step))
+    return noise

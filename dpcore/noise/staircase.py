@@ -1,0 +1,200 @@
+"""Staircase noise of Geng and Viswanath, alone or mixed with an atom."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._validate import above, in_range, real
+from ..errors import InputError
+from ..loss import Loss
+from ..privacy import Privacy
+from .base import Array
+from .moments import geometric_sum, power_integral
+from .search import least_argument
+from .symmetric import SymmetricNoise, has_two_slopes
+
+_DECAYS = 60.0
+"""Periods are summed until e^−60: with the fifth power of their number this is below 1e-17 of the sum."""
+
+
+@dataclass(frozen=True)
+class Staircase(SymmetricNoise):
+    """Probability 1 − atom: density a·e^(−ε·level(|x − location|/sensitivity)), level(y) = k on
+    [k − 1 + γ, k + γ), 0 on [0, γ) [GV15]; probability `atom`: the location.
+
+    Purely (ε, 0)-DP without the atom, (ε, atom)-DP with it [theory §4; lowprivacy T4].
+    """
+
+    epsilon: float
+    sensitivity: float
+    gamma: float
+    atom: float = 0.0
+    location: float = 0.0
+
+    name = "Staircase"
+
+    def __post_init__(self) -> None:
+        above(0, 1e3, epsilon=self.epsilon)
+        above(0, 1e300, sensitivity=self.sensitivity)
+        in_range(0, 1, gamma=self.gamma)
+        in_range(0, 1, atom=self.atom)
+        real(location=self.location)
+
+    @classmethod
+    def calibrate(
+        cls, privacy: Privacy, sensitivity: float, loss: Loss | None = None, *, atom: float = 0.0
+    ) -> Staircase:
+        """The staircase law at ε (δ is not used) whose γ is least in expected loss (default |x|).
+
+        For |x| and every two-slope loss γ = 1/(1 + e^(ε/2)) [GV15]. Otherwise a search; for a loss that
+        grows away from 0 there is one valley: with W(u) = Σ_k e^(−εk) (c(kD + u) + c(−kD − u)), which grows in u,
+        the derivative in γ has the sign of ½(1 − e^−ε) W(γD) − E c(X), negative first, then positive.
+        """
+        epsilon = privacy.epsilon
+        if epsilon == 0:
+            raise InputError("epsilon", epsilon, "a positive number for staircase noise")
+        gamma = 1 / (1 + math.exp(epsilon / 2))
+        if loss is not None and not has_two_slopes(loss):
+            law = lambda logit: cls(epsilon, 1.0, _logistic(logit))  # noqa: E731
+            unit = loss.scaled(sensitivity)
+            grid = [*np.linspace(-epsilon - 6.0, 6.0, 19), -epsilon / 2, *_kinks(unit)]
+            gamma = _logistic(least_argument(lambda logit: law(logit)._search_loss(unit), grid, tolerance=1e-6))
+        return cls(epsilon, sensitivity, gamma, atom)
+
+    @property
+    def radius(self) -> float:
+        return math.inf
+
+    @property
+    def _decay(self) -> float:
+        return math.exp(-self.epsilon)
+
+    @property
+    def _top(self) -> float:
+        """Density at the centre, times the sensitivity: (1 − b)/(2(γ + b(1 − γ)))."""
+        return -math.expm1(-self.epsilon) / (2 * (self.gamma + self._decay * (1 - self.gamma)))
+
+    def _level(self, y: Array) -> Array:
+        return np.floor(y - self.gamma) + 1
+
+    def _height(self, y: Array) -> Array:
+        return self._top / self.sensitivity * np.exp(-self.epsilon * self._level(y / self.sensitivity))
+
+    def _tail(self, y: Array) -> Array:
+        b, gamma = self._decay, self.gamma
+        period, u = np.divmod(np.minimum(y / self.sensitivity, 1e15), 1.0)
+        rest = np.maximum(gamma - u, 0.0) + b * (1 - np.maximum(u, gamma))
+        return np.exp(-self.epsilon * period) * (2 * self._top * rest + b)
+
+    def _tail_quantile(self, q: Array) -> Array:
+        b, gamma = self._decay, self.gamma
+        period = np.maximum(np.floor(-np.log(q) / self.epsilon), 0.0)
+        missing = np.maximum(-np.expm1(np.log(q) + self.epsilon * period), 0.0) / (2 * self._top)
+        u = np.where(missing <= gamma, missing, gamma + (missing - gamma) / b)
+        return self.sensitivity * (period + np.minimum(u, 1.0))
+
+    def _side_moment(self, power: float, lo: float, hi: float, centre: float) -> float:
+        """Cell by cell where the interval is short or the centre is not 0; else a difference of two tails,
+        which then differ by a factor."""
+        D = self.sensitivity
+        y0, y1 = sorted((abs(lo - centre) / D, abs(hi - centre) / D))
+        periods = min(y1, y0 + _DECAYS / self.epsilon + 2) - y0
+        if centre == 0 and (math.isinf(y1) or periods * self.epsilon > 2):
+            beyond = 0.0 if math.isinf(y1) else float(self._upper_moment(power, y1))
+            tails = float(self._upper_moment(power, y0)) - beyond
+            return D**power * self._top * tails
+        k = np.floor(y0) + np.arange(int(periods) + 3)
+        edges = np.clip(np.column_stack([k, k + self.gamma, k + 1]), y0, y1)
+        lengths_from, lengths_to = edges[:, :-1].ravel(), edges[:, 1:].ravel()
+        levels = np.column_stack([k, k + 1]).ravel()
+        side = 1.0 if hi > centre else -1.0
+        ends = np.clip(centre + side * D * np.stack([lengths_from, lengths_to]), lo, hi)
+        cells = power_integral(power, ends.min(axis=0), ends.max(axis=0))
+        return self._top / D * float(np.exp(-self.epsilon * levels) @ cells)
+
+    def _search_loss(self, loss: Loss) -> float:
+        """`expected_loss` of the law about 0 with sensitivity 1, all pieces of the loss at once; pieces far
+        narrower than their distance from 0 lose digits to cancellation, so this serves to compare γ only."""
+        ends = np.abs([[piece.lo, piece.hi] for piece in loss.pieces])
+        near, far = ends.min(axis=1), ends.max(axis=1)
+        powers = np.array([piece.power for piece in loss.pieces])
+        total = 0.0
+        for power in {0.0, *powers.tolist()}:
+            factors = [p.constant if power == 0 else p.coefficient * (p.power == power) for p in loss.pieces]
+            used = np.flatnonzero(factors)
+            finite = np.isfinite(far[used])
+            beyond = np.where(finite, self._upper_moment(power, np.where(finite, far[used], 0.0)), 0.0)
+            total += float(np.array(factors)[used] @ (self._upper_moment(power, near[used]) - beyond))
+        return total * self._top
+
+    def _upper_moment(self, power: float, y: ArrayLike) -> Array:
+        """∫_y^∞ v^power e^(−ε·level(v)) dv, elementwise."""
+        b, gamma = self._decay, self.gamma
+        y = np.asarray(y, dtype=float)
+        n = np.floor(y)
+        corner = np.maximum(y, n + gamma)
+        head = power_integral(power, y, corner) + b * power_integral(power, corner, n + 1)
+        rest = self._period_sum(power, n + 1, 0.0, gamma) + b * self._period_sum(power, n + 1, gamma, 1.0)
+        return np.exp(-self.epsilon * n) * (head + b * rest)
+
+    def _period_sum(self, power: float, start: Array, u0: float, u1: float) -> Array:
+        """Σ_{k ≥ 0} e^(−εk) ∫_{u0}^{u1} (start + k + u)^power du, elementwise over start."""
+        if power == int(power):
+            total = 0.0 * start
+            for j in range(int(power) + 1):
+                inner = math.comb(int(power), j) * power_integral(power - j, u0, u1)
+                total = total + inner * geometric_sum(j, self.epsilon, start)
+            return total
+        if self.epsilon > 0.05:
+            k = np.arange(int(_DECAYS / self.epsilon) + 2)
+            from_start = start[..., None] + k
+            return power_integral(power, from_start + u0, from_start + u1) @ np.exp(-self.epsilon * k)
+        above, below = (geometric_sum(power + 1, self.epsilon, start + u) for u in (u1, u0))
+        return (above - below) / (power + 1)
+
+    def _hockey_stick(self, epsilon: float, shift: float) -> float:
+        """Exact sum over the cells of both densities; everything in units of the sensitivity.
+
+        Left of the centre both densities fall by e^−ε per period, so one period times 1/(1 − e^−ε); between
+        the centre and φ/2 the cells one by one; right of φ/2 the shifted density is the larger.
+        """
+        phi = shift / self.sensitivity
+        if epsilon >= math.ceil(phi) * self.epsilon:
+            return 0.0  # levels at distance φ differ by at most ⌈φ⌉
+        gamma, reach = self.gamma, min(phi / 2, _DECAYS / self.epsilon + 2)
+        whole, r = divmod(phi, 1.0)
+        left = self._excess(
+            np.clip([0.0, gamma, gamma - r, 1 + gamma - r, 1.0], 0.0, 1.0),
+            lambda u: (self._level(u), whole + self._level(u + r)),
+            epsilon,
+        )
+        own = gamma + np.arange(math.ceil(reach) + 1)
+        first = math.floor(phi - reach - gamma)
+        other = phi - gamma - (first + np.arange(math.ceil(reach) + 2))
+        middle = self._excess(
+            np.clip(np.concatenate([[0.0, reach], own, other]), 0.0, reach),
+            lambda v: (self._level(v), self._level(phi - v)),
+            epsilon,
+        )
+        return self._top * (left / -math.expm1(-self.epsilon) + middle)
+
+    def _excess(self, points: Array, levels, epsilon: float) -> float:
+        """Σ over cells between the points of length·(e^(−ε₀k) − e^(ε − ε₀k'))₊, (k, k') the levels inside."""
+        points = np.sort(points)
+        k, far = levels(0.5 * (points[:-1] + points[1:]))
+        gain = -np.expm1(np.minimum(epsilon - (far - k) * self.epsilon, 0.0))
+        return float(np.exp(-self.epsilon * k) * gain @ np.diff(points))
+
+
+def _logistic(logit: float) -> float:
+    return 1 / (1 + math.exp(-logit))
+
+
+def _kinks(loss: Loss) -> list[float]:
+    """Logits of the γ at which a step edge meets a break of the loss (the first few: more are not kinks worth it)."""
+    fractions = {abs(x) % 1.0 for x in loss.breaks[:16].tolist() if x}
+    return [math.log(g / (1 - g)) for g in fractions if 1e-12 < g < 1 - 1e-12]

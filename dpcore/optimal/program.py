@@ -1,0 +1,371 @@
+"""One linear program on one lattice, generated pair by pair [lowprivacy §§1–3; theory §6].
+
+The unknowns are the masses r_i of a law on a lattice of k points (or cells) per sensitivity, and for upper bounds
+an atom. For every shift j the shortfall Σ_i max(0, r_i − E r_{i−j}) (+ atom) must not exceed δ. A slack s stands for
+one term max(0, r_i − E r_{i−j}), a *pair* (event i, cover i − j); pairs and shifts enter only when a solution
+violates them, so every program along the way is a relaxation and its multipliers prove a lower bound.
+
+Even problems are folded: r_i = r_{−i−h} (h = 1 when 0 is a cell edge, else 0), unknowns are the classes a ≥ 0 of
+mirror images, only j > 0 is needed, and one slack serves the shifts |a − b| and a + b + h.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import SolverError
+from ..lp import INFINITY, LinearProgram
+from .lattice import Array, Ints, Lattice
+
+FLOOR = 0.1
+"""Least reference mass relative to the largest; smaller floors ruin the multipliers [lowprivacy §8]."""
+
+TIE = 0.98
+"""A pair of a coarser solution enters a finer program when its event reaches this share of its covered mass."""
+
+KEEP = 0.02
+"""Pairs whose violation is below this share of the row's largest wait for a later round."""
+
+
+@dataclass(frozen=True)
+class Seed:
+    """What a finished program hands to a finer one.
+
+    density : law's density at points given in units of the sensitivity.
+    active : shifts with a positive rate, in units of the sensitivity.   k : its lattice.
+    """
+
+    density: Callable[[Array], Array]
+    active: Array
+    k: int
+
+
+@dataclass
+class Outcome:
+    """A solved relaxation: masses per class, atom, and its multipliers in the units of the problem.
+
+    rates : λ_j per shift of `Lattice.shifts` (0 where not generated).
+    event, cover, weight : classes and multiplier y of every pair.   order : of the monotone rows, per class.
+    shortfall : largest shortfall of the masses over all shifts.   status : "optimal", "time", "stopped", "failed", ….
+    """
+
+    masses: Array
+    atom: float
+    objective: float
+    rates: Array
+    event: Ints
+    cover: Ints
+    weight: Array
+    order: Array
+    shortfall: float
+    status: str
+    pairs: int
+
+
+@dataclass
+class LatticeProgram:
+    """The growing program of one bound.
+
+    costs : (classes,) loss of one unit of mass at an index of the class.   scale : size of the optimal value.
+    reference : (indices,) a density of similar shape, for scaling.
+    atom_cost : loss at the atom, or None for no atom.
+    """
+
+    lattice: Lattice
+    costs: Array
+    amplification: float
+    delta: float
+    scale: float
+    reference: Array
+    atom_cost: float | None = None
+    monotone: bool = False
+    open_left: bool = False
+    open_right: bool = False
+    lp: LinearProgram = field(init=False)
+
+    def __post_init__(self) -> None:
+        lat = self.lattice
+        rho = np.bincount(lat.classify(lat.indices), self.reference, lat.classes) / lat.multiplicity
+        self._rho = np.maximum(rho, FLOOR * rho.max())
+        self._rho /= self._rho @ lat.multiplicity
+        self.lp = LinearProgram()
+        self._row_of: dict[int, int] = {}
+        self._events = np.empty(0, dtype=np.int64)
+        self._covers = np.empty(0, dtype=np.int64)
+        self._keys = np.empty(0, dtype=np.int64)
+        self._slack = np.empty(0, dtype=np.int64)
+        self._pair_row = np.empty(0, dtype=np.int64)
+        mass = self._rho * lat.multiplicity
+        self.lp.add_rows(1.0, 1.0, starts=[0], columns=[], values=[])
+        self.lp.add_columns(
+            mass * self.costs / self.scale,
+            starts=np.arange(lat.classes),
+            rows=np.zeros(lat.classes),
+            values=mass,
+        )
+        self._atom = None
+        if self.atom_cost is not None:
+            self._atom = self.lp.columns
+            self.lp.add_columns(
+                self.delta * self.atom_cost / self.scale, 0.0, 1.0, starts=[0], rows=[0], values=[self.delta]
+            )
+        if self.monotone:
+            self._add_monotone_rows()
+
+    # Growing -----------------------------------------------------------------------------------------
+
+    def _add_monotone_rows(self) -> None:
+        """r_i ≥ r_(next outward), at 0 doubled for node lattices [theory §8]; none that ends at an open end."""
+        lat, rho = self.lattice, self._rho
+        inner, rows = [], []
+        if lat.folded:
+            for a in range(lat.classes - 1 - self.open_right):
+                rows.append([(a, rho[a]), (a + 1, -rho[a + 1])])
+                inner.append(a)
+        else:
+            for i in range(lat.first, lat.last + 1):
+                a = i - lat.first
+                if i == 0 and not lat.edge:
+                    row = [(a, 2 * rho[a])] + [(a + s, -rho[a + s]) for s in (-1, 1) if 0 <= a + s < lat.classes]
+                    rows.append(row)
+                    inner.append(a)
+                    continue
+                out = a + 1 if i >= 0 else a - 1
+                ends_open = (out == 0 and self.open_left) or (out == lat.classes - 1 and self.open_right)
+                if 0 <= out < lat.classes and not ends_open:
+                    rows.append([(a, rho[a]), (out, -rho[out])])
+                    inner.append(a)
+        self._order_class = np.array(inner, dtype=np.int64)
+        scale = np.array([rho[a] for a in inner])
+        self._order_row = self.lp.rows + np.arange(len(rows))
+        self._order_scale = scale
+        self.lp.add_rows(
+            0.0,
+            INFINITY,
+            starts=np.cumsum([0] + [len(r) for r in rows[:-1]]) if rows else [],
+            columns=[c for row in rows for c, _ in row],
+            values=[v / s for row, s in zip(rows, scale) for _, v in row],
+        )
+
+    def order_multipliers(self, outcome: Outcome) -> Array:
+        """Multipliers of the monotone rows per index, as `audit.multiplier_bound_lower` wants them."""
+        return self.lattice.unfold(outcome.order) * (0.5 if self.lattice.folded else 1.0)
+
+    def _shifts_of(self, event: Ints, cover: Ints) -> list[Ints]:
+        """The one or two shifts whose rows hold the slack of each pair (0: none)."""
+        lat = self.lattice
+        if not lat.folded:
+            return [event - cover]
+        direct = np.abs(event - cover)
+        around = event + cover + lat.edge
+        if not lat.edge:
+            around = np.where((event == 0) | (cover == 0), 0, around)
+        return [np.where(direct <= lat.k, direct, 0), np.where(around <= lat.k, around, 0)]
+
+    def add_shifts(self, shifts: Ints) -> None:
+        """Rows Σ slacks + uncovered masses + atom ≤ δ, each divided by δ."""
+        lat = self.lattice
+        owners = self._shifts_of(self._events, self._covers)
+        starts, columns, values, count = [], [], [], 0
+        for j in shifts.tolist():
+            if j in self._row_of:
+                continue
+            self._row_of[j] = self.lp.rows + len(starts)
+            starts.append(count)
+            events = self._event_range
+            bare = events[(events - j < lat.first) | (events - j > lat.last)]
+            weight = np.bincount(lat.classify(bare), minlength=lat.classes)
+            classes = np.flatnonzero(weight)
+            columns.append(classes)
+            values.append(weight[classes] * self._rho[classes] / self.delta)
+            for owner in owners:
+                mine = owner == j
+                columns.append(self._slack[mine])
+                values.append(self._rho[self._events[mine]] / self.delta)
+            if self._atom is not None:
+                columns.append([self._atom])
+                values.append([1.0])
+            count = sum(len(c) for c in columns)
+        if starts:
+            self.lp.add_rows(
+                -INFINITY, 1.0, starts=starts, columns=np.concatenate(columns), values=np.concatenate(values)
+            )
+
+    def add_pairs(self, event: Ints, cover: Ints) -> int:
+        """Slack columns and rows u_a − E ρ_b/ρ_a u_b − s ≤ 0 for pairs not yet there; how many were new."""
+        other = event != cover  # r_a − E r_a is never positive
+        event, cover = event[other], cover[other]
+        keys, at = np.unique(event * self.lattice.classes + cover, return_index=True)
+        fresh = ~np.isin(keys, self._keys, assume_unique=True)
+        event, cover, keys = event[at][fresh], cover[at][fresh], keys[fresh]
+        n = len(keys)
+        if not n:
+            return 0
+        columns = self.lp.columns + np.arange(n)
+        rows, values, owner = [], [], []
+        for shift in self._shifts_of(event, cover):
+            row = self._rows_at(shift)
+            there = np.flatnonzero(row >= 0)
+            owner.append(there)
+            rows.append(row[there])
+            values.append(self._rho[event[there]] / self.delta)
+        owner, rows, values = (np.concatenate(v) for v in (owner, rows, values))
+        order = np.argsort(owner, kind="stable")
+        starts = np.searchsorted(owner[order], np.arange(n))
+        self.lp.add_columns(np.zeros(n), starts=starts, rows=rows[order], values=values[order])
+        pair_rows = self.lp.rows + np.arange(n)
+        ratio = self.amplification * self._rho[cover] / self._rho[event]
+        self.lp.add_rows(
+            -INFINITY,
+            0.0,
+            starts=3 * np.arange(n),
+            columns=np.stack([event, cover, columns], axis=1).ravel(),
+            values=np.stack([np.ones(n), -ratio, np.full(n, -1.0)], axis=1).ravel(),
+        )
+        self._events = np.concatenate([self._events, event])
+        self._covers = np.concatenate([self._covers, cover])
+        self._keys = np.concatenate([self._keys, keys])
+        self._slack = np.concatenate([self._slack, columns])
+        self._pair_row = np.concatenate([self._pair_row, pair_rows])
+        return n
+
+    def _rows_at(self, shifts: Ints) -> Ints:
+        """Row of every shift, −1 where there is none."""
+        table = np.full(2 * self.lattice.k + 1, -1, dtype=np.int64)
+        for j, row in self._row_of.items():
+            table[j + self.lattice.k] = row
+        rows = table[np.clip(shifts, -self.lattice.k, self.lattice.k) + self.lattice.k]
+        return np.where(shifts == 0, -1, rows)
+
+    def pairs_of(self, shift: int, chosen: NDArray[np.bool_]) -> tuple[Ints, Ints]:
+        """Classes (event, cover) of the pairs of a shift at the chosen event indices, covers outside dropped."""
+        lat = self.lattice
+        events = self._event_range[chosen]
+        covers = events - shift
+        inside = (covers >= lat.first) & (covers <= lat.last)
+        return lat.classify(events[inside]), lat.classify(covers[inside])
+
+    def start(self, seed: Seed | None) -> None:
+        """First rows: from a coarser solution the pairs that nearly bind at nearly active shifts; on coarse
+        lattices all outward pairs (away from the middle), which spares the march outward one step a round."""
+        lat = self.lattice
+        self.add_shifts(np.array([lat.k] if lat.folded else [lat.k, -lat.k]))
+        if seed is None or lat.k <= 3:
+            self.add_shifts(lat.shifts)
+            for j in lat.shifts.tolist():
+                self.add_pairs(*self.pairs_of(j, self._event_range * np.sign(j) <= 0))
+        if seed is None:
+            return
+        density = seed.density((lat.indices + 0.5 * lat.edge) / lat.k)
+        used = density[self._event_range - lat.first] > 0
+        near = self._near(seed)
+        self.add_shifts(near)
+        for j in near.tolist():
+            self.add_pairs(*self.pairs_of(j, used & (lat.excess(density, j, TIE * self.amplification) >= 0)))
+
+    @property
+    def _event_range(self) -> Ints:
+        return np.arange(self.lattice.event_first, self.lattice.event_last + 1)
+
+    def _near(self, seed: Seed) -> Ints:
+        """Shifts within a lattice step of one that was active in the seed."""
+        shifts = self.lattice.shifts
+        if not seed.active.size:
+            return shifts[:0]
+        distance = np.abs(np.abs(shifts[:, None]) / self.lattice.k - seed.active[None, :]).min(axis=1)
+        return shifts[distance < 0.5 / seed.k + 0.5 / self.lattice.k]
+
+    # Solving -----------------------------------------------------------------------------------------
+
+    def solve(
+        self, deadline: float, stop: Callable[[], bool], *, enough: Callable[[Outcome], bool], rounds: int = 200
+    ) -> Outcome:
+        """Rounds of solving and adding violated pairs, until nothing is violated or `enough(outcome)`."""
+        lat = self.lattice
+        outcome = None
+        for _ in range(rounds):
+            status = self._run(deadline, stop)
+            if status in ("infeasible", "unbounded") or (status != "optimal" and outcome is not None):
+                if outcome is not None:
+                    outcome.status = status
+                    return outcome
+            outcome = self._outcome(status)
+            r = lat.unfold(outcome.masses)
+            shortfall = lat.shortfalls(r, self.amplification) + outcome.atom
+            outcome.shortfall = float(max(shortfall.max(), outcome.atom))
+            if status != "optimal" or enough(outcome):
+                return outcome
+            violated = lat.shifts[shortfall > self.delta * (1 + 1e-9)]
+            if not violated.size:
+                return outcome
+            self.add_shifts(violated)
+            added = 0
+            for j in violated.tolist():
+                z = lat.excess(r, j, self.amplification)
+                added += self.add_pairs(*self.pairs_of(j, z > KEEP * z.max()))
+            if not added:
+                for j in violated.tolist():
+                    z = lat.excess(r, j, self.amplification)
+                    added += self.add_pairs(*self.pairs_of(j, z > 0))
+                if not added:
+                    return outcome
+        return outcome
+
+    def _run(self, deadline: float, stop: Callable[[], bool]) -> str:
+        try:
+            return self.lp.run(deadline, stop)
+        except SolverError:
+            return "failed"
+
+    def _outcome(self, status: str) -> Outcome:
+        lat = self.lattice
+        x, duals = self.lp.primal(), self.lp.row_duals()
+        masses = np.maximum(x[: lat.classes], 0) * self._rho
+        atom = max(0.0, float(x[self._atom]) * self.delta) if self._atom is not None else 0.0
+        rates = np.zeros(len(lat.shifts))
+        for t, j in enumerate(lat.shifts.tolist()):
+            if j in self._row_of:
+                rates[t] = max(0.0, -duals[self._row_of[j]]) * self.scale / self.delta
+        weight = np.maximum(0.0, -duals[self._pair_row]) * self.scale / self._rho[self._events]
+        order = np.zeros(lat.classes)
+        if self.monotone:
+            order[self._order_class] = np.maximum(0.0, duals[self._order_row]) * self.scale / self._order_scale
+        cost = float(masses @ (lat.multiplicity * self.costs)) + atom * (self.atom_cost or 0.0)
+        return Outcome(
+            masses, atom, cost, rates, self._events, self._covers, weight, order, math.inf, status, len(self._keys)
+        )
+
+    def multipliers(self, outcome: Outcome) -> tuple[Ints, Ints, Array]:
+        """(shifts, events, weights): multipliers of single terms, one per shift and event index.
+
+        A slack shared by two shifts has its multiplier split in proportion to their rates [lowprivacy T3'], events
+        without a cover carry the whole rate.
+        """
+        lat = self.lattice
+        rate = np.zeros(2 * lat.k + 1)
+        rate[lat.shifts + lat.k] = outcome.rates
+        rate[lat.k] = 0.0
+        owners = self._shifts_of(outcome.event, outcome.cover)
+        caps = [np.where(np.abs(j) <= lat.k, rate[np.clip(j, -lat.k, lat.k) + lat.k], 0.0) for j in owners]
+        total = np.sum(caps, axis=0)
+        share = np.minimum(outcome.weight, total) / np.where(total > 0, total, 1.0)
+        if lat.folded:
+            direct = np.where(outcome.event > outcome.cover, outcome.event, -outcome.event - lat.edge)
+            events = [direct, outcome.event]
+        else:
+            events = [outcome.event + lat.first]
+        shifts, events, weights = list(owners), events, [share * cap for cap in caps]
+        for j in lat.shifts[outcome.rates > 0].tolist():
+            covers = self._event_range - j
+            bare = self._event_range[(covers < lat.first) | (covers > lat.last)]
+            shifts.append(np.full(len(bare), j))
+            events.append(bare)
+            weights.append(np.full(len(bare), rate[j + lat.k]))
+        shifts, events, weights = np.concatenate(shifts), np.concatenate(events), np.concatenate(weights)
+        used = weights > 0
+        return shifts[used], events[used], weights[used]

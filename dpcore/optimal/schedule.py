@@ -1,0 +1,145 @@
+"""Which stretch of the line and which lattices to try: heuristics that steer the search and prove nothing.
+
+What matters most is how a lattice aligns with the steps of the optimum [lowprivacy "Alignment"], so lattices are picked
+by the errors seen so far, or, where the optimum is nearly a staircase, to fit its steps. All choices rest on counts and
+bounds, never on the clock.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+from ..problem import NoiseProblem
+from .bounds import Step, Window
+
+SCAN = (2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 18, 20)
+"""Lattices tried first where nothing is known about alignment."""
+
+ALIGNED_FROM = 2.5
+"""From this ε on lattices are aligned with the staircase."""
+
+MOST_CELLS = 5000
+"""Largest lattice program."""
+
+Steps = dict[str, list[Step]]
+"""Steps taken so far, by kind of bound: "lower", and upper bounds on "centred" and "offset" cells."""
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Choices for one problem.
+
+    gap : relative gap aimed at.   peak : half-width of the top step of the best staircase, in sensitivities.
+    uppers : kinds of upper bounds that are worth a program.   finest : most cells per sensitivity.
+    """
+
+    problem: NoiseProblem
+    gap: float
+    peak: float
+    uppers: tuple[str, ...]
+    finest: int
+
+    # Windows -----------------------------------------------------------------------------------------
+
+    def window(self, kind: str, k: int, steps: Steps) -> Window:
+        """Where to look next: generous at first [theory §5; lowprivacy "Event window"], later what the last step used,
+        never more than `MOST_CELLS` cells."""
+        if steps[kind]:
+            return steps[kind][-1].window
+        reach = self.problem.privacy.truncation()
+        wide = min(2.5 * reach + 1.5, self._periods) if kind == "lower" else 1.5 * reach + 0.5
+        return self._around(min(wide, 0.9 * MOST_CELLS / k))
+
+    @property
+    def widest(self) -> Window:
+        """Events beyond it add less than a tenth of the gap."""
+        return self._around(self._periods)
+
+    @property
+    def _periods(self) -> float:
+        """Losses beyond m periods of a staircase weigh about e^{−mε} m^power."""
+        epsilon = self.problem.privacy.epsilon
+        if epsilon == 0:
+            return math.inf
+        power = max(p.power for p in self.problem.paid_loss.pieces)
+        periods = math.ceil((math.log(10 / self.gap) + 4 * (power - 1)) / epsilon) - 1
+        return max(0, periods) + 2.2 * self.peak
+
+    def _around(self, wide: float) -> Window:
+        """The loss's minimiser and nearer breaks, with `wide` on both sides (half as much again when not even)."""
+        loss, D = self.problem.paid_loss, self.problem.sensitivity
+        wide *= 1.0 if self.problem.folds else 1.5
+        best = loss.minimiser(*self.problem.support)[0] / D
+        near = loss.breaks[abs(loss.breaks) <= (4 * wide + 4) * D] / D
+        left, right = min(best, near.min(initial=0.0)) - wide, max(best, near.max(initial=0.0)) + wide
+        return Window(-max(-left, right), max(-left, right)) if self.problem.folds else Window(left, right)
+
+    # Lattices ----------------------------------------------------------------------------------------
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        return (*self.uppers, "lower")
+
+    def first(self) -> Iterator[dict[str, int]]:
+        """The scan: rounds of one coarse lattice per kind of bound."""
+        yield dict.fromkeys(self.kinds, 1)
+        if self._nearly_staircase:
+            yield from ({kind: self._aligned(kind, m) for kind in self.kinds} for m in (1, 2, 3, 4))
+        elif self.problem.paid_loss.continuous:
+            yield from (dict.fromkeys(self.kinds, k) for k in SCAN)
+        else:
+            for before, beyond in zip(self._next_to_jumps(-1), self._next_to_jumps(1)):
+                yield {**dict.fromkeys(self.uppers, before), "lower": beyond}
+
+    def next(self, side: tuple[str, ...], steps: Steps, lower: float, upper: float) -> tuple[str, int] | None:
+        """(kind, k) for one more step on one side: a multiple of the lattice whose error is smallest for its size, the
+        optimum being taken to lie in the middle of the bracket and errors to fall like 1/k². None: nothing left."""
+        middle = 0.5 * (lower + upper)
+        goal = 0.4 * self.gap * max(lower, 1e-3 * middle, 1e-300)
+        ranked = sorted(
+            (max(abs(middle - step.bound), 0.02 * goal) * step.k**2, step.k, kind)
+            for kind in side
+            for step in steps[kind]
+            if step.k > 1 or len(steps[kind]) == 1
+        )
+        for quality, base, kind in ranked:
+            largest = max(step.k for step in steps[kind])
+            wanted = min(max(math.sqrt(quality / goal), 1.2 * largest), 2.2 * largest)
+            multiple = max(2, math.ceil(wanted / base - 1e-9))
+            multiple += kind == "centred" and multiple % 2 == 0  # even multiples of centred cells are offset cells
+            k = base * multiple
+            if k > 2.5 * largest:
+                k = round(1.6 * largest) + 1
+            if self._nearly_staircase:
+                k = self._aligned(kind, max(1, round(k * self.peak - 0.5 * (kind == "centred"))))
+            if largest < k <= self.finest and self.fits(kind, k, steps):
+                return kind, k
+        return None
+
+    def fits(self, kind: str, k: int, steps: Steps) -> bool:
+        """A lattice of k per sensitivity over the window is not too large."""
+        window = self.window(kind, k, steps)
+        return (window.right - window.left) * k * (0.5 if self.problem.folds else 1.0) <= 1.5 * MOST_CELLS
+
+    @property
+    def _nearly_staircase(self) -> bool:
+        return self.problem.folds and self.problem.paid_loss.continuous and self.problem.privacy.epsilon >= ALIGNED_FROM
+
+    def _aligned(self, kind: str, steps: float) -> int:
+        """The staircase's half-width g should be a whole number of cells for nodes and offset cells, half of an odd
+        number for centred cells."""
+        return max(1, round((steps + 0.5 * (kind == "centred")) / self.peak))
+
+    def _next_to_jumps(self, side: int) -> Iterator[int]:
+        """Lattices with an edge ever closer to every jump of the loss, beyond it (1, for lower bounds) or before it
+        (−1); once one hits, all that hit."""
+        ends = [Fraction(abs(x)) / Fraction(self.problem.sensitivity) for x in self.problem.paid_loss.jumps]
+        best: Fraction | float = math.inf
+        for k in range(1, self.finest + 1):
+            miss = max((-side * x * k) % 1 / k for x in ends)
+            if miss < best or miss < 1e-12:
+                best = miss
+                yield k

@@ -1,0 +1,305 @@
+"""Solutions read back from files, believed only as far as they can be checked here."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from . import audit
+from ._validate import in_range, real
+from .errors import InputError
+from .loss import parse_loss
+from .noise.base import Noise
+from .noise.piecewise import TOTAL, PiecewiseNoise
+from .noise.staircase import Staircase
+from .privacy import Privacy
+from .problem import NoiseProblem, SolverSettings
+from .solution import Certificate, Solution
+
+FORMAT = 1
+"""Grows when a reader of older files would misread newer ones."""
+
+MAX_BYTES = 32 << 20
+MAX_CELLS = 200_000
+MAX_UNITS = 1 << 61
+"""Largest break and resolution, so that sums of two fit into 64 bits."""
+MAX_AUDIT_WORK = 10**8
+"""Largest number of shifts times cells that a file may make the auditor look at."""
+
+CLOSED_FORM_ERROR = 1e-9
+"""Relative error, generously, of an exact expected loss in floating point (tests: some 1e-13)."""
+
+STAIRCASE_FIELDS = ("epsilon", "sensitivity", "gamma", "atom", "location")
+
+RELOADED = "reloaded; lower bound as stated in the file"
+
+
+def load_solution(path: str | Path) -> Solution:
+    """The solution in a JSON file of at most 32 MB; see `solution_from_dict`."""
+    try:
+        with open(path, "rb") as file:
+            raw = file.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "no file can have this name"
+        raise InputError("noise file", path, f"a readable file ({reason})") from None
+    return solution_from_json(raw, name=str(path))
+
+
+def solution_from_json(text: str | bytes, *, name: str = "this text") -> Solution:
+    """The solution in a JSON text; see `solution_from_dict`. `name` is what messages call the text."""
+    if len(text) > MAX_BYTES:
+        raise InputError("noise file", name, f"at most {MAX_BYTES >> 20} MB")
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        raise InputError("noise file", name, "JSON written by `python -m dpcore solve`") from None
+    return solution_from_dict(data)
+
+
+def solution_from_dict(data: Any) -> Solution:
+    """The solution that `solution_to_dict` wrote, believed only as far as it can be checked here.
+
+    The law is rebuilt from its whole numbers (from edges and probabilities if a file has none), its constraints
+    are checked, and δ and the upper bound are audited again. A lower bound cannot be checked without its
+    multipliers: it is kept when it does not contradict the audited upper bound, and `source` says so.
+
+    Raises
+    ------
+    InputError : a field is missing or wrong, or the law is not what its problem asks for.
+    """
+    if not isinstance(data, dict):
+        raise InputError("noise file", type(data).__name__, "a JSON object")
+    if data.get("format", FORMAT) != FORMAT:
+        raise InputError("format", short(data["format"]), str(FORMAT))
+    problem = _problem(data)
+    noise = _noise(_mapping(data, "noise"), problem)
+    _check_constraints(noise, problem)
+    certificate = _audited(noise, problem, _mapping(data, "certificate", {}).get("lower", data.get("lower")))
+    seconds = data.get("seconds")
+    if not isinstance(seconds, int | float) or not 0 <= seconds < 1e9:
+        seconds = 0.0
+    cells = len(noise.weights) if isinstance(noise, PiecewiseNoise) else 0
+    return Solution(problem, SolverSettings(), noise, certificate, (), float(seconds), cells, 0, RELOADED)
+
+
+def _problem(data: dict) -> NoiseProblem:
+    """The problem, every field named in messages as in the file."""
+    for name in ("epsilon", "delta", "sensitivity", "loss"):
+        if name not in data:
+            raise InputError(name, "(missing)", "a field of this name")
+    if not isinstance(data["loss"], str) or len(data["loss"]) > 100_000:
+        raise InputError("loss", short(data["loss"]), "the text of a loss")
+    flags = {}
+    for name in ("symmetric", "monotone"):
+        flags[name] = data.get(name, False)
+        if not isinstance(flags[name], bool):
+            raise InputError(name, short(flags[name]), "true or false")
+    support = data.get("support", [None, None])
+    if not isinstance(support, list) or len(support) != 2:
+        raise InputError("support", short(support), "a list of two numbers, null for no end")
+    lo, hi = (infinite if end is None else real(support=end) for end, infinite in zip(support, (-math.inf, math.inf)))
+    privacy = Privacy(_number(data, "epsilon"), _number(data, "delta"))
+    loss = parse_loss(data["loss"])
+    return NoiseProblem(privacy, _number(data, "sensitivity"), loss, support=(lo, hi), **flags)
+
+
+def _noise(data: dict, problem: NoiseProblem) -> Noise:
+    family = data.get("family", "piecewise")
+    if family == "staircase":
+        return _staircase(_mapping(data, "parameters"), problem)
+    if family != "piecewise":
+        raise InputError("noise.family", short(family), "piecewise or staircase")
+    if "weights" in data:
+        return _from_whole_numbers(data, problem.sensitivity)
+    return _from_floats(data, problem.sensitivity)
+
+
+def _staircase(data: dict, problem: NoiseProblem) -> Staircase:
+    values = [_finite_number(data.get(name), f"noise.parameters.{name}", 1e15) for name in STAIRCASE_FIELDS]
+    if values[0] < 1e-3 or values[1] <= 0:
+        raise InputError("noise.parameters", short(data), "epsilon from 0.001 and a positive sensitivity")
+    return Staircase(*values)
+
+
+def _from_whole_numbers(data: dict, sensitivity: float) -> PiecewiseNoise:
+    _integer(data.get("total", TOTAL), "noise.total", TOTAL, TOTAL)
+    breaks = [_integer(b, "noise.breaks", -MAX_UNITS, MAX_UNITS) for b in _list(data, "breaks", 2)]
+    weights = [_integer(w, "noise.weights", 0, TOTAL) for w in _list(data, "weights", 1)]
+    resolution = _integer(data.get("resolution"), "noise.resolution", 1, MAX_UNITS)
+    atom = _mapping(data, "atom", {})
+    atom_weight = _integer(atom.get("weight", 0), "noise.atom.weight", 0, TOTAL)
+    atom_unit = _integer(atom.get("unit", 0), "noise.atom.unit", -MAX_UNITS, MAX_UNITS)
+    if len(breaks) != len(weights) + 1:
+        raise InputError("noise.breaks", f"{len(breaks)} breaks", f"one more than the {len(weights)} weights")
+    if any(b <= a for a, b in zip(breaks, breaks[1:])):
+        raise InputError("noise.breaks", "breaks out of order", "increasing whole numbers")
+    if sum(weights) + atom_weight != TOTAL:
+        raise InputError("noise.weights", f"a sum of {sum(weights) + atom_weight}", f"a sum of {TOTAL}, atom included")
+    origin = in_range(-1e15, 1e15, **{"noise.origin": data.get("origin", 0.0)})
+    name = data.get("name", "Optimal")
+    if not isinstance(name, str) or len(name) > 80:
+        raise InputError("noise.name", short(name), "a short text")
+    noise = PiecewiseNoise(
+        sensitivity, resolution, np.array(breaks, dtype=np.int64), np.array(weights, dtype=np.int64),
+        atom_unit, atom_weight, origin, name,
+    )  # fmt: skip
+    _refuse_costly(noise)
+    return noise
+
+
+def _from_floats(data: dict, sensitivity: float) -> PiecewiseNoise:
+    """A law given by edges and probabilities alone; its edges must lie on a lattice sensitivity/k, k ≤ 4096."""
+    edges = np.array([_finite_number(e, "noise.edges", 1e15) for e in _list(data, "edges", 2)]) / sensitivity
+    masses = np.array([_finite_number(p, "noise.probabilities", 1.0) for p in _list(data, "probabilities", 1)])
+    atom = _mapping(data, "atom", {})
+    mass = _finite_number(atom.get("mass", 0.0), "noise.atom.mass", 1.0)
+    location = _finite_number(atom.get("location", 0.0), "noise.atom.location", 1e15) / sensitivity
+    if len(edges) != len(masses) + 1:
+        raise InputError("noise.edges", f"{len(edges)} edges", f"one more than the {len(masses)} probabilities")
+    if not (np.diff(edges) > 0).all():
+        raise InputError("noise.edges", "edges out of order", "increasing numbers")
+    if min(masses.min(), mass) < 0 or abs(math.fsum([*masses, mass]) - 1) > 1e-9:
+        shown = f"a sum of {math.fsum([*masses, mass])!r}"
+        raise InputError("noise.probabilities", shown, "numbers from 0 that sum to 1")
+    points = np.append(edges, location) if mass else edges
+    for resolution in range(1, 4097):
+        units = points * resolution
+        if (np.abs(units - np.rint(units)) <= 1e-6).all() and np.abs(units).max() < MAX_UNITS:
+            whole_units = np.rint(units).astype(np.int64)
+            breaks, atom_unit = whole_units[: len(edges)], int(whole_units[-1]) if mass else 0
+            if (np.diff(breaks) > 0).all():
+                noise = PiecewiseNoise.from_masses(
+                    sensitivity=sensitivity,
+                    resolution=resolution,
+                    breaks=breaks,
+                    masses=masses,
+                    atom=mass,
+                    atom_unit=atom_unit,
+                )
+                _refuse_costly(noise)
+                return noise
+    raise InputError("noise.edges", "edges on no lattice", "multiples of sensitivity/k for one whole k up to 4096")
+
+
+def _refuse_costly(noise: PiecewiseNoise) -> None:
+    """A file must not keep the auditor busy for hours, nor fill the memory."""
+    cells, limit = len(noise.weights), noise.resolution
+    step = int(np.gcd.reduce(np.diff(noise.breaks)))
+    shifts = limit // step
+    if shifts > 2000 and cells <= 1500:
+        distances = np.abs(np.subtract.outer(noise.breaks, noise.breaks))
+        shifts = len(np.unique(distances[(distances > 0) & (distances <= limit)]))
+    if shifts * cells > MAX_AUDIT_WORK:
+        shown = f"{cells} cells and {shifts} shifts"
+        raise InputError("noise.breaks", shown, f"a product of at most {MAX_AUDIT_WORK:g}")
+
+
+def _check_constraints(noise: Noise, problem: NoiseProblem) -> None:
+    """The law obeys what its problem asks for besides privacy; exactly, but for the rounding of an edge."""
+    lo, hi = problem.support
+    a, b = noise.support
+    slack = 1e-12 * max(1.0, *(abs(x) for x in (a, b) if math.isfinite(x)), problem.sensitivity)
+    if a < lo - slack or b > hi + slack:
+        raise InputError("noise.edges", f"support [{a:g}, {b:g}]", f"a law inside [{lo:g}, {hi:g}]")
+    if not isinstance(noise, PiecewiseNoise):
+        return
+    if problem.symmetric and not _mirrored(noise):
+        raise InputError("noise.weights", "a law that is not symmetric about 0", "a symmetric one, as its problem says")
+    if problem.monotone and not _falls_from_zero(noise):
+        raise InputError("noise.weights", "a density that increases away from 0", "a monotone one, as its problem says")
+
+
+def _mirrored(noise: PiecewiseNoise) -> bool:
+    """The law and its mirror image differ by rounding only (an odd total leaves one weight over)."""
+    unit = noise.sensitivity / noise.resolution
+    centre = noise.origin + 0.5 * unit * float(noise.breaks[0] + noise.breaks[-1])
+    widths, weights = np.diff(noise.breaks), noise.weights
+    atom_off = noise.atom_weight > 0 and abs(noise.atom_location) > 1e-9 * unit
+    even = (widths == widths[::-1]).all() and (np.abs(weights - weights[::-1]) <= 1024).all()
+    return bool(even) and abs(centre) <= 1e-9 * noise.sensitivity and not atom_off
+
+
+def _falls_from_zero(noise: PiecewiseNoise) -> bool:
+    """The density does not increase away from 0, up to a relative 1e-9 (weights are rounded)."""
+    edges, heights = noise.edges, noise.density(0.5 * (noise.edges[1:] + noise.edges[:-1]))
+    slack = 1e-9 * noise.sensitivity / noise.resolution
+    right, left = heights[edges[:-1] >= -slack], heights[edges[1:] <= slack]
+    across = heights[(edges[:-1] < -slack) & (edges[1:] > slack)]
+    tolerance = 1e-9 * heights.max(initial=0)
+    falls = (np.diff(np.concatenate([across, right])) <= tolerance).all()
+    rises = (np.diff(np.concatenate([left, across])) >= -tolerance).all()
+    return bool(falls and rises) and (noise.atom_weight == 0 or abs(noise.atom_location) <= slack)
+
+
+def _audited(noise: Noise, problem: NoiseProblem, stated: object) -> Certificate:
+    """δ and the upper bound audited anew; the stated lower bound only if it does not contradict them."""
+    epsilon, delta = problem.privacy.epsilon, problem.privacy.delta
+    if isinstance(noise, PiecewiseNoise):
+        delta_upper, shift = audit.shortfall_upper(noise, epsilon)
+        upper = audit.loss_upper(noise, problem.loss)
+    else:
+        delta_upper, shift = noise.shortfall(epsilon, problem.sensitivity), problem.sensitivity
+        upper = noise.expected_loss(problem.loss) * (1 + CLOSED_FORM_ERROR)
+    if delta_upper > delta:
+        raise InputError("noise", f"a law with delta {delta_upper!r} at this epsilon", f"at most delta = {delta!r}")
+    if not math.isfinite(upper):
+        raise InputError("noise", "a law of infinite loss", "a finite expected loss")
+    lower = None
+    if stated is not None:
+        lower = in_range(0, 1e300, **{"certificate.lower": stated})
+        lower = lower if lower <= upper else None
+    return Certificate(lower, upper, delta_upper, shift)
+
+
+# Fields ----------------------------------------------------------------------------------------------
+
+
+def _mapping(data: dict, name: str, default: dict | None = None) -> dict:
+    value = data.get(name, default)
+    if not isinstance(value, dict):
+        raise InputError(name, "(missing)" if value is None else short(value), "an object")
+    return value
+
+
+def _list(data: dict, name: str, least: int) -> list:
+    value = data.get(name)
+    if not isinstance(value, list) or not least <= len(value) <= MAX_CELLS + 1:
+        shown = f"{len(value)} entries" if isinstance(value, list) else short(value)
+        raise InputError(f"noise.{name}", shown, f"a list of {least} to {MAX_CELLS} entries")
+    return value
+
+
+def _integer(value: object, name: str, low: int, high: int) -> int:
+    """A whole number given as such or as text."""
+    if isinstance(value, str) and value.isascii() and value.removeprefix("-").isdigit() and len(value) < 25:
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise InputError(name, short(value), f"whole numbers from {low} to {high}")
+    return value
+
+
+def _number(data: dict, name: str) -> object:
+    """The field if it is a JSON number; text that reads like one is refused."""
+    value = data[name]
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InputError(name, short(value), "a number")
+    return value
+
+
+def _finite_number(value: object, name: str, limit: float) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not -limit <= value <= limit:
+        raise InputError(name, short(value), f"numbers up to {limit:g}")
+    return float(value)
+
+
+def short(value: object, length: int = 60) -> str:
+    """The value as text, cut off."""
+    try:
+        text = value if isinstance(value, str) else repr(value)
+    except ValueError:  # an integer of thousands of digits
+        text = "a number too long to show"
+    return text if len(text) <= length else text[:length] + "…"

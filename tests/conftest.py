@@ -1,0 +1,46 @@
+"""What all tests share: compiled kernels kept between runs, hypothesis settings, the browser or its absence."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(__file__).parents[1] / ".numba_cache"))
+
+ON_CI = os.environ.get("CI", "").lower() in ("1", "true")
+
+# On CI the same examples every time, so that a red build can be looked at; elsewhere new ones each time.
+settings.register_profile(
+    "project", deadline=None, derandomize=ON_CI, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+)
+settings.load_profile("project")
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip browser tests where there is no browser, but never on CI: there they must fail."""
+    if CHROMIUM or ON_CI:
+        return
+    for item in items:
+        if item.get_closest_marker("browser"):
+            item.add_marker(pytest.mark.skip(reason="no Chromium found"))
+
+
+def pytest_terminal_summary(terminalreporter) -> None:
+    skipped = [r for r in terminalreporter.getreports("skipped") if "no Chromium found" in str(r.longrepr)]
+    if skipped:
+        terminalreporter.write_line(
+            f"{len(skipped)} BROWSER TESTS WERE SKIPPED: no Chromium (Debian: apt-get install chromium)", yellow=True
+        )
+
+
+@pytest.fixture(scope="session")
+def chromium_path() -> str:
+    """Where Chromium is."""
+    assert CHROMIUM, "browser tests need Chromium (Debian: apt-get install chromium)"
+    return CHROMIUM

@@ -1,0 +1,267 @@
+"""The page "Optimal noise" under AppTest, with the real core: every loss, constraint and kind of bad input."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dpcore import export
+from dpcore.optimal import solve
+from dpcore.problem import SolverSettings, noise_problem
+
+ROOT = Path(__file__).parents[2]
+QUICK = {"gap": "5", "seconds": "5"}
+"""A wide gap: these tests are about the page, not about digits."""
+
+
+@pytest.fixture(autouse=True)
+def from_the_root(monkeypatch):
+    """Streamlit finds pages beside the working directory's app.py."""
+    monkeypatch.chdir(ROOT)
+    monkeypatch.syspath_prepend(str(ROOT))
+
+
+def visit(**address: str) -> AppTest:
+    """The page opened with these values in its address, once the solver is done."""
+    page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=30)
+    for key, value in {**QUICK, **address}.items():
+        page.query_params[key] = value
+    return settle(page)
+
+
+def settle(page: AppTest) -> AppTest:
+    """Run until the result is there: timers of fragments do not fire under AppTest."""
+    page.run()
+    for _ in range(100):
+        if not any(button.key == "stop" for button in page.button):
+            break
+        time.sleep(0.1)
+        page.run()
+    assert not page.exception
+    return page
+
+
+def words(page: AppTest) -> str:
+    blocks = [*page.markdown, *page.caption, *page.info, *page.warning, *page.error]
+    return "\n".join(str(block.value) for block in blocks)
+
+
+def bounds(page: AppTest) -> list[float]:
+    """The numbers in bold of the headline."""
+    line = next(block.value for block in page.markdown if "-DP noise" in block.value)
+    return [float(text.replace("\u202f", "")) for text in re.findall(r"\*\*([\d.\u202f]+)\*\*", line)]
+
+
+def test_opens_with_both_bounds_and_the_mechanisms_people_use():
+    page = visit(gap="0.1")
+    lower, upper = bounds(page)
+    assert 0.5579 <= lower <= upper <= 0.5592
+    assert "Laplace noise: 1.000 (79" in words(page)
+    assert "(1, 0.2)-DP" in words(page)
+
+
+@pytest.mark.parametrize(
+    ("address", "lowest", "highest"),
+    [
+        ({"loss": "l2"}, 0.49, 0.54),
+        ({"loss": "lp", "exponent": "1.5"}, 0.4, 0.6),
+        ({"loss": "pinball", "tau": "0.8"}, 0.1, 0.3),
+        ({"loss": "asym", "slope_below": "1", "slope_above": "3"}, 0.5, 1.2),
+        ({"loss": "huber", "threshold": "1"}, 0.15, 0.3),
+        ({"loss": "exceed", "threshold": "0.5", "gap": "40"}, 0.2, 0.7),
+        ({"loss": "table", "table": "-1, 1\n0, 0\n1, 1"}, 0.53, 0.59),
+    ],
+    ids=lambda value: value["loss"] if isinstance(value, dict) else None,
+)
+def test_every_loss(address, lowest, highest):
+    lower, upper = bounds(visit(**address))
+    assert lowest <= lower <= upper <= highest
+
+
+@pytest.mark.parametrize(
+    ("address", "word"),
+    [
+        ({"monotone": "true"}, "monotone (1, 0.2)-DP"),
+        ({"symmetric": "true", "loss": "pinball"}, "symmetric (1, 0.2)-DP"),
+        ({"support": "negative"}, "on (−∞, 0"),
+        ({"support": "positive"}, "on \\[0, ∞"),
+        ({"support": "interval", "low": "-2", "high": "3"}, "on \\[−2, 3"),
+        ({"support": "interval", "low": "-2"}, "on \\[−2, ∞"),
+    ],
+    ids=str,
+)
+def test_every_constraint_is_solved_and_named(address, word):
+    page = visit(**address)
+    assert word in words(page)
+    lower, upper = bounds(page)
+    assert 0 < lower <= upper
+
+
+def test_monotone_costs_about_two_per_cent():
+    page = visit(monotone="true", gap="0.1")
+    lower, upper = bounds(page)
+    assert 0.568 <= lower <= upper <= 0.571
+    page = visit(panel="Price of a constraint", gap="0.1")
+    for _ in range(50):
+        if "**1." in words(page) or "**2." in words(page):
+            break
+        time.sleep(0.1)
+        page.run()
+    assert re.search(r"monotone .*\*\*1\.[5-9] % to [12]\.\d+ %\*\*".replace(" %", "\u202f%"), words(page))
+
+
+@pytest.mark.parametrize(
+    ("address", "message"),
+    [
+        ({"epsilon": "-3"}, "ε = −3: expected 0 or a number from 0.001 to 20"),
+        ({"epsilon": "1e6"}, "ε = 1e+06: expected"),
+        ({"delta": "1"}, "δ = 1: expected"),
+        ({"delta": "1e-30"}, "δ = 1e−30: expected"),
+        ({"epsilon": "0", "delta": "0"}, "δ = 0: expected a positive number when epsilon = 0"),
+        ({"sensitivity": "-1"}, "sensitivity = −1: expected"),
+        ({"loss": "lp", "exponent": "9"}, "exponent = 9: expected"),
+        ({"loss": "pinball", "tau": "1"}, "τ = 1: expected"),
+        ({"loss": "asym", "slope_below": "0"}, "cost per unit below = 0: expected"),
+        ({"loss": "huber", "threshold": "-1"}, "threshold = −1: expected"),
+        ({"loss": "table", "table": "no table"}, "loss table"),
+        ({"loss": "table", "table": "0, 1\n1, 0"}, "loss table last slope"),
+        ({"support": "interval", "low": "1", "high": "-1"}, "support = [1, -1]: expected"),
+        ({"support": "interval", "low": "0", "high": "0.1"}, "support = [0, 0.1]: expected"),
+        ({"seconds": "0"}, "time limit = 0: expected"),
+    ],
+    ids=str,
+)
+def test_nonsense_gets_a_named_message_under_its_control(address, message):
+    page = visit(**address)
+    shown = [block.value for block in page.error]
+    assert sum(message in text for text in shown) == 2, shown  # under the control and in the main column
+    assert any(message in block.value for block in page.sidebar.error)
+
+
+@pytest.mark.parametrize(
+    "address", [{"epsilon": "abc"}, {"delta": "nan"}, {"loss": "l9"}, {"monotone": "perhaps"}], ids=str
+)
+def test_malformed_links_fall_back_to_defaults_and_say_so(address):
+    page = visit(**address)
+    ((key, value),) = address.items()
+    assert f"`{key} = {value}`" in words(page)
+    assert len(bounds(page)) == 2
+
+
+def test_the_last_good_picture_stays_while_a_value_is_wrong():
+    page = visit()
+    before = bounds(page)
+    page.number_input(key="epsilon").set_value(-1.0)
+    settle(page)
+    assert bounds(page) == before
+    assert "still shows the last accepted values" in words(page)
+
+
+def test_losses_and_problems_do_not_share_an_answer():
+    page = visit()
+    first = bounds(page)
+    page.selectbox(key="loss").set_value("l2")
+    second = bounds(settle(page))
+    page.selectbox(key="loss").set_value("l1")
+    assert bounds(settle(page)) == first != second
+
+
+def test_slider_and_box_follow_each_other():
+    page = visit()
+    page.select_slider(key="epsilon_stop").set_value(2.0)
+    settle(page)
+    assert page.number_input(key="epsilon").value == 2.0
+    page.number_input(key="epsilon").set_value(0.52)
+    settle(page)
+    assert page.select_slider(key="epsilon_stop").value == 0.5
+
+
+def test_a_link_reproduces_the_screen():
+    address = {"loss": "pinball", "tau": "0.3", "support": "interval", "low": "-4", "high": "4"}
+    first = visit(epsilon="2", overlays="gaussian,staircase", gap="30", **address)
+    again = visit(**{key: value for key, value in first.query_params.items()})
+    assert bounds(again) == bounds(first)
+    assert again.multiselect(key="overlays").value == ["gaussian", "staircase"]
+
+
+@pytest.mark.parametrize("number", range(8))
+def test_presets(number):
+    page = visit()
+    box = page.selectbox(key="preset")
+    box.set_value(box.options[number])
+    lower, upper = bounds(settle(page))
+    assert 0 < lower <= upper
+
+
+def test_honest_when_it_hardly_matters():
+    assert "hardly matters" in words(visit(epsilon="0.5", delta="1e-6", gap="0.1"))
+    assert "hardly matters" not in words(visit(epsilon="5", delta="0.25"))
+
+
+def test_no_error_at_all_is_needed():
+    assert "No error at all is needed" in words(visit(loss="exceed", threshold="5"))
+
+
+def test_pure_privacy_and_pure_delta():
+    assert bounds(visit(delta="0"))[1] == pytest.approx(0.959517, rel=0.06)
+    assert bounds(visit(epsilon="0", delta="0.25"))[1] == pytest.approx(1.0, rel=0.06)
+
+
+def test_next_steps_change_the_problem():
+    page = visit()
+    page.button(key="step_1").click()
+    settle(page)
+    assert page.selectbox(key="loss").value == "l2"
+
+
+def test_a_unit_cannot_inject_markup():
+    page = visit(unit="<b>$x$</b>")
+    line = next(block.value for block in page.markdown if "-DP noise" in block.value)
+    assert "\\<b\\>\\$x\\$" in line
+
+
+def test_try_it_shows_two_mechanisms():
+    page = visit(panel="Try it", truth="413", unit="patients")
+    assert "**Certified optimum** releases" in words(page)
+    assert "Samples here are for looking" in words(page)
+
+
+def test_both_methods_side_by_side():
+    page = visit(both="true")
+    for _ in range(100):
+        if "reference (Selvi, Liu, Wiesemann)" in words(page):
+            break
+        time.sleep(0.1)
+        page.run()
+    rows = [line.split("|") for line in words(page).splitlines() if line.startswith(("| certified", "| reference"))]
+    brackets = [(float(row[2]), float(row[3])) for row in rows]
+    assert len(brackets) == 2
+    assert max(low for low, _ in brackets) <= min(high for _, high in brackets)
+
+
+def test_a_saved_file_comes_back_audited():
+    problem = noise_problem(2, 0.1, 3.0, "pinball:0.3", support=(-20.0, 20.0))
+    saved = export.solution_to_json(solve(problem, SolverSettings(gap=0.3)))
+    page = visit(panel="Take it away", gap="30")
+    page.file_uploader(key="reload").upload("noise.json", saved.encode(), "application/json")
+    settle(page)
+    assert "audited again" in "\n".join(block.value for block in page.success)
+    page.button(key="restore").click()
+    settle(page)
+    assert page.number_input(key="sensitivity").value == 3.0
+    assert page.selectbox(key="loss").value == "pinball"
+    assert page.number_input(key="tau").value == 0.3
+    assert page.selectbox(key="support").value == "interval"
+
+
+@pytest.mark.parametrize("text", ["no json", "[1]", json.dumps({"epsilon": 1}), "{" * 3000])
+def test_a_foreign_file_is_refused_with_a_message(text):
+    page = visit(panel="Take it away")
+    page.file_uploader(key="reload").upload("noise.json", text.encode(), "application/json")
+    settle(page)
+    assert "not accepted" in words(page)

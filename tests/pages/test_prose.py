@@ -1,0 +1,109 @@
+"""Numbers and sentences for people: nothing shown may claim more than was proved."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpcore.problem import noise_problem
+from dpcore.solution import Certificate
+from pages.shared import prose
+from pages.shared.charts import Bar
+
+POWERS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
+
+
+def read(text: str) -> Decimal:
+    """The number that a reader sees, exactly."""
+    mantissa, _, power = text.replace("\u202f", "").replace("−", "-").partition(" × 10")
+    return Decimal(mantissa).scaleb(int(power.translate(POWERS) or 0))
+
+
+sizes = st.floats(1e-15, 1e15)
+
+
+@given(sizes, st.floats(0, 1))
+def test_shown_bounds_are_bounds(upper, share):
+    lower = upper * (1 - share)
+    low, high = prose.bracket(lower, upper)
+    assert read(low) <= Decimal(lower) <= Decimal(upper) <= read(high)
+    assert len(re.sub(r" × 10.*|\D", "", high).lstrip("0")) <= 16
+
+
+@given(sizes, st.floats(1e-5, 0.5))
+def test_shown_brackets_are_hardly_wider(upper, share):
+    lower = upper * (1 - share)
+    low, high = (float(read(text)) for text in prose.bracket(lower, upper))
+    assert low < high
+    # Two roundings of at most a quarter of the difference, or in the third digit (a wide bracket).
+    assert high - low <= max(1.5 * (upper - lower), 0.02 * upper + (upper - lower)) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "shown"),
+    [
+        (0.558692, 0.558766, ("0.55869", "0.55877")),
+        (0.0, 0.0, ("0", "0")),
+        (66399.2, 66431.7, ("66\u202f399", "66\u202f432")),
+        (1.23456e-8, 1.2399e-8, ("1.234 × 10⁻⁸", "1.240 × 10⁻⁸")),
+        (0.959517376, 0.959517376, ("0.9595173", "0.9595174")),
+    ],
+)
+def test_brackets_as_people_read_them(lower, upper, shown):
+    assert prose.bracket(lower, upper) == shown
+
+
+@given(sizes, st.integers(3, 12))
+def test_single_bounds_are_rounded_to_the_safe_side(value, digits):
+    assert read(prose.at_least(value, digits)) <= Decimal(value) <= read(prose.at_most(value, digits))
+    assert float(read(prose.at_most(value, digits))) <= value * (1 + 10.0 ** (1 - digits) * 1.001)
+
+
+@given(st.floats(1e-9, 10))
+def test_gaps_are_rounded_up(share):
+    text = prose.percent_up(share).replace("\u202f%", "")
+    shown = 0.01 if text == "less than 0.01" else float(text)
+    assert shown / 100 >= share * (1 - 1e-12)
+
+
+def test_headlines():
+    problem = noise_problem(1, 1e-6, 2, "exceed:3")
+    proof = Certificate(0.125, 0.1328125, 1e-6, 2.0)
+    assert prose.headline(problem, proof, "patients") == (
+        "Any (1, 10⁻⁶)-DP noise errs by more than 3 patients with probability at least **0.125**; "
+        "this one at most **0.133** — within 6.3\u202f% of the best possible."
+    )
+    assert "Nothing is proved" in prose.headline(problem, Certificate(None, 0.13, 1e-6, 2.0), "")
+    assert "No error at all is needed" in prose.headline(problem, Certificate(0.0, 0.0, 1e-6, 2.0), "")
+
+
+def test_honest_about_small_gains():
+    staircase, laplace = Bar("staircase", "Staircase", 1.005), Bar("laplace", "Laplace", 1.5)
+    wrong = Bar("gaussian-classical", "Gaussian, classical", 0.5, valid=False)
+    bars = [laplace, wrong, staircase]
+    assert "hardly matters" in prose.comparison(Certificate(0.999, 1.0, 0.1, 1.0), bars)
+    assert "hardly matters" not in prose.comparison(Certificate(0.9, 1.0, 0.1, 1.0), bars), (
+        "the optimum may be far better"
+    )
+    assert "below 1" in prose.comparison(Certificate(None, 1.0, 0.1, 1.0), bars)
+    text = prose.comparison(Certificate(0.7, 0.75, 0.1, 1.0), bars)
+    assert text == (
+        "Laplace noise: 1.500 (100\u202f% more). Best of the textbook mechanisms, Staircase: 1.005 (34\u202f% more)."
+    )
+
+
+def test_price_is_an_interval_both_certificates_prove():
+    without, with_it = Certificate(1.0, 1.01, 0.1, 1.0), Certificate(1.05, 1.06, 0.1, 1.0)
+    assert prose.price(without, with_it) == "3.9\u202f% to 6.1\u202f%"  # 1.05/1.01 − 1 = 3.96 %, 1.06/1.00 − 1 = 6 %
+    assert prose.price(without, Certificate(1.0, 1.02, 0.1, 1.0)) == "at most 2.1\u202f%"
+    assert prose.price(Certificate(None, 1.0, 0.1, 1.0), with_it) == "not proved"
+
+
+def test_every_panel_has_its_text():
+    assert {"about", "density", "losses", "gap", "price", "try", "method", "export", "formulas", "references"} <= set(
+        prose.sections("optimal_noise")
+    )

@@ -1,0 +1,98 @@
+"""What tests draw: privacies, sensitivities, losses and noise laws over the whole accepted range."""
+
+from __future__ import annotations
+
+import math
+
+from hypothesis import strategies as st
+
+from dpcore.loss import Loss, absolute, asymmetric, exceedance, huber, pinball, power, squared, table
+from dpcore.noise import DiscreteStaircase, Gaussian, Geometric, Laplace, Noise, Staircase, TruncatedLaplace, Uniform
+from dpcore.privacy import DELTA_RANGE, EPSILON_RANGE, SENSITIVITY_RANGE, Privacy
+
+
+def log_floats(low: float, high: float) -> st.SearchStrategy[float]:
+    """Numbers from low to high, evenly spread on a log scale."""
+    return st.floats(math.log(low), math.log(high)).map(lambda x: min(max(math.exp(x), low), high))
+
+
+def epsilons(low: float = EPSILON_RANGE[0], high: float = EPSILON_RANGE[1]) -> st.SearchStrategy[float]:
+    """Positive ε."""
+    return log_floats(low, high)
+
+
+def deltas(low: float = DELTA_RANGE[0], high: float = DELTA_RANGE[1]) -> st.SearchStrategy[float]:
+    """Positive δ: small ones on a log scale, and the whole interval evenly."""
+    return st.one_of(log_floats(low, high), st.floats(low, high))
+
+
+@st.composite
+def privacies(draw, *, pure: bool = False, total_variation: bool = True) -> Privacy:
+    """(ε, δ) with δ > 0, or with δ = 0 too when `pure`; ε = 0 too when `total_variation`."""
+    epsilon = draw(st.one_of(epsilons(), st.just(0.0)) if total_variation else epsilons())
+    delta = draw(st.one_of(deltas(), st.just(0.0)) if pure and epsilon else deltas())
+    return Privacy(epsilon, delta)
+
+
+def sensitivities(low: float = SENSITIVITY_RANGE[0], high: float = SENSITIVITY_RANGE[1]) -> st.SearchStrategy[float]:
+    """Sensitivities."""
+    return log_floats(low, high)
+
+
+@st.composite
+def loss_tables(draw) -> Loss:
+    """Piecewise linear losses with 2 to 6 breakpoints on a lattice of quarters; convex or not."""
+    count = draw(st.integers(2, 6))
+    x = sorted(draw(st.lists(st.integers(-20, 20), min_size=count, max_size=count, unique=True)))
+    y = draw(st.lists(st.integers(0, 12), min_size=count, max_size=count))
+    if count == 2:
+        y[1] = y[0]
+    y[0], y[-1] = max(y[0], y[1]), max(y[-1], y[-2])
+    return table([v / 4 for v in x], [v / 4 for v in y])
+
+
+def losses() -> st.SearchStrategy[Loss]:
+    """Every family of losses."""
+    slope = log_floats(0.1, 10)
+    return st.one_of(
+        st.just(absolute()),
+        st.just(squared()),
+        st.floats(1, 4).map(power),
+        st.floats(0.01, 0.99).map(pinball),
+        st.builds(asymmetric, slope, slope),
+        log_floats(0.05, 20).map(huber),
+        log_floats(0.05, 20).map(exceedance),
+        loss_tables(),
+    )
+
+
+LOCATIONS = st.one_of(st.just(0.0), st.floats(-6, 6).map(lambda x: round(x, 3)))
+# A spike narrower than this, away from 0, is not resolved by doubles as well as the tests ask.
+GAMMAS = st.one_of(st.just(0.0), st.floats(1e-3, 1))
+ATOMS = st.one_of(st.just(0.0), st.floats(0.01, 0.9))
+
+CONTINUOUS: dict[str, st.SearchStrategy[Noise]] = {
+    "laplace": st.builds(Laplace, log_floats(0.05, 20), LOCATIONS),
+    "truncated-laplace": st.builds(TruncatedLaplace, log_floats(0.05, 1000), log_floats(0.1, 20), LOCATIONS),
+    "gaussian": st.builds(Gaussian, log_floats(0.05, 20), LOCATIONS),
+    "staircase": st.builds(Staircase, log_floats(0.2, 20), log_floats(0.2, 5), GAMMAS, atom=ATOMS, location=LOCATIONS),
+    "uniform": st.builds(Uniform, log_floats(0.1, 20), ATOMS, LOCATIONS),
+}
+"""Laws with a density, by key."""
+
+
+@st.composite
+def discrete_staircases(draw) -> DiscreteStaircase:
+    sensitivity = draw(st.integers(1, 12))
+    return DiscreteStaircase(
+        draw(log_floats(0.1, 20)), sensitivity, draw(st.integers(1, sensitivity)), draw(st.integers(-5, 5))
+    )
+
+
+INTEGER: dict[str, st.SearchStrategy[Noise]] = {
+    "geometric": st.builds(Geometric, log_floats(0.1, 20), st.integers(1, 12), st.integers(-5, 5)),
+    "discrete-staircase": discrete_staircases(),
+}
+"""Laws of whole numbers, by key."""
+
+LAWS = CONTINUOUS | INTEGER

@@ -1,0 +1,118 @@
+"""Imports go one way, expensive libraries stay behind their doors, nothing of one machine is left in the tree."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+BASE = {"errors", "_validate"}
+DATA = BASE | {"privacy", "loss", "problem", "partition"}
+LAWS = DATA | {"audit", "noise", "solution"}
+SEARCH = LAWS | {"kernels", "lp", "cutting_planes", "reference", "optimal"}
+
+ALLOWED = {
+    "errors": set(),
+    "_validate": {"errors"},
+    "privacy": BASE,
+    "loss": BASE,
+    "partition": BASE,
+    "problem": DATA,
+    "loss_table": DATA,
+    "audit": DATA,  # the referee: no kernel, no linear program, no noise
+    "noise": DATA | {"audit"},
+    "solution": LAWS,
+    "kernels": set(),
+    "lp": {"errors"},
+    "cutting_planes": SEARCH - {"optimal", "reference"},
+    "reference": SEARCH - {"optimal"},
+    "optimal": SEARCH,
+    "mechanisms": LAWS,
+    "literature": DATA,
+    "exact": LAWS,
+    "reload": LAWS,
+    "snippet": LAWS | {"reload"},
+    "export": LAWS | {"reload", "snippet"},
+    "cli": LAWS | {"optimal", "mechanisms", "loss_table", "exact", "export"},
+    "__main__": {"cli"},
+    "__init__": set(),
+}
+ONLY_IN = {"numba": "dpcore/kernels/", "highspy": "dpcore/lp.py", "streamlit": ("app.py", "pages/"), "plotly": "pages/"}
+
+
+def imports(path: Path) -> set[str]:
+    """Absolute names of all modules a file imports when it runs, at the top or inside functions."""
+    tree, names = ast.parse(path.read_text()), set()
+    typing_only = {
+        id(node)
+        for branch in ast.walk(tree)
+        if isinstance(branch, ast.If) and "TYPE_CHECKING" in ast.dump(branch.test)
+        for child in branch.body
+        for node in ast.walk(child)
+    }
+    package = path.relative_to(ROOT).with_suffix("").parts
+    for node in ast.walk(tree):
+        if id(node) in typing_only:
+            continue
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            parent = list(package[: len(package) - node.level]) if node.level else []
+            names |= {".".join([*parent, node.module or alias.name]) for alias in node.names}
+    return names
+
+
+SOURCES = sorted(p for p in [ROOT / "app.py", *(ROOT / "dpcore").rglob("*.py"), *(ROOT / "pages").rglob("*.py")])
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_imports_follow_the_allowed_edges(path):
+    where = path.relative_to(ROOT).as_posix()
+    for name in imports(path):
+        top, *rest = name.split(".")
+        if top in ONLY_IN:
+            assert where.startswith(ONLY_IN[top]), f"{where} imports {name}"
+        assert name != "scipy.stats", f"{where}: scipy.stats costs 1.5 s"
+        if where.startswith("dpcore/"):
+            assert top not in ("pandas", "pages", "app", "tests"), f"{where} imports {name}"
+            module = path.relative_to(ROOT / "dpcore").parts[0].removesuffix(".py")
+            if top == "dpcore" and rest and rest[0] not in (module, "__version__"):
+                assert rest[0] in ALLOWED[module], f"{where} imports {name}"
+        elif top == "dpcore" and rest:
+            assert rest[0] not in ("kernels", "lp"), f"{where} imports {name}"
+
+
+def test_the_test_sees_relative_imports():
+    assert {"dpcore.loss", "dpcore.privacy"} <= imports(ROOT / "dpcore" / "problem.py")
+    assert "dpcore.noise.base" in imports(ROOT / "dpcore" / "noise" / "piecewise.py")
+
+
+@pytest.mark.parametrize("module", ["dpcore", "dpcore.cli", "dpcore.optimal", "dpcore.export", "dpcore.mechanisms"])
+def test_imports_stay_light(module):
+    heavy = ("scipy.stats", "pandas", "streamlit", "plotly", "matplotlib")
+    code = f"import sys, {module}; print([m for m in {heavy} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_names_say_what_things_are():
+    vague = {"utils", "util", "common", "helpers", "manager", "misc"}
+    assert not [p for p in SOURCES if vague & {*p.relative_to(ROOT).with_suffix("").parts}]
+
+
+def test_nothing_of_one_machine_is_left():
+    """No absolute paths of somebody's home, no notes to oneself."""
+    marks = re.compile(r"/(?:root|home/\w+|Users/\w+|work/\w+)/|\b(?:TODO|FIX" + r"ME|XXX)\b")
+    kinds = {".py", ".md", ".toml", ".txt", ".json", ".css", ".yml", ""}
+    for path in ROOT.rglob("*"):
+        parts = path.relative_to(ROOT).parts
+        hidden = any(part.startswith(".") and part not in (".ci", ".streamlit") for part in parts)
+        if path.is_file() and path.suffix in kinds and not hidden and "artifacts" not in path.parts:
+            found = marks.search(path.read_text(errors="replace"))
+            assert not found or path == Path(__file__), f"{path.relative_to(ROOT)}: {found.group()}"

@@ -1,0 +1,176 @@
+"""Losses: values, cell means against quadrature, lower nodes below the loss everywhere, tables, messages."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import integrate
+
+from dpcore.errors import InputError
+from dpcore.loss import asymmetric, exceedance, huber, parse_loss, pinball, power, table
+
+VALUES = {
+    "l1": [(-2.0, 2.0), (0.0, 0.0), (3.5, 3.5)],
+    "l2": [(-2.0, 4.0), (0.0, 0.0), (1.5, 2.25)],
+    "lp:1.5": [(-4.0, 8.0), (0.25, 0.125)],
+    "lp:3": [(-2.0, 8.0), (0.5, 0.125)],
+    "pinball:0.8": [(-1.0, 0.2), (1.0, 0.8), (0.0, 0.0)],
+    "asym:1:3": [(-2.0, 2.0), (2.0, 6.0)],
+    "huber:1": [(0.5, 0.125), (-1.0, 0.5), (3.0, 2.5), (-3.0, 2.5)],
+    "exceed:2": [(2.0, 0.0), (-2.0, 0.0), (2.0001, 1.0), (-7.0, 1.0), (0.0, 0.0)],
+    "table:-2=4,0=0,1=1": [(-3.0, 6.0), (-1.0, 2.0), (0.5, 0.5), (4.0, 4.0)],
+    "table:1=2,3=0,4=0": [(-1.0, 4.0), (0.0, 3.0), (2.0, 1.0), (3.5, 0.0), (9.0, 0.0)],
+}
+EVEN = {"l1", "l2", "lp:1.5", "lp:3", "huber:1", "exceed:2"}
+NOT_GROWING = {"table:1=2,3=0,4=0"}
+
+
+@st.composite
+def tables(draw):
+    """Tables with 2 to 6 breakpoints on a quarter-integer lattice, both convex and not."""
+    count = draw(st.integers(2, 6))
+    x = sorted(draw(st.lists(st.integers(-20, 20), min_size=count, max_size=count, unique=True)))
+    y = draw(st.lists(st.integers(0, 12), min_size=count, max_size=count))
+    y[0], y[-1] = max(y[0], y[1]), max(y[-1], y[-2])
+    if count == 2:
+        y = [y[0], y[0]]
+    return table([v / 4 for v in x], [float(v) for v in y])
+
+
+losses = st.one_of(
+    st.just(parse_loss("l1")),
+    st.just(parse_loss("l2")),
+    st.floats(1, 4).map(power),
+    st.floats(0.01, 0.99).map(pinball),
+    st.tuples(st.floats(0.01, 50), st.floats(0.01, 50)).map(lambda s: asymmetric(*s)),
+    st.floats(0.05, 5).map(huber),
+    st.floats(0.05, 5).map(exceedance),
+    tables(),
+)
+
+
+@pytest.mark.parametrize("spec", VALUES)
+def test_values_by_hand(spec):
+    loss = parse_loss(spec)
+    for x, expected in VALUES[spec]:
+        assert float(loss.value(x)) == pytest.approx(expected, rel=1e-14, abs=1e-15)
+    assert loss.even == (spec in EVEN)
+    assert loss.grows_from_zero == (spec not in NOT_GROWING)
+
+
+@pytest.mark.parametrize("spec", VALUES)
+def test_spec_reads_back(spec):
+    loss = parse_loss(spec)
+    assert parse_loss(loss.spec) == loss
+
+
+@given(losses, st.floats(-9, 9), st.floats(0.01, 7))
+def test_mean_is_the_integral(loss, a, width):
+    b = a + width
+    inner = [x for x in loss.breaks.tolist() if a < x < b]
+    cuts = [a, *inner, b]
+    # Quadrature piece by piece; ends are moved inside, where the one-sided limit holds.
+    total = sum(
+        integrate.quad(lambda x: float(loss.value(x)), np.nextafter(u, v), np.nextafter(v, u))[0]
+        for u, v in zip(cuts, cuts[1:])
+    )
+    # quad's own error is about 1e-8 of the largest value.
+    assert float(loss.mean(a, b)) == pytest.approx(total / width, rel=1e-7, abs=1e-7)
+
+
+@given(losses, st.floats(-6, 0), st.floats(0.03, 1.5), st.integers(2, 20), st.randoms(use_true_random=False))
+def test_interpolant_of_nodes_stays_below_the_loss(loss, start, step, count, random):
+    nodes = start + step * np.arange(count)
+    lower = loss.nodes(nodes)
+    x = np.concatenate(
+        [
+            nodes,
+            np.linspace(nodes[0], nodes[-1], 400),
+            [random.uniform(nodes[0], nodes[-1]) for _ in range(50)],
+            [b for b in loss.breaks.tolist() if nodes[0] <= b <= nodes[-1]],
+        ]
+    )
+    interpolant = np.interp(x, nodes, lower)
+    # 1e-13: the interpolation done here rounds, at values up to 50·6 + …; the proved slack is in `nodes` itself.
+    assert (interpolant <= loss.value(x) + 1e-13 * (1 + np.abs(loss.value(x)))).all()
+
+
+@given(losses, st.floats(-6, 0), st.integers(4, 40))
+def test_nodes_are_not_needlessly_low(loss, start, count):
+    """Second order: where the loss is smooth the nodes lose at most step²·(largest curvature) [theory §2]."""
+    step = 0.05
+    nodes = start + step * np.arange(count)
+    value, lower = loss.value(nodes), loss.nodes(nodes)
+    smooth = np.ones(count, dtype=bool)
+    for b in loss.breaks.tolist():
+        smooth &= np.abs(nodes - b) > 1.5 * step
+    exponents = [p.power for p in loss.pieces if p.coefficient]
+    curvature = 0 if all(p == 1 for p in exponents) else 12 * 6**2  # |x|^4 on [−6, 2]
+    if any(1 < p < 2 for p in exponents):
+        smooth &= np.abs(nodes) > 1
+    assert (value - lower)[smooth].max(initial=0) <= curvature * step**2 / 4 + 1e-9 * (1 + value.max())
+
+
+@given(losses, st.floats(-8, 8), st.floats(0.01, 8))
+def test_infimum_and_minimiser(loss, lo, width):
+    hi = lo + width
+    x, least = loss.minimiser(lo, hi)
+    assert lo <= x <= hi
+    assert least == loss.infimum(lo, hi)
+    assert least == pytest.approx(float(loss.value(x)), rel=1e-15)  # powers of scalars and arrays differ by a unit
+    assert (loss.value(np.linspace(lo, hi, 301)) >= least - 1e-12 * (1 + abs(least))).all()
+
+
+@given(losses, st.floats(0.1, 10), st.floats(-5, 5))
+def test_scaled_and_symmetrised(loss, factor, x):
+    assert float(loss.scaled(factor).value(x)) == pytest.approx(float(loss.value(factor * x)), rel=1e-9, abs=1e-9) or (
+        np.abs(loss.breaks - factor * x).min() < 1e-9  # a jump may fall on either side of x
+    )
+    even = loss.symmetrised()
+    assert even.even
+    assert float(even.value(x)) == pytest.approx(0.5 * float(loss.value(x) + loss.value(-x)), rel=1e-9, abs=1e-9)
+
+
+@settings(max_examples=50)
+@given(losses, st.floats(-8, 8))
+def test_lower_semicontinuous(loss, x):
+    """c(x) is at most both one-sided limits."""
+    for point in (x, *loss.breaks.tolist()):
+        near = loss.value(np.array([point - 1e-9, point + 1e-9]))
+        assert float(loss.value(point)) <= near.min() + 1e-6 * (1 + near.max())
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "message"),
+    [
+        ([0], [1], "1 breakpoints"),
+        ([0, 1], [1], "2 breakpoints and 1 values"),
+        ([0, 0], [1, 1], "above the one before it"),
+        ([1, 0], [1, 1], "above the one before it"),
+        ([0, 1], [0, -1], "loss table value"),
+        ([0, 1], [0, 1], "first slope"),
+        ([0, 1], [1, 0], "last slope"),
+        ([0, math.nan], [0, 1], "loss table breakpoint"),
+        ([0, 1], [0, math.inf], "loss table value"),
+        ([0, 1e300], [0, 0], "loss table breakpoint"),
+        (["a", "b"], [0, 0], "no number"),
+        (range(2000), range(2000), "2000 breakpoints"),
+    ],
+)
+def test_tables_that_are_no_loss(x, y, message):
+    with pytest.raises(InputError, match=message):
+        table(x, y)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    ["", "l3", "lp", "lp:0.5", "lp:5", "lp:nan", "lp:1:2", "pinball:0", "pinball:1", "asym:1", "asym:0:1", "asym:1:-1",
+     "huber:0", "huber:inf", "exceed:0", "exceed:x", "table:", "table:1", "table:1=2", "l1:1", "lp:1e999"],
+)  # fmt: skip
+def test_texts_that_name_no_loss(spec):
+    with pytest.raises(InputError, match="expected"):
+        parse_loss(spec)
