@@ -338,6 +338,7 @@ def _certified(
     breaks = (2 * np.arange(lattice.first, lattice.last + 2) - (1 - lattice.edge)) * fine
     shortfall = outcome.shortfall / total
     margin = 1e-15 / delta
+    dust = 1e-13 * delta / problem.privacy.amplification
     for attempt in range(24):
         weight = 0.0
         if repair is not None and attempt:
@@ -345,6 +346,7 @@ def _certified(
             weight = min(max(weight, 0.0), 1.0)
             margin *= 8
         mixed = (1 - weight) * masses + (weight * repair[0] if weight else 0.0)
+        mixed[mixed < dust] = 0.0
         noise = PiecewiseNoise.from_masses(
             sensitivity=problem.sensitivity,
             resolution=resolution,

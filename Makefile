@@ -1,0 +1,82 @@
+# DP Frontier. Needs Python >= 3.11 and make; everything else goes into .venv.
+#
+#   make run     set up and open the dashboard      (PORT=8501)
+#   make test    set up and run the tests           (ARGS="-k loss")
+#   make bench   set up and run the benchmarks      (minutes)
+#   make lint    set up and check the style
+
+PORT ?= 8501
+ARGS ?=
+VENV := .venv
+PYBIN := $(VENV)/bin/python
+RUNTIME := $(VENV)/.runtime-installed
+DEVELOP := $(VENV)/.develop-installed
+WARM := .numba_cache/.warm
+
+# Compiled kernels are kept here, so that only the first start pays for them.
+export NUMBA_CACHE_DIR := $(CURDIR)/.numba_cache
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+ifndef PYTHON
+PYTHON := $(shell for p in python3.13 python3.12 python3.11 python3 python; do \
+	if $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then echo $$p; break; fi; done)
+endif
+
+.PHONY: run test bench lint chromium clean
+.DELETE_ON_ERROR:
+
+run: $(WARM)
+	$(PYBIN) -m streamlit run app.py --server.port $(PORT) --server.showEmailPrompt false
+
+test: $(DEVELOP) chromium
+	$(PYBIN) -m pytest $(ARGS)
+
+bench: $(DEVELOP)
+	$(PYBIN) -m benchmarks.bench_solve
+	$(PYBIN) -m benchmarks.bench_reference
+
+lint: $(DEVELOP)
+	$(PYBIN) -m ruff check .
+
+clean:
+	rm -rf $(VENV) .numba_cache .pytest_cache .hypothesis .ruff_cache .benchmarks artifacts
+
+# A new interpreter behind the environment has a newer date, which runs the installation again.
+$(PYBIN):
+	@test -n "$(PYTHON)" || { echo >&2 \
+	  "No Python 3.11 or newer was found. Install one, or name it: make PYTHON=/path/to/python3"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo >&2 \
+	  "$(PYTHON) is too old or does not run: Python 3.11 or newer is needed"; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    echo "Installing python3-venv"; apt-get update -qq && apt-get install -y -qq python3-venv >/dev/null; fi; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo >&2 \
+	  "$(PYTHON) comes without venv. Install it (Debian, Ubuntu: apt-get install python3-venv) and try again"; exit 1; }
+	$(PYTHON) -m venv --clear $(VENV)
+
+$(RUNTIME): requirements.txt $(PYBIN)
+	$(PYBIN) -m pip install -q --only-binary :all: -r requirements.txt
+	@touch $@
+
+$(DEVELOP): requirements-dev.txt $(RUNTIME)
+	$(PYBIN) -m pip install -q -r requirements-dev.txt
+	@touch $@
+
+# Compile the kernels before the server is up: a first visitor should not wait for the compiler.
+$(WARM): $(RUNTIME) $(wildcard dpcore/*.py dpcore/kernels/*.py dpcore/optimal/*.py)
+	@echo "Compiling (once)"
+	@mkdir -p $(@D)
+	@$(PYBIN) -m dpcore solve --epsilon 1 --delta 0.2 --gap 0.02 >/dev/null
+	@$(PYBIN) -m dpcore solve --epsilon 1 --delta 0.2 --gap 0.02 --loss pinball:0.8 >/dev/null
+	@$(PYBIN) -m dpcore solve --epsilon 1 --delta 0.2 --cells 4 --method reference >/dev/null
+	@touch $@
+
+# The browser tests drive Chromium. Where it can be installed without asking, it is.
+chromium:
+	@if ! { command -v chromium || command -v chromium-browser || command -v google-chrome; } >/dev/null 2>&1 \
+	    && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then \
+	  echo "Installing Chromium for the browser tests"; \
+	  { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+	    chromium fonts-dejavu-core >/dev/null; } || true; fi
+	@{ command -v chromium || command -v chromium-browser || command -v google-chrome; } >/dev/null 2>&1 || \
+	  echo "No Chromium and no way to install it here: the browser tests WILL BE SKIPPED."

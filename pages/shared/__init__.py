@@ -1,0 +1,1 @@
+"""What pages share: inputs, background computing, figures, words, panels."""

@@ -1,0 +1,143 @@
+"""Panels that say why a result can be believed: the closing gap, the certificate, other methods, prices."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import streamlit as st
+
+from dpcore.errors import InputError
+from dpcore.problem import NoiseProblem
+from dpcore.solution import Certificate, Solution
+
+from . import compute, inputs, prose
+from .panels import View, closing, escape, heading
+
+
+def certainty(solution: Solution, view: View, job: compute.Job) -> None:
+    """The gap over time, the certificate, and the other method beside it."""
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        heading("Closing the gap", "gap")
+        if not job.done:
+            st.fragment(lambda: closing(job.trace or solution.trace, view), run_every=0.4)()
+        elif solution.trace:
+            closing(solution.trace, view)
+        else:
+            st.caption("A closed form: nothing had to be refined.")
+    with right:
+        heading("Certificate", "method")
+        st.markdown(certificate_table(solution, view))
+    _methods(solution, view)
+
+
+def certificate_table(solution: Solution, view: View) -> str:
+    """The proved facts as a Markdown table."""
+    proof, unit = solution.certificate, prose.loss_unit(view.problem, view.unit)
+    rows = {
+        prose.axis("lower bound", unit): "nothing proved" if proof.lower is None else prose.at_least(proof.lower),
+        prose.axis("upper bound", unit): prose.at_most(proof.upper),
+        "relative gap": "–" if proof.gap is None else prose.percent_up(proof.gap),
+        "δ of this noise, audited": f"at most {prose.at_most(proof.delta_upper, 6)}",
+        prose.axis("worst shift", view.unit): f"{proof.worst_shift:.6g}",
+        "repaired": "yes: mixed with a stricter law" if proof.repaired else "no",
+        "cells": str(solution.cells),
+        "shifts audited": str(solution.shifts),
+        "solving time": f"{solution.seconds:.2f} s",
+        "source": solution.source,
+    }
+    lines = [f"| {escape(key)} | {escape(value)} |" for key, value in rows.items()]
+    return "\n".join(["| quantity | value |", "|---|---|", *lines])
+
+
+def _methods(solution: Solution, view: View) -> None:
+    other = "certified" if view.settings.method == "reference" else "reference"
+    left, right = st.columns([2, 3], gap="large", vertical_alignment="center")
+    on = left.toggle(f"Also solve with the {other} method", key="both", bind="query-params")
+    if not on:
+        right.caption(f"The picture shows the {view.settings.method} method; change it under “Solver” on the left.")
+        return
+    job = compute.ask("other method", view.problem, replace(view.settings, method=other), urgent=False, wait=0.0)
+    _when_done([job], lambda: st.markdown(method_table([solution, job.solution]) if job.solution else _trouble(job)))
+
+
+def _trouble(job: compute.Job) -> str:
+    return f"Not available: {inputs.explain(job.error) if isinstance(job.error, InputError) else 'no usable answer.'}"
+
+
+def method_table(solutions: Sequence[Solution]) -> str:
+    """Brackets of several methods side by side."""
+    lines = ["| method | lower | upper | gap | seconds | cells | shifts |", "|---|--:|--:|--:|--:|--:|--:|"]
+    for one in solutions:
+        proof = one.certificate
+        lower = "–" if proof.lower is None else prose.at_least(proof.lower, 7)
+        gap = "–" if proof.gap is None else prose.percent_up(proof.gap)
+        cells = [inputs.METHODS[one.settings.method], lower, prose.at_most(proof.upper, 7), gap, f"{one.seconds:.2f}"]
+        lines.append(f"| {' | '.join(cells)} | {one.cells} | {one.shifts} |")
+    return "\n".join(lines)
+
+
+def _when_done(jobs: Sequence[compute.Job], draw: Callable[[], object]) -> None:
+    """Draw when all jobs are done; until then a fragment waits for them."""
+    if all(job.done for job in jobs):
+        draw()
+        return
+
+    @st.fragment(run_every=0.4)
+    def watch() -> None:
+        if all(job.done for job in jobs):
+            st.rerun()
+        st.caption(f"Solving {sum(not job.done for job in jobs)} more …")
+
+    watch()
+
+
+def price(solution: Solution, view: View) -> None:
+    """Value with and without each constraint, as certified intervals."""
+    heading("Price of a constraint", "price")
+    jobs = {
+        name: compute.ask(f"price of {name}", variant, view.settings, urgent=False, wait=0.0)
+        for name, variant in variants(view.problem).items()
+    }
+    _when_done(list(jobs.values()), lambda: st.markdown(price_table(solution, view, jobs)))
+
+
+def variants(problem: NoiseProblem) -> dict[str, NoiseProblem]:
+    """The problem with one constraint added or dropped, where that makes sense and a difference."""
+    low, high = problem.support
+    out = {}
+    if low <= 0 <= high:
+        out["monotone"] = replace(problem, monotone=not problem.monotone)
+    if low == -high and not problem.loss.even:
+        out["symmetric"] = replace(problem, symmetric=not problem.symmetric)
+    if (low, high) != (-math.inf, math.inf):
+        out["support"] = replace(problem, support=(-math.inf, math.inf))
+    return out
+
+
+def price_table(solution: Solution, view: View, jobs: dict[str, compute.Job]) -> str:
+    """Markdown table: constraint, cost without, cost with, price."""
+    unit = prose.loss_unit(view.problem, view.unit)
+    lines = [f"| constraint | without it{f' ({unit})' if unit else ''} | with it | price |", "|---|--:|--:|--:|"]
+    problem = view.problem
+    on = {"monotone": problem.monotone, "symmetric": problem.symmetric, "support": True}
+    names = {"support": f"support {prose.interval(*problem.support)}"}
+    for key, job in jobs.items():
+        if job.solution is None:
+            lines.append(f"| {names.get(key, key)} | – | – | {_trouble(job)} |")
+            continue
+        pair = (job.solution, solution) if on[key] else (solution, job.solution)
+        without, with_it = (one.certificate for one in pair)
+        paid = prose.price(without, with_it)
+        lines.append(f"| {names.get(key, key)} | {_between(without)} | {_between(with_it)} | **{paid}** |")
+    if problem.folds and "symmetric" not in jobs:
+        lines.append("| symmetric | | | **nothing**: the average of a law and its mirror image costs the same |")
+    return escape("\n".join(lines))
+
+
+def _between(proof: Certificate) -> str:
+    if proof.lower is None:
+        return f"at most {prose.bracket(proof.upper, proof.upper)[1]}"
+    return " to ".join(prose.bracket(proof.lower, proof.upper))

@@ -1,0 +1,112 @@
+"""Panels to touch: draws from the noise, files to take away and to bring back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import streamlit as st
+
+from dpcore import export as files
+from dpcore.errors import InputError
+from dpcore.solution import Solution
+
+from . import charts, inputs, prose
+from .panels import OPTIMUM, TEXT, View, dark, escape, heading
+
+DRAWS = 1000
+
+
+def try_it(solution: Solution, view: View, bars: Sequence) -> None:
+    """One release and a thousand, for two mechanisms side by side."""
+    heading("Try it", "try")
+    laws = {"optimal": charts.Law("optimal", OPTIMUM, solution.noise)}
+    laws |= {b.key: charts.Law(b.key, b.name, b.noise) for b in bars if b.noise is not None and b.valid}
+    first, second, third = st.columns(3, vertical_alignment="bottom")
+    truth = first.number_input(
+        prose.axis("True value", view.unit), value=inputs.DEFAULTS["truth"], key="truth", bind="query-params",
+        format="%g",
+    )  # fmt: skip
+    rival = second.selectbox(
+        "Beside the optimum", [k for k in laws if k != "optimal"], format_func=lambda key: laws[key].name, key="rival"
+    )
+    style = third.segmented_control("Show as", ["dots", "histogram"], default="dots", key="style", bind="query-params")
+    shown = [laws["optimal"], *([laws[rival]] if rival else [])]
+    playing = bool(st.session_state.get("play"))
+    st.fragment(_draws, run_every=1.0 if playing else None)(shown, truth or 0.0, style or "dots", view, playing)
+    st.caption(TEXT["try"])
+
+
+def _draws(laws: Sequence[charts.Law], truth: float, style: str, view: View, playing: bool) -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button("Draw again", key="again", icon=":material/casino:")
+        if st.toggle("Play: new draws every second", key="play") != playing:
+            st.rerun()
+        if style == "dots":
+            st.caption("Each dot stands for 4 % of the draws.", width="content")
+    rng = np.random.default_rng()
+    spans = [law.noise.interval(0.98) for law in laws]
+    low, high = min(s[0] for s in spans), max(s[1] for s in spans)
+    margin = 0.15 * (high - low) or 1.0
+    span = (truth + low - margin, truth + high + margin)
+    draw = charts.histogram if style == "histogram" else charts.dots
+    for column, law in zip(st.columns(len(laws), gap="large"), laws):
+        released = truth + float(law.noise.sample(rng, 1)[0])
+        many = truth + law.noise.sample(rng, DRAWS)
+        with column:
+            inside = np.mean(np.abs(many - truth) <= view.problem.sensitivity)
+            st.markdown(
+                escape(f"**{law.name}** releases **{prose.number(released, 6)}** {view.unit}")
+                + f"  \n{prose.percent(float(inside))} of {DRAWS} draws are within one sensitivity of the truth"
+            )
+            draws = charts.Draws(law.key, released, many, truth)
+            figure = draw(draws, span=span, unit=view.unit, colours=view.colours)
+            alt = f"{DRAWS} releases of {law.name} around {truth:g}."
+            st.plotly_chart(figure, key=f"chart_draws_{law.key}", alt=alt)
+
+
+def export(solution: Solution, view: View) -> None:
+    """Files to take away, and a file brought back."""
+    heading("Take it away", "export")
+    name = "noise_" + "_".join(f"{v:g}" for v in (view.problem.privacy.epsilon, view.problem.privacy.delta))
+    with st.container(horizontal=True):
+        st.download_button("CSV", files.noise_to_csv(solution), f"{name}.csv", "text/csv", on_click="ignore")
+        record = files.solution_to_json(solution)
+        st.download_button("JSON", record, f"{name}.json", "application/json", on_click="ignore")
+        st.download_button("Python", files.python_snippet(solution), f"{name}.py", "text/x-python", on_click="ignore")
+        st.download_button(
+            "Figure (HTML)", lambda: figure_file(solution, view), f"{name}.html", "text/html", on_click="ignore"
+        )
+    with st.expander("Python snippet"):
+        st.code(files.python_snippet(solution), language="python")
+    _reload()
+
+
+def figure_file(solution: Solution, view: View) -> str:
+    """The density chart as a web page that works offline, with problem, certificate and version inside."""
+    laws = [charts.Law("optimal", OPTIMUM, solution.noise)]
+    figure = charts.density(laws, unit=view.unit, colours=charts.LIGHT)
+    sentence = prose.headline(view.problem, solution.certificate, view.unit).replace("**", "").replace("<", "&lt;")
+    figure.update_layout(title={"text": sentence, "font": {"size": 14}}, paper_bgcolor="white", margin={"t": 90})
+    page = figure.to_html(include_plotlyjs=True, full_html=True)
+    data = files.solution_to_json(solution).replace("<", "\\u003c")
+    return page.replace("</body>", f'<script type="application/json" id="solution">{data}</script></body>')
+
+
+def _reload() -> None:
+    """A JSON file from here, read again: its law is audited afresh and its problem can be restored."""
+    upload = st.file_uploader("Open a JSON file saved here", type="json", key="reload", max_upload_size=5)
+    if upload is None:
+        return
+    try:
+        saved = files.solution_from_json(upload.getvalue())
+    except InputError as error:
+        st.error(f"This file is not accepted. {inputs.explain(error)}")
+        return
+    delta, cost = (prose.at_most(bound, 6) for bound in (saved.certificate.delta_upper, saved.certificate.upper))
+    epsilon = f"{saved.problem.privacy.epsilon:g}"
+    st.success(f"The law in the file was audited again: it is ({epsilon}, {delta})-DP and costs at most {cost}.")
+    law = charts.Law("optimal", "Noise in the file", saved.noise)
+    figure = charts.density([law], unit="", colours=charts.palette(dark()))
+    st.plotly_chart(figure, key="chart_reloaded", alt="Density of the noise in the file.")
+    st.button("Set the controls to its problem", on_click=inputs.restore, args=(saved.problem,), key="restore")

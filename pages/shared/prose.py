@@ -1,0 +1,272 @@
+"""Words and numbers for people. Pure functions; the longer texts live in assets/*.md."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from functools import cache
+from pathlib import Path
+
+from dpcore.problem import NoiseProblem
+from dpcore.solution import Certificate
+
+ASSETS = Path(__file__).parents[2] / "assets"
+SUPERSCRIPTS = str.maketrans("0123456789.-", "⁰¹²³⁴⁵⁶⁷⁸⁹·⁻")
+
+
+@cache
+def sections(name: str) -> dict[str, str]:
+    """The parts of assets/<name>.md by their level-two heading."""
+    parts = ("\n" + (ASSETS / f"{name}.md").read_text(encoding="utf-8")).split("\n## ")[1:]
+    return {title.strip(): body.strip() for title, _, body in (part.partition("\n") for part in parts)}
+
+
+# Numbers --------------------------------------------------------------------------------------------
+
+
+def bracket(lower: float, upper: float) -> tuple[str, str]:
+    """(lower, upper) as text: the lower rounded down, the upper up, with digits enough to tell them apart.
+
+    The last digit is worth at most a quarter of the difference, so rounding hardly widens the bracket; it is at
+    least the third and at most the seventh significant one.
+    """
+    if upper == 0:
+        return "0", "0"
+    size = math.floor(math.log10(abs(upper)))
+    spread = upper - lower
+    finest = math.floor(math.log10(spread / 4)) if spread > 0 else size - 6
+    digit = min(max(finest, size - 6), size - 2)
+    return rounded(lower, digit, ROUND_FLOOR), rounded(upper, digit, ROUND_CEILING)
+
+
+def at_least(value: float, digits: int = 9) -> str:
+    """A lower bound to some significant digits, rounded down."""
+    return rounded(value, _size(value) - digits + 1, ROUND_FLOOR)
+
+
+def at_most(value: float, digits: int = 9) -> str:
+    """An upper bound to some significant digits, rounded up."""
+    return rounded(value, _size(value) - digits + 1, ROUND_CEILING)
+
+
+def _size(value: float) -> int:
+    return math.floor(math.log10(abs(value))) if value else 0
+
+
+def rounded(value: float, digit: int, direction: str) -> str:
+    """`value` rounded to 10^digit in a direction of the decimal module."""
+    if value == 0:
+        return "0"
+    size = _size(value)
+    if not -5 <= size < 10:
+        mantissa = Decimal(value).scaleb(-size).quantize(Decimal(1).scaleb(min(digit - size, 0)), direction)
+        return f"{mantissa} × 10{str(size).translate(SUPERSCRIPTS)}"
+    exact = Decimal(value).quantize(Decimal(1).scaleb(digit), direction)
+    return _grouped(f"{exact:f}")
+
+
+def _grouped(text: str) -> str:
+    """Thin spaces between thousands of the whole part."""
+    sign, digits = ("−", text[1:]) if text.startswith("-") else ("", text)
+    whole, dot, fraction = digits.partition(".")
+    if len(whole) > 4:
+        whole = f"{int(whole):,}".replace(",", "\u202f")
+    return sign + whole + dot + fraction
+
+
+def number(value: float, digits: int = 4) -> str:
+    """`value` to a few significant digits."""
+    if value == 0 or not math.isfinite(value):
+        return "0" if value == 0 else "∞"
+    return rounded(value, math.floor(math.log10(abs(value))) - digits + 1, "ROUND_HALF_EVEN")
+
+
+def percent(share: float) -> str:
+    """A share as a percentage to two significant digits, never "0\u202f%" for what is not 0."""
+    if share == 0:
+        return "0\u202f%"
+    if abs(share) < 1e-4:
+        return "less than 0.01\u202f%"
+    value = 100 * share
+    if abs(value) >= 1000:
+        return f"{_grouped(f'{value:.0f}')}\u202f%"
+    digits = max(0, min(2, 1 - math.floor(math.log10(abs(value)))))
+    return f"{value:.{digits}f}\u202f%"
+
+
+def percent_up(share: float) -> str:
+    """As `percent`, rounded up: for gaps."""
+    if 0 < share < 1e-4:
+        return "less than 0.01\u202f%"
+    value = Decimal(share) * 100
+    digit = 0 if value >= 10 else -1 if value >= 1 else -2
+    return f"{value.quantize(Decimal(1).scaleb(digit), ROUND_CEILING):f}\u202f%"
+
+
+def delta_text(delta: float) -> str:
+    """δ for people: a power of ten below 0.01."""
+    if delta == 0:
+        return "0"
+    power = round(math.log10(delta))
+    if delta < 0.009 and math.isclose(delta, 10.0**power, rel_tol=1e-9):
+        return "10" + str(power).translate(SUPERSCRIPTS)
+    return f"{delta:g}"
+
+
+# Units and axes -------------------------------------------------------------------------------------
+
+
+def axis(title: str, unit: str) -> str:
+    """Axis title with its unit."""
+    return f"{title} ({unit})" if unit else title
+
+
+def loss_unit(problem: NoiseProblem, unit: str) -> str:
+    """The unit of the expected loss."""
+    family, _, rest = problem.loss.spec.partition(":")
+    if family in ("l1", "pinball", "asym"):
+        return unit
+    if family in ("l2", "huber"):
+        return f"{unit}²" if unit else ""
+    if family == "lp":
+        return f"{unit}{f'{float(rest):g}'.translate(SUPERSCRIPTS)}" if unit else ""
+    return ""
+
+
+def loss_axis(problem: NoiseProblem, unit: str) -> str:
+    """Title of an axis of expected losses."""
+    family, _, rest = problem.loss.spec.partition(":")
+    of_unit = loss_unit(problem, unit)
+    titles = {
+        "l1": "mean absolute error",
+        "l2": "mean squared error",
+        "pinball": "mean pinball loss",
+        "asym": "mean asymmetric loss",
+        "huber": "mean Huber loss",
+        "table": "mean loss by the table",
+    }
+    if family == "exceed":
+        return f"P(error beyond {float(rest):g} {unit})".replace(" )", ")")
+    if family == "lp":
+        return axis(f"mean |error|{f'{float(rest):g}'.translate(SUPERSCRIPTS)}", of_unit)
+    return axis(titles.get(family, "mean loss"), of_unit)
+
+
+def errs(problem: NoiseProblem, unit: str) -> tuple[str, str]:
+    """(verb, tail) around a figure: "errs by" 0.56 "people on average"."""
+    family, _, rest = problem.loss.spec.partition(":")
+    tail = " ".join(filter(None, [loss_unit(problem, unit), "on average"]))
+    if family == "l1":
+        return "errs by", tail
+    if family == "l2":
+        return "has a squared error of", tail
+    if family == "exceed":
+        return f"errs by more than {float(rest):g} {unit}".strip() + " with probability", ""
+    return "costs", " ".join(filter(None, [loss_unit(problem, unit), f"({loss_name(problem)})", "on average"]))
+
+
+def loss_name(problem: NoiseProblem) -> str:
+    """Short name of the loss."""
+    family, _, rest = problem.loss.spec.partition(":")
+    if family == "lp":
+        return f"|error|{f'{float(rest):g}'.translate(SUPERSCRIPTS)}"
+    names = {"pinball": "pinball loss", "asym": "asymmetric loss", "huber": "Huber loss"}
+    return names.get(family, "loss by the table")
+
+
+# Sentences ------------------------------------------------------------------------------------------
+
+
+def promise(problem: NoiseProblem) -> str:
+    """What is promised, as in "(1, 0.2)-DP noise", with the constraints that narrow the choice."""
+    privacy = problem.privacy
+    words = [word for word, on in (("symmetric", problem.symmetric), ("monotone", problem.monotone)) if on]
+    low, high = problem.support
+    tail = "" if math.isinf(low) and math.isinf(high) else f" on {interval(low, high)}"
+    return " ".join([*words, f"({privacy.epsilon:g}, {delta_text(privacy.delta)})-DP noise{tail}"])
+
+
+def interval(low: float, high: float) -> str:
+    """An interval, its infinite ends written out."""
+    left = "(−∞" if math.isinf(low) else f"[{low:g}".replace("-", "−")
+    right = "∞)" if math.isinf(high) else f"{high:g}]".replace("-", "−")
+    return f"{left}, {right}"
+
+
+def headline(problem: NoiseProblem, certificate: Certificate, unit: str) -> str:
+    """The result in one sentence, in Markdown; bounds rounded to the safe side."""
+    verb, tail = errs(problem, unit)
+    tail = f" {tail}" if tail else ""
+    if certificate.upper == 0:
+        return f"**No error at all is needed**: this {promise(problem)} {verb} **0**{tail}, exactly."
+    if certificate.lower is None:
+        upper = bracket(certificate.upper, certificate.upper)[1]
+        return f"This {promise(problem)} {verb} at most **{upper}**{tail}. Nothing is proved about the best possible."
+    lower, upper = bracket(certificate.lower, certificate.upper)
+    if certificate.lower <= 0:
+        return f"This {promise(problem)} {verb} at most **{upper}**{tail}; the lower bound is still 0."
+    return (
+        f"Any {promise(problem)} {verb} at least **{lower}**{tail}; this one at most **{upper}** "
+        f"— {distance(certificate.gap or 0.0)}."
+    )
+
+
+def distance(gap: float) -> str:
+    """How far from the best possible a noise can be, in words; rounded up."""
+    if gap > 0.2:
+        return f"the bounds are still {percent_up(gap)} apart"
+    amount = "0.01 %" if 0 < gap < 1e-4 else percent_up(gap)
+    return f"within {amount} of the best possible"
+
+
+def comparison(certificate: Certificate, bars: Sequence) -> str:
+    """How the textbook mechanisms do against the optimum; says so when it hardly matters.
+
+    bars : records with key, name, loss and valid, the optimum not among them.
+    """
+    upper, lower = certificate.upper, certificate.lower or 0.0
+    usable = sorted((b for b in bars if b.valid and math.isfinite(b.loss)), key=lambda b: b.loss)
+    if not usable or upper == 0:
+        return ""
+    best = usable[0]
+    laplace = next((b for b in usable if b.key == "laplace"), None)
+    words = []
+    for bar in ([laplace] if laplace and laplace is not best else []) + [best]:
+        title = "" if bar is not best else "Best of the textbook mechanisms"
+        if len(usable) == 1:
+            title = "The only textbook mechanism that fits"
+        words.append(_against(bar, upper, title))
+    if best.loss < 1.01 * lower:
+        near = f"{best.name} is within 1\u202f% of the best possible and simpler to use."
+        words.append(f"**Optimal noise hardly matters here**: {near}")
+    elif best.loss < 1.01 * upper:
+        words.append(f"**The gain is below 1\u202f% so far**: {best.name} is simpler to use.")
+    return " ".join(words)
+
+
+def _against(bar, upper: float, title: str) -> str:
+    more = bar.loss / upper - 1
+    lead = f"{title}, {bar.name}" if title else f"{bar.name} noise"
+    return f"{lead}: {number(bar.loss)} ({percent(more) + ' more' if more > 1e-9 else 'the same'})."
+
+
+def price(without: Certificate, with_it: Certificate) -> str:
+    """What a constraint costs, as an interval that both certificates together prove."""
+    if with_it.upper == 0:
+        return "nothing"
+    if without.lower is None or with_it.lower is None or without.lower <= 0:
+        return "not proved"
+    least = max(0.0, with_it.lower / without.upper - 1)
+    most = max(0.0, with_it.upper / without.lower - 1)
+    if most < 5e-5:
+        return "less than 0.01\u202f%"
+    if least == 0:
+        return f"at most {percent_up(most)}"
+    return f"{_floor_percent(least)} to {percent_up(most)}"
+
+
+def _floor_percent(share: float) -> str:
+    value = Decimal(share) * 100
+    digit = 0 if value >= 10 else -1 if value >= 1 else -2
+    return f"{value.quantize(Decimal(1).scaleb(digit), ROUND_FLOOR):f}\u202f%"
