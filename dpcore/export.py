@@ -67,9 +67,7 @@ def solution_to_dict(solution: Solution) -> dict[str, Any]:
             "repaired": bool(certificate.repaired),
         },
         "noise": noise_to_dict(solution.noise),
-        "trace": [
-            [r.seconds, finite(r.lower), finite(r.upper), int(r.cells), int(r.pairs)] for r in solution.trace
-        ],
+        "trace": [[r.seconds, finite(r.lower), finite(r.upper), int(r.cells), int(r.pairs)] for r in solution.trace],
     }
 
 

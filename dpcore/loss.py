@@ -267,6 +267,12 @@ def _two_sided(spec: str, title: str, right: Iterable[tuple]) -> Loss:
     return Loss(spec, title, (*left, *right))
 
 
+def _text(number: float) -> str:
+    """The shortest text that reads back as the number."""
+    short = f"{number:.15g}"
+    return short if float(short) == number else repr(number)
+
+
 def absolute() -> Loss:
     """|x|, the noise amplitude (ℓ1)."""
     return _two_sided("l1", "absolute error |x|", [(0.0, math.inf, 0.0, 1.0, 1.0)])
@@ -280,7 +286,7 @@ def squared() -> Loss:
 def power(exponent: float) -> Loss:
     """|x|^p with 1 ≤ p ≤ 4."""
     p = in_range(1, 4, exponent=exponent)
-    return _two_sided(f"lp:{p:.15g}", f"power loss |x|^{p:g}", [(0.0, math.inf, 0.0, 1.0, p)])
+    return _two_sided(f"lp:{_text(p)}", f"power loss |x|^{p:g}", [(0.0, math.inf, 0.0, 1.0, p)])
 
 
 def asymmetric(below: float, above_zero: float) -> Loss:
@@ -288,27 +294,29 @@ def asymmetric(below: float, above_zero: float) -> Loss:
     a = above(0, MAX_MAGNITUDE, slope_below=below)
     b = above(0, MAX_MAGNITUDE, slope_above=above_zero)
     pieces = (Piece(-math.inf, 0.0, 0.0, a), Piece(0.0, math.inf, 0.0, b))
-    return Loss(f"asym:{a:.15g}:{b:.15g}", f"asymmetric loss ({a:g} per unit below, {b:g} above)", pieces)
+    return Loss(f"asym:{_text(a)}:{_text(b)}", f"asymmetric loss ({a:g} per unit below, {b:g} above)", pieces)
 
 
 def pinball(tau: float) -> Loss:
     """τ·x for x > 0, (1 − τ)·|x| for x < 0; 0 < τ < 1."""
     t = in_range(0.001, 0.999, tau=tau)
     pieces = (Piece(-math.inf, 0.0, 0.0, 1 - t), Piece(0.0, math.inf, 0.0, t))
-    return Loss(f"pinball:{t:.15g}", f"pinball loss, τ = {t:g}", pieces)
+    return Loss(f"pinball:{_text(t)}", f"pinball loss, τ = {t:g}", pieces)
 
 
 def huber(threshold: float) -> Loss:
     """x²/2 for |x| ≤ t, t·(|x| − t/2) beyond."""
     t = above(0, MAX_MAGNITUDE, threshold=threshold)
     right = [(0.0, t, 0.0, 0.5, 2.0), (t, math.inf, -0.5 * t * t, t, 1.0)]
-    return _two_sided(f"huber:{t:.15g}", f"Huber loss, threshold {t:g}", right)
+    return _two_sided(f"huber:{_text(t)}", f"Huber loss, threshold {t:g}", right)
 
 
 def exceedance(threshold: float) -> Loss:
     """1{|x| > t}, t > 0: the probability of an error larger than t."""
     t = above(0, MAX_MAGNITUDE, threshold=threshold)
-    return _two_sided(f"exceed:{t:.15g}", f"probability of an error beyond {t:g}", [(0.0, t, 0.0), (t, math.inf, 1.0)])
+    return _two_sided(
+        f"exceed:{_text(t)}", f"probability of an error beyond {t:g}", [(0.0, t, 0.0), (t, math.inf, 1.0)]
+    )
 
 
 def table(breakpoints: Iterable[float], values: Iterable[float]) -> Loss:

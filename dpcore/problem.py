@@ -66,7 +66,8 @@ class NoiseProblem:
         reach = 2 * (math.expm1(self.privacy.epsilon * half) / rate if rate else half)
         reach += odd * math.exp(self.privacy.epsilon * half)
         if self.privacy.delta * reach < 1 - 1e-9:
-            raise InfeasibleError("support", shown, f"an interval of width {needed:.6g} or more for this privacy and sensitivity")
+            accepted = f"an interval of width {needed:.6g} or more for this privacy and sensitivity"
+            raise InfeasibleError("support", shown, accepted)
 
     @property
     def folds(self) -> bool:
@@ -112,8 +113,10 @@ class SolverSettings:
         object.__setattr__(self, "time_limit", above(0, 3600, time_limit=self.time_limit))
         if self.method not in ("certified", "reference"):
             raise InputError("method", self.method, "certified or reference")
-        whole(1, 64, cells_per_sensitivity=self.cells_per_sensitivity)
-        whole(1, 5000, max_cells_per_sensitivity=self.max_cells_per_sensitivity)
+        coarse = whole(1, 64, cells_per_sensitivity=self.cells_per_sensitivity)
+        finest = whole(1, 5000, max_cells_per_sensitivity=self.max_cells_per_sensitivity)
+        object.__setattr__(self, "cells_per_sensitivity", coarse)
+        object.__setattr__(self, "max_cells_per_sensitivity", finest)
 
 
 def noise_problem(

@@ -84,6 +84,9 @@ class Search:
         self._steps: Steps = {"lower": [], "centred": [], "offset": []}
         self._trace: list[Progress] = []
         self._cells = self._pairs = 0
+        self._goal = min(
+            settings.gap, max(settings.gap / 2, 1e-3)
+        )  # coarse gaps are undercut: it costs next to nothing
         self.lower = problem.paid_loss.infimum(*problem.support)
         self.best: _Found | None = None
 
@@ -107,8 +110,7 @@ class Search:
     @property
     def _over(self) -> bool:
         """The gap is closed, or somebody wants the answer now."""
-        gap = self._record().gap
-        return self._stopped or gap <= self.settings.gap or time.perf_counter() >= self._deadline
+        return self._stopped or self._record().gap <= self._goal or time.perf_counter() >= self._deadline
 
     def _record(self) -> Progress:
         return Progress(time.perf_counter() - self._began, self.lower, self.upper, self._cells, self._pairs)
@@ -221,6 +223,8 @@ class Search:
                 self.best = _Found(step.noise, *figures, "linear program")
         if step.status == "optimal":
             before.append(step)
+        elif step.status == "infeasible" and before:  # the window was cut too short
+            before[-1] = replace(before[-1], window=before[-1].window.scaled(1.5))
         self._cells, self._pairs = max(self._cells, step.cells), self._pairs + step.pairs
         self._report()
         return step

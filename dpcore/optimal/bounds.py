@@ -30,6 +30,11 @@ class Window:
     left: float
     right: float
 
+    def scaled(self, factor: float) -> Window:
+        """The window, longer by a factor about its middle."""
+        middle, half = 0.5 * (self.left + self.right), 0.5 * factor * (self.right - self.left)
+        return Window(middle - half, middle + half)
+
     def within(self, other: Window) -> Window:
         """The part inside another window."""
         return Window(max(self.left, other.left), min(self.right, other.right))
@@ -288,7 +293,7 @@ def _fitted(window: Window, lattice: Lattice, outcome: Outcome, problem: NoisePr
     if not kept.size:
         return window
     edge = max(1, lattice.k // 2)
-    margin = min(0.5, 4 * peak(problem.privacy.epsilon))
+    margin = min(0.5, 4 * peak(problem.privacy.epsilon)) + 0.5 / lattice.k
     left = window.left - 1 if masses[:edge].sum() > 1e-3 * delta else max(kept[0] - margin, window.left)
     right = window.right + 1 if masses[-edge:].sum() > 1e-3 * delta else min(kept[-1] + margin, window.right)
     if problem.folds:
