@@ -63,9 +63,10 @@ def candidate_shifts(noise: PiecewiseNoise, limit: int) -> NDArray[np.int64]:
 def hockey_stick_upper(noise: PiecewiseNoise, epsilon: float, shift: int) -> float:
     """An upper bound of h_φ for φ = shift units ≠ 0.
 
-    Rounding: a density is one division (1 u), its product with E ≤ another (2 u with E's own error, which is
-    rounded down), the difference and the product with a length one each; where the difference is positive the
-    subtrahend is below the minuend, so a term errs by at most 8u·p·length; the sum is exact.
+    Rounding: a density is a weight made a float and divided (2 u), its product with E ≤ e^ε another u, the difference
+    and the product with a length one each; where a term can be positive the subtrahend is below the minuend, but for
+    such errors, so a term errs by at most 8u·p·length (terms that rounding may have made negative included); the sum
+    is exact.
     """
     E = amplification_bounds(epsilon)[0]
     breaks, other = noise.breaks, noise.breaks + shift
@@ -74,11 +75,11 @@ def hockey_stick_upper(noise: PiecewiseNoise, epsilon: float, shift: int) -> flo
     here = density[np.searchsorted(breaks, points[:-1], side="right")]
     there = density[np.searchsorted(other, points[:-1], side="right")]
     length = np.diff(points).astype(float)
-    positive = here > E * there
+    positive = here * (1 + 8 * UNIT) > E * there
     if not positive.any():
         return noise.atom_mass * (1 + 4 * UNIT)
     here, there, length = here[positive], there[positive], length[positive]
-    excess = math.fsum((here - E * there) * length) + 8 * UNIT * math.fsum(here * length)
+    excess = math.fsum(np.maximum(here - E * there, 0.0) * length) + 8 * UNIT * math.fsum(here * length)
     return (excess + noise.atom_mass) * (1 + 8 * UNIT)
 
 
@@ -89,7 +90,8 @@ def loss_upper(noise: PiecewiseNoise, loss: Loss) -> float:
     total = math.fsum(noise.masses * means)
     if noise.atom_mass:
         x = noise.atom_location
-        total += noise.atom_mass * (float(loss.value(x)) + float(loss.rounding(x - 1e-3, x + 1e-3)))
+        near = max(noise.sensitivity / noise.resolution, 1e-3 * abs(x))
+        total += noise.atom_mass * (float(loss.value(x)) + float(loss.rounding(x - near, x + near)))
     return total * (1 + 8 * UNIT)
 
 
@@ -123,9 +125,9 @@ def multiplier_bound_lower(
     Rounding: D_i is a sum of at most m_i + 4 terms of total size S_i; each is at most two operations off its exact
     value (e^ε is rounded up), so the sum errs by at most (m_i + 8)·u·S_i, which is subtracted. The sums of λ are exact.
     """
-    weights = np.maximum(weights, 0.0)
     E = amplification_bounds(epsilon)[1]
     n = len(costs)
+    shifts, events, weights = _one_each(shifts, events, np.maximum(weights, 0.0))
     at, cover = events - first, events - shifts - first
     inside = (cover >= 0) & (cover < n)
     plus = np.bincount(at, weights, n)
@@ -145,6 +147,18 @@ def multiplier_bound_lower(
     price = delta * math.fsum(rates) * (1 + 4 * UNIT)
     bound = float(D.min()) - price
     return bound - 2 * UNIT * (abs(bound) + price)
+
+
+def _one_each(
+    shifts: NDArray[np.int64], events: NDArray[np.int64], weights: Array
+) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
+    """The multipliers with one weight for every term: λ_j is the largest of them, so a term named twice must not count
+    as two."""
+    order = np.lexsort((events, shifts))
+    shifts, events, weights = shifts[order], events[order], weights[order]
+    new = np.ones(len(shifts), dtype=bool)
+    new[1:] = (np.diff(shifts) != 0) | (np.diff(events) != 0)
+    return shifts[new], events[new], np.bincount(np.cumsum(new) - 1, weights, int(new.sum()))
 
 
 def _monotone_terms(multipliers: Array, zero: int) -> tuple[Array, Array]:

@@ -12,6 +12,17 @@ from .privacy import SENSITIVITY_RANGE, Privacy
 
 
 @dataclass(frozen=True)
+class Budget:
+    """E loss(X) ≤ most, for a second loss."""
+
+    loss: Loss
+    most: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "most", in_range(0, 1e15, budget=self.most))
+
+
+@dataclass(frozen=True)
 class NoiseProblem:
     """The least expected loss of additive noise under (ε, δ)-DP [SLW, (P)].
 
@@ -28,6 +39,13 @@ class NoiseProblem:
         The density does not increase away from 0.
     support : (float, float)
         Closed interval that holds the noise; either end may be infinite.
+    granularity : float or None
+        The query's values are multiples of this (1 for counts), so the noise may be too; the sensitivity is a
+        multiple of it. None: the query is real-valued.
+    budget : Budget or None
+        A second expected loss that must not exceed a bound.
+    second : Privacy or None
+        A second pair (ε₂, κ) the noise must satisfy as well.
     """
 
     privacy: Privacy
@@ -36,6 +54,9 @@ class NoiseProblem:
     symmetric: bool = False
     monotone: bool = False
     support: tuple[float, float] = (-math.inf, math.inf)
+    granularity: float | None = None
+    budget: Budget | None = None
+    second: Privacy | None = None
 
     def __post_init__(self) -> None:
         low, high = SENSITIVITY_RANGE
@@ -48,6 +69,15 @@ class NoiseProblem:
         if self.monotone and not lo <= 0 <= hi:
             raise InputError("support", shown, "an interval that contains 0, or no monotonicity")
         self._refuse_narrow(lo, hi, shown)
+        self._check_granularity()
+
+    def _check_granularity(self) -> None:
+        if self.granularity is None:
+            return
+        step = in_range(SENSITIVITY_RANGE[0], self.sensitivity, granularity=self.granularity)
+        object.__setattr__(self, "granularity", step)
+        if abs(self.sensitivity / step - round(self.sensitivity / step)) > 1e-9:
+            raise InputError("granularity", step, f"a whole part of the sensitivity {self.sensitivity:g}")
 
     def _refuse_narrow(self, lo: float, hi: float, shown: str) -> None:
         """Widths that no (ε, δ)-DP law fits [theory §5]: along a chain x, x + D, … of m points inside the
@@ -128,7 +158,11 @@ def noise_problem(
     symmetric: bool = False,
     monotone: bool = False,
     support: tuple[float, float] = (-math.inf, math.inf),
+    granularity: float | None = None,
+    budget: Budget | None = None,
+    second: Privacy | None = None,
 ) -> NoiseProblem:
     """A `NoiseProblem` from plain numbers and a loss or its text."""
     loss = loss if isinstance(loss, Loss) else parse_loss(loss)
-    return NoiseProblem(Privacy(epsilon, delta), sensitivity, loss, bool(symmetric), bool(monotone), support)
+    shape = (bool(symmetric), bool(monotone), support)
+    return NoiseProblem(Privacy(epsilon, delta), sensitivity, loss, *shape, granularity, budget, second)

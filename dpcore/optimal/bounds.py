@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -25,10 +25,12 @@ TINY = 1e-11
 
 @dataclass(frozen=True)
 class Window:
-    """The stretch [left, right] of the line, in sensitivities, that a program looks at."""
+    """The stretch [left, right] of the line that a program looks at; with `reach`, only events within so much of a
+    whole number of sensitivities. All in sensitivities."""
 
     left: float
     right: float
+    reach: float | None = None
 
     def scaled(self, factor: float) -> Window:
         """The window, longer by a factor about its middle."""
@@ -37,7 +39,7 @@ class Window:
 
     def within(self, other: Window) -> Window:
         """The part inside another window."""
-        return Window(max(self.left, other.left), min(self.right, other.right))
+        return replace(self, left=max(self.left, other.left), right=min(self.right, other.right))
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class Step:
     delta_upper: float
     worst_shift: float
     repaired: bool
-    seed: Seed
+    seed: Seed | None
     window: Window
     cells: int
     pairs: int
@@ -168,7 +170,8 @@ def _rounding_lattice(problem: NoiseProblem, k: int, edge: int, window: Window) 
         first = event_first = math.floor(lo)
     if last >= hi - edge:
         last = event_last = math.ceil(hi) - edge
-    return Lattice(k, first, last, event_first, event_last, problem.folds, edge), origin
+    reach = None if window.reach is None else max(1, math.ceil(window.reach * k))
+    return Lattice(k, first, last, event_first, event_last, problem.folds, edge, reach), origin
 
 
 def _cell_infima(problem: NoiseProblem, lattice: Lattice, origin: float) -> Array:
@@ -184,6 +187,12 @@ def _cell_infima(problem: NoiseProblem, lattice: Lattice, origin: float) -> Arra
             a = np.clip(left[start:end], piece.lo, piece.hi)
             b = np.clip(left[start:end] + D / k, piece.lo, piece.hi)
             out[start:end] = np.minimum(out[start:end], np.minimum(piece.value(a), piece.value(b)))
+    # The atoms are thought at the minimiser; if that is an end of the support, the open cell next to it may miss it.
+    lo, hi = problem.support
+    if math.isfinite(lo):
+        out[0] = min(out[0], float(problem.paid_loss.value(lo)))
+    if math.isfinite(hi):
+        out[-1] = min(out[-1], float(problem.paid_loss.value(hi)))
     return out - problem.paid_loss.rounding(left, left + D / k)
 
 
@@ -199,7 +208,7 @@ def _grown(window: Window, used: Array, folded: bool) -> Window:
     right = used.size and used.max() > window.right - near
     if folded:
         left = right = left or right
-    return Window(window.left * (1.5 if left else 1.0), window.right * (1.5 if right else 1.0))
+    return replace(window, left=window.left * (1.5 if left else 1.0), right=window.right * (1.5 if right else 1.0))
 
 
 def peak(epsilon: float) -> float:
@@ -237,7 +246,10 @@ def upper_step(
 
     edge : 0 centres a cell at the origin, 1 puts a cell edge there.   `bound` is infinite when no law came out.
     """
-    lattice, left, origin = _cell_lattice(problem, k, edge, window)
+    cells = _cell_lattice(problem, k, edge, window)
+    if cells is None:
+        return Step(k, edge, math.inf, None, math.inf, 0.0, False, seed, window, 0, 0, "no cell fits")
+    lattice, left, origin = cells
     loss, D, privacy = problem.paid_loss, problem.sensitivity, problem.privacy
     means = np.maximum(loss.mean(left, left + D / k), 0.0)
     atom_x = 0.0 if problem.symmetric or problem.monotone else loss.minimiser(*problem.support)[0]
@@ -302,8 +314,9 @@ def _fitted(window: Window, lattice: Lattice, outcome: Outcome, problem: NoisePr
     return Window(float(left), float(right))
 
 
-def _cell_lattice(problem: NoiseProblem, k: int, edge: int, window: Window) -> tuple[Lattice, Array, float]:
-    """Cells of width D/k over the window, inside the support; their left ends."""
+def _cell_lattice(problem: NoiseProblem, k: int, edge: int, window: Window) -> tuple[Lattice, Array, float] | None:
+    """Cells of width D/k over the window, inside the support, their left ends and the origin; None when the support
+    holds no such cell."""
     D, origin = problem.sensitivity, _origin(problem)
     half = Fraction(1 - edge, 2)
     lo, hi = (_position(end, origin, D, k) for end in problem.support)
@@ -314,9 +327,10 @@ def _cell_lattice(problem: NoiseProblem, k: int, edge: int, window: Window) -> t
     if math.isfinite(hi):
         last = min(last, math.floor(hi + half) - 1)
     if problem.folds:
-        last = max(min(last, -first - edge), 0)
+        last = min(last, -first - edge)
         first = -last - edge
-    last = max(first, last)
+    if last < first:
+        return None
     lattice = Lattice(k, first, last, first, last, problem.folds, edge)
     return lattice, origin + (lattice.indices - 0.5 * (1 - edge)) * (D / k), origin
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,8 @@ class Lattice:
 
     first, last : indices that may carry mass.   event_first, event_last : indices that may be in an event.
     folded : unknowns are classes of mirror images i ↔ −i − edge.   edge : 1 when 0 is a cell edge (upper bounds
-    on the offset lattice), else 0.
+    on the offset lattice), else 0.   reach : events lie within so many steps of a whole number of sensitivities (None:
+    anywhere), where a nearly staircase-like optimum has its steps; any choice of events proves a lower bound.
     """
 
     k: int
@@ -27,6 +29,16 @@ class Lattice:
     event_last: int
     folded: bool
     edge: int = 0
+    reach: int | None = None
+
+    @cached_property
+    def events(self) -> Ints:
+        """Indices that may be in an event."""
+        everywhere = np.arange(self.event_first, self.event_last + 1)
+        if self.reach is None:
+            return everywhere
+        off = (everywhere + self.reach) % self.k
+        return everywhere[off <= 2 * self.reach]
 
     @property
     def indices(self) -> Ints:
@@ -64,20 +76,20 @@ class Lattice:
 
     def excess(self, r: Array, shift: int, amplification: float) -> Array:
         """r_i − E r_{i−shift} for every event index i; `r` is per index; outside the lattice r = 0."""
-        events = np.arange(self.event_first, self.event_last + 1)
-        cover = events - shift - self.first
+        cover = self.events - shift - self.first
         inside = (cover >= 0) & (cover < len(r))
-        return r[events - self.first] - amplification * np.where(inside, r[np.clip(cover, 0, len(r) - 1)], 0.0)
+        covering = np.where(inside, r[np.clip(cover, 0, len(r) - 1)], 0.0)
+        return r[self.events - self.first] - amplification * covering
 
     def shortfalls(self, r: Array, amplification: float) -> Array:
         """Σ_i max(0, r_i − E r_{i−j}) for every shift j in `shifts`."""
         n = len(r)
         padded = np.zeros(n + 2 * self.k)
         padded[self.k : self.k + n] = r
-        lo, hi = self.event_first - self.first, self.event_last - self.first + 1
-        here, covered = r[lo:hi], amplification * padded
+        here, covered = r[self.events - self.first], amplification * padded
+        at = self.events - self.first + self.k
         out = np.empty(len(self.shifts))
         for t, j in enumerate(self.shifts.tolist()):
-            z = here - covered[self.k + lo - j : self.k + hi - j]
+            z = here - covered[at - j]
             out[t] = z[z > 0].sum()
         return out

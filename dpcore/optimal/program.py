@@ -177,7 +177,7 @@ class LatticeProgram:
                 continue
             self._row_of[j] = self.lp.rows + len(starts)
             starts.append(count)
-            events = self._event_range
+            events = self.lattice.events
             bare = events[(events - j < lat.first) | (events - j > lat.last)]
             weight = np.bincount(lat.classify(bare), minlength=lat.classes)
             classes = np.flatnonzero(weight)
@@ -245,7 +245,7 @@ class LatticeProgram:
     def pairs_of(self, shift: int, chosen: NDArray[np.bool_]) -> tuple[Ints, Ints]:
         """Classes (event, cover) of the pairs of a shift at the chosen event indices, covers outside dropped."""
         lat = self.lattice
-        events = self._event_range[chosen]
+        events = self.lattice.events[chosen]
         covers = events - shift
         inside = (covers >= lat.first) & (covers <= lat.last)
         return lat.classify(events[inside]), lat.classify(covers[inside])
@@ -258,19 +258,15 @@ class LatticeProgram:
         if seed is None or lat.k <= 3:
             self.add_shifts(lat.shifts)
             for j in lat.shifts.tolist():
-                self.add_pairs(*self.pairs_of(j, self._event_range * np.sign(j) <= 0))
+                self.add_pairs(*self.pairs_of(j, self.lattice.events * np.sign(j) <= 0))
         if seed is None:
             return
         density = seed.density((lat.indices + 0.5 * lat.edge) / lat.k)
-        used = density[self._event_range - lat.first] > 0
+        used = density[self.lattice.events - lat.first] > 0
         near = self._near(seed)
         self.add_shifts(near)
         for j in near.tolist():
             self.add_pairs(*self.pairs_of(j, used & (lat.excess(density, j, TIE * self.amplification) >= 0)))
-
-    @property
-    def _event_range(self) -> Ints:
-        return np.arange(self.lattice.event_first, self.lattice.event_last + 1)
 
     def _near(self, seed: Seed) -> Ints:
         """Shifts within a lattice step of one that was active in the seed."""
@@ -361,8 +357,8 @@ class LatticeProgram:
             events = [outcome.event + lat.first]
         shifts, events, weights = list(owners), events, [share * cap for cap in caps]
         for j in lat.shifts[outcome.rates > 0].tolist():
-            covers = self._event_range - j
-            bare = self._event_range[(covers < lat.first) | (covers > lat.last)]
+            covers = self.lattice.events - j
+            bare = self.lattice.events[(covers < lat.first) | (covers > lat.last)]
             shifts.append(np.full(len(bare), j))
             events.append(bare)
             weights.append(np.full(len(bare), rate[j + lat.k]))

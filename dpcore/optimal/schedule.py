@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from ..problem import NoiseProblem
@@ -20,6 +20,9 @@ SCAN = (2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 18, 20)
 
 ALIGNED_FROM = 2.5
 """From this ε on lattices are aligned with the staircase."""
+
+STEPS_FROM = 7.0
+"""From this ε on, and for even continuous losses, events away from the steps of the staircase add next to nothing."""
 
 MOST_CELLS = 5000
 """Largest lattice program."""
@@ -51,7 +54,9 @@ class Schedule:
             return steps[kind][-1].window
         reach = self.problem.privacy.truncation()
         wide = min(2.5 * reach + 1.5, self._periods) if kind == "lower" else 1.5 * reach + 0.5
-        return self._around(min(wide, 0.9 * MOST_CELLS / k))
+        first = self._around(min(wide, 0.9 * MOST_CELLS / k))
+        near_steps = kind == "lower" and self._nearly_staircase and self.problem.privacy.epsilon >= STEPS_FROM
+        return replace(first, reach=1.5 * self.peak) if near_steps else first
 
     @property
     def widest(self) -> Window:
@@ -97,7 +102,7 @@ class Schedule:
     def next(self, side: tuple[str, ...], steps: Steps, lower: float, upper: float) -> tuple[str, int] | None:
         """(kind, k) for one more step on one side: a multiple of the lattice whose error is smallest for its size, the
         optimum being taken to lie in the middle of the bracket and errors to fall like 1/k². None: nothing left."""
-        middle = 0.5 * (lower + upper)
+        middle = 0.5 * (lower + upper) if math.isfinite(upper) else lower
         goal = 0.4 * self.gap * max(lower, 1e-3 * middle, 1e-300)
         ranked = sorted(
             (max(abs(middle - step.bound), 0.02 * goal) * step.k**2, step.k, kind)
