@@ -88,6 +88,19 @@ class PiecewiseNoise(Noise):
             sensitivity, resolution, breaks, np.array(weights, dtype=np.int64), atom_unit, atom_weight, origin, name
         )
 
+    def with_atom(self, share: float) -> PiecewiseNoise:
+        """(1 − share)·this law + share·(a point at the atom's place, 0 if there was none)."""
+        return self.from_masses(
+            sensitivity=self.sensitivity,
+            resolution=self.resolution,
+            breaks=self.breaks,
+            masses=(1 - share) * self.masses,
+            atom=share + (1 - share) * self.atom_mass,
+            atom_unit=self.atom_unit,
+            origin=self.origin,
+            name=self.name,
+        )
+
     @cached_property
     def edges(self) -> Array:
         """Cell edges in the query's unit, (n + 1,)."""

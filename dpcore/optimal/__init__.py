@@ -1,5 +1,5 @@
 """Optimal noise: problem → Solution."""
 
-from .additive import solve
+from .additive import solve, solve_many
 
-__all__ = ["solve"]
+__all__ = ["solve", "solve_many"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from .. import audit
@@ -47,6 +47,24 @@ def solve(
     return Search(problem, settings, progress).run()
 
 
+def solve_many(
+    problems: Iterable[NoiseProblem], settings: SolverSettings | None = None, progress: ProgressCallback | None = None
+) -> Iterator[Solution]:
+    """Solutions in the order of the problems, each search starting from the one before it where only (ε, δ) changed.
+
+    Sweeps should go through δ at fixed ε: in the atom regime one solve then serves all larger δ [lowprivacy T4].
+    """
+    settings = settings or SolverSettings()
+    before: Search | None = None
+    for problem in problems:
+        if settings.method != "certified":
+            yield solve(problem, settings, progress)
+            continue
+        near = before is not None and before.problem == replace(problem, privacy=before.problem.privacy)
+        before = Search(problem, settings, progress, before if near else None)
+        yield before.run()
+
+
 PAIRS_PER_STEP = 1200
 """The scan ends at a step that needed this many pairs; from there on lattices are picked by their errors."""
 
@@ -76,17 +94,21 @@ class _Found:
 class Search:
     """The state of one solve: the best bracket so far and the steps taken."""
 
-    def __init__(self, problem: NoiseProblem, settings: SolverSettings, progress: ProgressCallback | None) -> None:
-        self.problem, self.settings, self._progress = problem, settings, progress
+    def __init__(
+        self,
+        problem: NoiseProblem,
+        settings: SolverSettings,
+        progress: ProgressCallback | None = None,
+        neighbour: Search | None = None,
+    ) -> None:
+        self.problem, self.settings, self._progress, self._neighbour = problem, settings, progress, neighbour
         self._began = time.perf_counter()
         self._deadline = self._began + settings.time_limit
         self._stopped = False
         self._steps: Steps = {"lower": [], "centred": [], "offset": []}
         self._trace: list[Progress] = []
         self._cells = self._pairs = 0
-        self._goal = min(
-            settings.gap, max(settings.gap / 2, 1e-3)
-        )  # coarse gaps are undercut: it costs next to nothing
+        self._goal = min(settings.gap, max(settings.gap / 2, 1e-3))  # undercutting a coarse gap costs next to nothing
         self.lower = problem.paid_loss.infimum(*problem.support)
         self.best: _Found | None = None
 
@@ -97,8 +119,12 @@ class Search:
         schedule = Schedule(
             self.problem, self.settings.gap, peak, self._uppers(), self.settings.max_cells_per_sensitivity
         )
-        self._scan(schedule)
+        if self._neighbour is not None:
+            self._learn(schedule, self._neighbour)
+        if not self._steps["lower"]:
+            self._scan(schedule)
         self._refine(schedule)
+        self._neighbour = None
         return self._solution()
 
     # Bookkeeping -------------------------------------------------------------------------------------
@@ -187,6 +213,27 @@ class Search:
                     most = PAIRS_PER_STEP
             if most >= PAIRS_PER_STEP:
                 return
+
+    def _learn(self, schedule: Schedule, neighbour: Search) -> None:
+        """Start from a search for another (ε, δ): its proofs and its law hold here too, after a look by the auditor,
+        and its best lattices are where this search begins [lowprivacy T4]."""
+        for step in sorted(neighbour._steps["lower"], key=lambda step: -step.bound)[:3]:
+            if step.proof is not None:
+                self.lower = max(self.lower, step.proof.lower(self.problem.privacy))
+        law = neighbour.best.noise if neighbour.best else None
+        if isinstance(law, PiecewiseNoise):
+            spare = self.problem.privacy.delta - neighbour.problem.privacy.delta
+            self._offer(law.with_atom(spare / (1 - neighbour.problem.privacy.delta)) if spare > 0 else law)
+        self._report()
+        for kind in schedule.kinds:
+            done = [step for step in neighbour._steps[kind] if step.k <= schedule.finest]
+            if done and not self._over:
+                best = (max if kind == "lower" else min)(done, key=lambda step: step.bound)
+                self._steps[kind].append(best)
+                self._step(schedule, kind, best.k)
+                self._steps[kind].remove(best)
+        if self._over:  # nothing left to learn: whoever starts from here starts from there
+            self._steps = {kind: self._steps[kind] or neighbour._steps[kind] for kind in self._steps}
 
     def _refine(self, schedule: Schedule) -> None:
         """Step after step for the side that promises the larger gain per pair; a side whose last steps brought nothing

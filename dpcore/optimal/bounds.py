@@ -11,9 +11,10 @@ import numpy as np
 
 from .. import audit
 from ..noise.piecewise import PiecewiseNoise
+from ..privacy import Privacy
 from ..problem import NoiseProblem
 from . import laws
-from .lattice import Array, Lattice
+from .lattice import Array, Ints, Lattice
 from .program import LatticeProgram, Outcome, Seed
 
 LEAST_DELTA = 1e-9
@@ -43,8 +44,35 @@ class Window:
 
 
 @dataclass(frozen=True)
+class Proof:
+    """Multipliers on a lattice: a lower bound for every (ε, δ), good near the one it was made for [lowprivacy T4]."""
+
+    costs: Array
+    first: int
+    shifts: Ints
+    events: Ints
+    weights: Array
+    monotone: Array | None
+    mirrored: bool
+
+    def lower(self, privacy: Privacy) -> float:
+        """The bound at (ε, δ), from the audit."""
+        return audit.multiplier_bound_lower(
+            self.costs,
+            self.first,
+            epsilon=privacy.epsilon,
+            delta=privacy.delta,
+            shifts=self.shifts,
+            events=self.events,
+            weights=self.weights,
+            monotone=self.monotone,
+            mirrored=self.mirrored,
+        )
+
+
+@dataclass(frozen=True)
 class Step:
-    """What a step found. `window`, `seed`: for the next step of the same kind; `cost`: pairs generated."""
+    """What a step found. `window`, `seed`: for the next step of the same kind; `proof`: of a lower bound."""
 
     k: int
     edge: int
@@ -58,6 +86,7 @@ class Step:
     cells: int
     pairs: int
     status: str
+    proof: Proof | None = None
 
 
 Stop = Callable[[], bool]
@@ -126,17 +155,9 @@ def lower_step(
 
     outcome = program.solve(deadline, stop, enough=enough)
     shifts, events, weights = program.multipliers(outcome)
-    bound = audit.multiplier_bound_lower(
-        costs,
-        lattice.first,
-        epsilon=problem.privacy.epsilon,
-        delta=problem.privacy.delta,
-        shifts=shifts,
-        events=events,
-        weights=weights,
-        mirrored=lattice.folded,
-        monotone=program.order_multipliers(outcome) if problem.monotone else None,
-    )
+    order = program.order_multipliers(outcome) if problem.monotone else None
+    proof = Proof(costs, lattice.first, shifts, events, weights, order, lattice.folded)
+    bound = proof.lower(problem.privacy)
     bound = max(bound, loss.infimum(*problem.support))
     used = events[weights > TINY * weights.max(initial=0.0)] / k + origin / D
     return Step(
@@ -152,6 +173,7 @@ def lower_step(
         lattice.classes,
         outcome.pairs,
         outcome.status,
+        proof,
     )
 
 

@@ -164,7 +164,8 @@ def uniform(problem: NoiseProblem) -> PiecewiseNoise | None:
     """The uniform law of width D/δ, as near to the minimiser as the support allows: a shift of D uncovers a share δ."""
     lo, hi = problem.support
     resolution = 1 << 20
-    units = math.ceil(resolution / problem.privacy.delta * (1 + 1e-12))
+    delta = problem.privacy.delta
+    units = math.ceil(resolution / delta * (1 + 1e-12 + 2e-15 / delta))  # room for what the audit rounds up
     width = units * problem.sensitivity / resolution
     if not width <= hi - lo:
         return None
