@@ -33,6 +33,7 @@ test: $(DEVELOP) chromium
 
 bench: $(DEVELOP)
 	$(PYBIN) -m benchmarks.bench_solve
+	$(PYBIN) -m benchmarks.bench_growth
 	$(PYBIN) -m benchmarks.bench_reference
 
 lint: $(DEVELOP)
