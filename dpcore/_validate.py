@@ -7,8 +7,14 @@ Every check takes its value as a keyword, so that the message carries the name:
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 from .errors import InputError
+
+
+def decimal(number: float) -> Fraction:
+    """The number that the shortest text of a float names: a tenth for 0.1."""
+    return Fraction(repr(float(number)))
 
 
 def real(**named: object) -> float:

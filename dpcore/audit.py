@@ -27,6 +27,8 @@ Array = NDArray[np.float64]
 
 def amplification_bounds(epsilon: float) -> tuple[float, float]:
     """(lower, upper) bounds of e^ε; `math.exp` errs by less than one unit in the last place."""
+    if epsilon == 0:
+        return 1.0, 1.0
     middle = math.exp(epsilon)
     return middle * (1 - 4 * UNIT), middle * (1 + 4 * UNIT)
 
@@ -70,7 +72,7 @@ def hockey_stick_upper(noise: PiecewiseNoise, epsilon: float, shift: int) -> flo
     """
     E = amplification_bounds(epsilon)[0]
     breaks, other = noise.breaks, noise.breaks + shift
-    points = np.union1d(breaks, other)
+    points = np.sort(np.concatenate([breaks, other]), kind="stable")  # two runs to merge; equal points: no length
     density = np.concatenate([[0.0], noise.masses / np.diff(breaks), [0.0]])
     here = density[np.searchsorted(breaks, points[:-1], side="right")]
     there = density[np.searchsorted(other, points[:-1], side="right")]
@@ -95,6 +97,55 @@ def loss_upper(noise: PiecewiseNoise, loss: Loss) -> float:
     return total * (1 + 8 * UNIT)
 
 
+def lattice_shortfall_upper(masses: Array, epsilon: float, shifts: int) -> tuple[float, int]:
+    """(bound, shift): for a law with these masses at consecutive lattice points the largest Σ_i (p_i − e^ε p_{i−j})₊
+    over whole shifts 0 < |j| ≤ shifts is at most `bound`, attained at j = `shift`.
+
+    masses : (n,) each within a relative u of the law's. A shift of n or more uncovers everything.
+
+    Rounding: mass (u), product (2 u more, E ≤ e^ε) and difference (u) err by at most 8u·p_i in all where a term can be
+    positive. Sums are rough at first (pairwise, below 64 u off) and exact (fsum) where they may be the largest.
+    """
+    E, n = amplification_bounds(epsilon)[0], len(masses)
+    if shifts <= 0:
+        return 0.0, 0
+    reach = min(shifts, n)
+    padded = np.zeros(n + 2 * reach)
+    padded[reach : reach + n] = masses
+    here, bare, covering = masses * (1 + 8 * UNIT), 8 * UNIT * masses, E * padded
+    signs = (1,) if (masses == masses[::-1]).all() else (1, -1)
+
+    def terms(j: int) -> Array:
+        there = covering[reach - j : reach - j + n]
+        return np.where(here > there, np.maximum(masses - there, 0.0) + bare, 0.0)
+
+    where = np.array([sign * j for j in range(1, reach + 1) for sign in signs])
+    rough = np.array([terms(j).sum() for j in where.tolist()])
+    close = where[rough >= (1 - 1e-12) * rough.max()].tolist()
+    worst, shift = max((math.fsum(terms(j)), -abs(j), j) for j in close)[::2]
+    return min(worst * (1 + 8 * UNIT), 1.0), shift
+
+
+def lattice_costs(points: Array, loss: Loss) -> tuple[Array, Array]:
+    """(lower, upper) bounds of the loss at points that are the floats nearest to the true ones. (n,) each
+
+    A value is exact where the loss is constant and else below 16 operations on numbers no larger than |constant| +
+    |coefficient·x^power|, power ≤ 4; a point that is rounded to a break counts as the break.
+    """
+    size = np.zeros(len(points))
+    for piece in loss.pieces:
+        here = (points >= piece.lo) & (points <= piece.hi) & (piece.coefficient != 0)
+        terms = abs(piece.constant) + abs(piece.coefficient) * np.abs(points) ** piece.power
+        size = np.where(here, np.maximum(size, terms), size)
+    value = loss.value(points)
+    return np.maximum(value - 32 * UNIT * size, 0.0), value + 32 * UNIT * size
+
+
+def lattice_loss_upper(masses: Array, points: Array, loss: Loss) -> float:
+    """An upper bound of E c(X) for a law with these masses (within u) at these points (nearest floats)."""
+    return math.fsum(masses * lattice_costs(points, loss)[1]) * (1 + 8 * UNIT)
+
+
 def multiplier_bound_lower(
     costs: Array,
     first: int,
@@ -106,6 +157,9 @@ def multiplier_bound_lower(
     weights: Array,
     monotone: Array | None = None,
     mirrored: bool = False,
+    at_zero: tuple[float, float] | None = None,
+    second: tuple[float, float, NDArray[np.int64], NDArray[np.int64], Array] | None = None,
+    budget: tuple[float, Array, float] | None = None,
 ) -> float:
     """A lower bound of the optimal value, valid for *any* weights ≥ 0 [theory §7; lowprivacy T3].
 
@@ -118,35 +172,69 @@ def multiplier_bound_lower(
     monotone : (n,) multipliers ≥ 0 of the rows r_i ≥ r_{i+1} (at i ≥ 0) and r_i ≥ r_{i−1} (at i < 0);
         at 0 the row is 2r_0 ≥ r_1 + r_{−1}.
     mirrored : the law is symmetric, shifts are all positive, and D may be averaged over i and −i.
+    at_zero : multipliers ≥ 0 of r_0 ≥ r_1 and r_0 ≥ r_{−1}, which hold for monotone laws on the lattice itself (not for
+        those that were rounded to it). Node 0 must exist; a neighbour outside has no mass.
+    second : (ε₂, κ, shifts, events, weights), the multipliers of a second pair that the law satisfies too.
+    budget : (μ, node values C₂, most), the multiplier of E c₂ ≤ most; C₂ is made like `costs`, from the second loss.
 
     Lagrange: E c ≥ Σ r_i D_i − δ Σ_j λ_j ≥ min_i D_i − δ Σ_j λ_j with λ_j = max_i y_{j,i} and
-    D_i = C_i + Σ_j y_{j,i} − e^ε Σ_j y_{j,i+j} − (what monotone rows add).
+    D_i = C_i + Σ_j y_{j,i} − e^ε Σ_j y_{j,i+j} − (what monotone rows add). A second pair adds its own y's to D_i and
+    its own −κ Σ_j λ_j, a budget adds μ C₂_i and −μ·most.
 
-    Rounding: D_i is a sum of at most m_i + 4 terms of total size S_i; each is at most two operations off its exact
-    value (e^ε is rounded up), so the sum errs by at most (m_i + 8)·u·S_i, which is subtracted. The sums of λ are exact.
+    Rounding: D_i is a sum of at most m_i + 8 terms of total size S_i; each is at most two operations off its exact
+    value (e^ε is rounded up), so the sum errs by at most (m_i + 12)·u·S_i; (m_i + 16)·u·S_i is subtracted. The
+    sums of λ are exact.
     """
-    E = amplification_bounds(epsilon)[1]
     n = len(costs)
+    total, size, terms, price = costs, np.abs(costs), 16, 0.0
+    for pair in ((epsilon, delta, shifts, events, weights), second):
+        if pair is not None:
+            plus, minus, count, paid = _privacy_terms(n, first, *pair)
+            total, size, terms, price = total + plus - minus, size + plus + minus, terms + count, price + paid
+    if budget is not None:
+        rate, second_costs, most = max(budget[0], 0.0), budget[1], budget[2]
+        total, size = total + rate * second_costs, size + rate * np.abs(second_costs)
+        price += rate * most * (1 + 4 * UNIT)
+    if monotone is not None:
+        order, order_size = _monotone_terms(np.maximum(monotone, 0.0), -first)
+        total, size = total - order, size + order_size
+    if at_zero is not None:
+        order = np.zeros(n)
+        right, left = (max(0.0, m) for m in at_zero)
+        for at, multiplier in ((0, right + left), (1, -right), (-1, -left)):
+            if 0 <= at - first < n:
+                order[at - first] = multiplier
+        total, size = total - order, size + np.abs(order)
+    D = total - terms * UNIT * size
+    if mirrored:
+        D = (0.5 * (D + D[::-1])) * 1.0
+        D = D - 4 * UNIT * np.abs(D)
+    price *= 1 + 4 * UNIT
+    bound = float(D.min()) - price
+    return bound - 2 * UNIT * (abs(bound) + price)
+
+
+def _privacy_terms(
+    n: int,
+    first: int,
+    epsilon: float,
+    delta: float,
+    shifts: NDArray[np.int64],
+    events: NDArray[np.int64],
+    weights: Array,
+) -> tuple[Array, Array, NDArray[np.int64], float]:
+    """What the multipliers of one pair (ε, δ) add to D_i and take from it, in how many terms; δ Σ_j λ_j rounded up."""
+    E = amplification_bounds(epsilon)[1]
     shifts, events, weights = _one_each(shifts, events, np.maximum(weights, 0.0))
     at, cover = events - first, events - shifts - first
     inside = (cover >= 0) & (cover < n)
     plus = np.bincount(at, weights, n)
     minus = np.bincount(cover[inside], E * weights[inside], n)
     terms = np.bincount(at, minlength=n) + np.bincount(cover[inside], minlength=n)
-    order, size = np.zeros(n), np.zeros(n)
-    if monotone is not None:
-        order, size = _monotone_terms(np.maximum(monotone, 0.0), -first)
-    D = costs + plus - minus - order
-    D = D - (terms + 16) * UNIT * (np.abs(costs) + plus + minus + size)
-    if mirrored:
-        D = (0.5 * (D + D[::-1])) * 1.0
-        D = D - 4 * UNIT * np.abs(D)
     names, index = np.unique(shifts, return_inverse=True)
     rates = np.zeros(len(names))
     np.maximum.at(rates, index, weights)
-    price = delta * math.fsum(rates) * (1 + 4 * UNIT)
-    bound = float(D.min()) - price
-    return bound - 2 * UNIT * (abs(bound) + price)
+    return plus, minus, terms, delta * math.fsum(rates) * (1 + 4 * UNIT)
 
 
 def _one_each(

@@ -22,7 +22,8 @@ from . import __version__
 from ._validate import real, whole
 from .errors import InputError
 from .loss import Loss, parse_loss
-from .problem import NoiseProblem, SolverSettings, noise_problem
+from .privacy import Privacy
+from .problem import Budget, NoiseProblem, SolverSettings, noise_problem
 
 if TYPE_CHECKING:
     from .solution import Progress, Solution
@@ -75,6 +76,11 @@ def _add_problem_options(parser: argparse.ArgumentParser) -> None:
     options.add_argument("--symmetric", action="store_true", help="only symmetric laws")
     options.add_argument("--monotone", action="store_true", help="only densities that fall away from 0")
     options.add_argument("--support", metavar="LO:HI", default=":", help="noise stays in here; an empty side is open")
+    values = options.add_mutually_exclusive_group()
+    values.add_argument("--integer", action="store_true", help="the query counts: values and noise are whole numbers")
+    values.add_argument("--granularity", metavar="STEP", help="values and noise are multiples of STEP")
+    options.add_argument("--budget", metavar="LOSS=MOST", help="a second loss and the most it may be: exceed:2=0.05")
+    options.add_argument("--second", metavar="E2:K", help="a second (epsilon, delta) to satisfy too: 3:1e-4")
 
 
 def _add_solver_options(parser: argparse.ArgumentParser) -> None:
@@ -137,6 +143,7 @@ def _draw(arguments: argparse.Namespace) -> int:
     solution = load_solution(arguments.noise)
     released, step = release(solution.noise, value)
     privacy = solution.problem.privacy
+    second = solution.problem.second
     answer = {
         "release": released,
         "lattice_step": step,
@@ -145,7 +152,7 @@ def _draw(arguments: argparse.Namespace) -> int:
         "delta_upper": solution.certificate.delta_upper,
         "sensitivity": solution.problem.sensitivity,
         "version": __version__,
-    }
+    } | ({} if second is None else {"second": [second.epsilon, second.delta]})
     _print(layout(answer) + "\n", None)
     return 0
 
@@ -214,6 +221,9 @@ def read_problem(arguments: argparse.Namespace) -> NoiseProblem:
         symmetric=arguments.symmetric,
         monotone=arguments.monotone,
         support=_read_support(arguments.support),
+        granularity=1.0 if arguments.integer else arguments.granularity,
+        budget=_read_budget(arguments.budget),
+        second=_read_second(arguments.second),
     )
 
 
@@ -238,6 +248,32 @@ def _read_support(text: str) -> tuple[float, float]:
         return float(low.strip() or "-inf"), float(high.strip() or "inf")
     except ValueError:
         raise InputError("support", text, accepted) from None
+
+
+def _read_budget(text: str | None) -> Budget | None:
+    """LOSS=MOST; the loss of a table has = signs of its own, so the last one counts."""
+    if text is None:
+        return None
+    loss, sign, most = text.rpartition("=")
+    if not sign or not loss.strip() or not most.strip():
+        raise InputError("budget", text, "LOSS=MOST, such as exceed:2=0.05")
+    try:
+        return Budget(read_loss(loss), most)  # type: ignore[arg-type]
+    except InputError as error:
+        name = error.field if error.field.startswith("budget") else f"budget {error.field}"
+        raise InputError(name, error.value, error.accepted) from None
+
+
+def _read_second(text: str | None) -> Privacy | None:
+    if text is None:
+        return None
+    epsilon, colon, delta = text.partition(":")
+    if not colon or ":" in delta:
+        raise InputError("second", text, "EPSILON:DELTA, such as 3:1e-4")
+    try:
+        return Privacy(epsilon, delta)  # type: ignore[arg-type]
+    except InputError as error:
+        raise InputError(f"second {error.field}", error.value, error.accepted) from None
 
 
 @contextlib.contextmanager
@@ -305,8 +341,8 @@ def _clipped(value: object, length: int = 80) -> str:
 def _joined(argv: Sequence[str]) -> list[str]:
     """``--support -1:1`` as ``--support=-1:1``: argparse would take a value that starts with a dash for an option."""
     takes_value = {
-        "--epsilon", "--delta", "--sensitivity", "--loss", "--support", "--gap", "--time-limit", "--method", "--cells",
-        "--out", "--noise", "--value",
+        "--epsilon", "--delta", "--sensitivity", "--loss", "--support", "--granularity", "--budget", "--second",
+        "--gap", "--time-limit", "--method", "--cells", "--out", "--noise", "--value",
     }  # fmt: skip
     out: list[str] = []
     for word in argv:

@@ -13,6 +13,7 @@ from fractions import Fraction
 
 from .errors import InputError
 from .noise.base import Noise
+from .noise.lattice import LatticeNoise, released, whole_law
 from .noise.piecewise import PiecewiseNoise
 from .noise.staircase import Staircase
 
@@ -33,6 +34,12 @@ def release(noise: Noise, value: float) -> tuple[float, float]:
     if isinstance(noise, PiecewiseNoise):
         step = Fraction(noise.sensitivity) / (noise.resolution * SUBDIVISIONS)
         return noise.release(value, SUBDIVISIONS), float(step)
+    if isinstance(noise, LatticeNoise):
+        return noise.release(value), noise.step
+    if (law := whole_law(noise)) is not None:
+        one, step = law
+        drawn = draw_discrete_staircase(Fraction(one.rate), one.rise, one.period) + one.location
+        return released(value, step, drawn), step
     if not isinstance(noise, Staircase):
         raise InputError("noise", noise.name, "a grid law or a staircase, which have exact samplers")
     step = Fraction(noise.sensitivity) / SUBDIVISIONS
@@ -56,6 +63,20 @@ def draw_staircase(epsilon: Fraction, gamma: Fraction, atom: Fraction, points: i
     while exponential_coin(epsilon):
         point += points
     return point if secrets.randbelow(2) else -point - 1
+
+
+def draw_discrete_staircase(rate: Fraction, rise: int, period: int) -> int:
+    """One exact draw of the law with P(±i) ∝ e^(−rate·level(i)), level 0 for i < rise and one more every `period`."""
+    while True:
+        point = secrets.randbelow(period)
+        while point >= rise and not exponential_coin(rate):
+            point = secrets.randbelow(period)
+        while exponential_coin(rate):
+            point += period
+        if secrets.randbelow(2):
+            return point
+        if point:  # 0 has no mirror image: half of its draws are drawn again
+            return -point
 
 
 def coin(probability: Fraction) -> bool:

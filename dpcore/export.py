@@ -14,6 +14,7 @@ import numpy as np
 
 from . import __version__
 from .noise.base import Noise
+from .noise.lattice import LatticeNoise, lattice_points, whole_law
 from .noise.piecewise import TOTAL, PiecewiseNoise
 from .noise.staircase import Staircase
 from .reload import (
@@ -41,6 +42,7 @@ def solution_to_dict(solution: Solution) -> dict[str, Any]:
     Numbers that are not finite become None: an end of the support, a gap that does not exist.
     """
     problem, certificate = solution.problem, solution.certificate
+    budget, second = problem.budget, problem.second
     return {
         "format": FORMAT,
         "version": __version__,
@@ -51,6 +53,9 @@ def solution_to_dict(solution: Solution) -> dict[str, Any]:
         "symmetric": problem.symmetric,
         "monotone": problem.monotone,
         "support": [finite(end) for end in problem.support],
+        "granularity": problem.granularity,
+        "budget": None if budget is None else {"loss": budget.loss.spec, "most": budget.most},
+        "second": None if second is None else {"epsilon": second.epsilon, "delta": second.delta},
         "lower": certificate.lower,
         "upper": certificate.upper,
         "gap": finite(certificate.gap),
@@ -65,6 +70,8 @@ def solution_to_dict(solution: Solution) -> dict[str, Any]:
             "delta_upper": certificate.delta_upper,
             "worst_shift": certificate.worst_shift,
             "repaired": bool(certificate.repaired),
+            "budget_upper": certificate.budget_upper,
+            "second_delta_upper": certificate.second_delta_upper,
         },
         "noise": noise_to_dict(solution.noise),
         "trace": [[r.seconds, finite(r.lower), finite(r.upper), int(r.cells), int(r.pairs)] for r in solution.trace],
@@ -73,6 +80,8 @@ def solution_to_dict(solution: Solution) -> dict[str, Any]:
 
 def noise_to_dict(noise: Noise) -> dict[str, Any]:
     """Edges, probabilities and atom, which sum to 1; and what the law is exactly: whole numbers, or a closed form."""
+    if isinstance(noise, LatticeNoise) or whole_law(noise) is not None:
+        return _lattice_to_dict(noise)
     edges, probabilities = listed_cells(noise)
     location, mass = noise.atoms[0] if noise.atoms else (0.0, 0.0)
     out: dict[str, Any] = {
@@ -95,6 +104,29 @@ def noise_to_dict(noise: Noise) -> dict[str, Any]:
         out["parameters"] = {name: float(getattr(noise, name)) for name in STAIRCASE_FIELDS}
         out["tail"] = {"ratio": math.exp(-noise.epsilon), "period": noise.sensitivity}
     return out
+
+
+def _lattice_to_dict(noise: Noise) -> dict[str, Any]:
+    """Points and probabilities, which sum to 1, and what the law is exactly."""
+    points, probabilities = listed_points(noise)
+    out: dict[str, Any] = {"name": noise.name, "points": points.tolist(), "probabilities": probabilities.tolist()}
+    if isinstance(noise, LatticeNoise):
+        out |= {"family": "lattice", "step": noise.step, "first": int(noise.first)}
+        return out | {"weights": [str(w) for w in noise.weights.tolist()], "total": str(TOTAL)}
+    law, step = whole_law(noise)
+    parameters = {"rate": law.rate, "period": law.period, "rise": law.rise, "location": law.location, "step": step}
+    tail = {"ratio": math.exp(-law.rate), "period": law.period * step}
+    return out | {"family": "discrete-staircase", "parameters": parameters, "tail": tail}
+
+
+def listed_points(noise: Noise) -> tuple[np.ndarray, np.ndarray]:
+    """(points, probabilities) of a law on a lattice, as far out as its probability is not negligible."""
+    if isinstance(noise, LatticeNoise):
+        return noise.points, noise.masses
+    law, step = whole_law(noise)
+    reach = law.period * (math.ceil(-math.log(NEGLIGIBLE) / law.rate) + 1)
+    masses = law.pmf(np.arange(law.location - reach, law.location + reach + 1))
+    return lattice_points(law.location - reach, len(masses), step), masses / math.fsum(masses)
 
 
 def listed_cells(noise: Noise) -> tuple[np.ndarray, np.ndarray]:
@@ -142,8 +174,12 @@ def layout(data: Any, depth: int = 2, indent: str = "") -> str:
 
 def noise_to_csv(solution: Solution) -> str:
     """Comment lines (version, problem, certificate), then left, right, probability, density; the atom last, with
-    left = right and no density."""
+    left = right and no density. Laws on a lattice: point, probability."""
     lines = [f"# {line}" for line in describe(solution)]
+    if isinstance(solution.noise, LatticeNoise) or whole_law(solution.noise) is not None:
+        points, masses = listed_points(solution.noise)
+        rows = (f"{point!r},{mass!r}" for point, mass in zip(points.tolist(), masses.tolist()))
+        return "\n".join([*lines, "point,probability", *rows]) + "\n"
     lines.append("left,right,probability,density")
     edges, probabilities = listed_cells(solution.noise)
     for left, right, mass in zip(edges.tolist(), edges[1:].tolist(), probabilities.tolist()):

@@ -132,8 +132,12 @@ class Loss:
                 yield piece, np.clip(a, piece.lo, piece.hi), np.clip(b, piece.lo, piece.hi)
 
     def infimum(self, lo: float, hi: float) -> float:
-        """inf of c over [lo, hi] (either end may be infinite)."""
-        return self.minimiser(lo, hi)[1]
+        """inf of c over [lo, hi] (either end may be infinite), rounded down."""
+        x, least = self.minimiser(lo, hi)
+        near = [p for p in self.pieces if p.lo <= x <= p.hi]
+        size = max(abs(p.constant) + abs(p.coefficient) * abs(x) ** p.power for p in near)
+        exact = all(p.coefficient == 0 for p in near)
+        return least if exact else least - 8 * UNIT * size
 
     def minimiser(self, lo: float = -math.inf, hi: float = math.inf) -> tuple[float, float]:
         """(x, c(x)) with c(x) least over [lo, hi]; of several, the x nearest 0.
@@ -236,9 +240,14 @@ class Loss:
 
     @cached_property
     def jumps(self) -> tuple[float, ...]:
-        """Breaks at which the one-sided values differ (by more than rounding)."""
-        ends = [(b.lo, float(a.value(b.lo)), float(b.value(b.lo))) for a, b in zip(self.pieces, self.pieces[1:])]
-        return tuple(x for x, left, right in ends if abs(left - right) > 1e-9 * (abs(left) + abs(right)))
+        """Breaks at which the one-sided values differ by more than the rounding of the terms they are made of."""
+        found = []
+        for one, other in zip(self.pieces, self.pieces[1:]):
+            x = one.hi
+            size = sum(abs(p.constant) + abs(p.coefficient) * abs(x) ** p.power for p in (one, other))
+            if abs(float(one.value(x)) - float(other.value(x))) > 1e-9 * size:
+                found.append(x)
+        return tuple(found)
 
     @property
     def continuous(self) -> bool:
@@ -360,7 +369,9 @@ def _table_pieces(x: list[float], y: list[float], slopes: list[float]) -> Iterab
         inside = hi - 1 if math.isinf(lo) else lo + 1 if math.isinf(hi) else 0.5 * (lo + hi)
         segment = min(max(int(np.searchsorted(x, inside)) - 1, 0), len(slopes) - 1)
         slope = slopes[segment]
-        constant = y[segment] - slope * x[segment]
+        # From the end nearer to 0: mirror images get the same constant, and less of it cancels.
+        near = segment + (abs(x[segment + 1]) < abs(x[segment]))
+        constant = y[near] - slope * x[near]
         if slope == 0:
             yield Piece(lo, hi, y[segment])
         else:

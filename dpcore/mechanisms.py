@@ -15,6 +15,7 @@ from .noise.base import Noise
 from .noise.discrete import DiscreteStaircase, Geometric
 from .noise.gaussian import Gaussian
 from .noise.laplace import Laplace
+from .noise.lattice import stretched
 from .noise.search import least_argument
 from .noise.staircase import Staircase
 from .noise.symmetric import SymmetricNoise
@@ -99,7 +100,10 @@ LARGEST_INTEGER_SENSITIVITY = 10_000
 
 
 def baselines(problem: NoiseProblem) -> list[Baseline]:
-    """Every mechanism of `MECHANISMS` on the problem, in that order."""
+    """Every mechanism of `MECHANISMS` (of `INTEGER_MECHANISMS` for a query with a granularity) on the problem, in that
+    order."""
+    if problem.granularity is not None:
+        return _lattice_baselines(problem)
     return [_baseline(key, mechanism, problem) for key, mechanism in MECHANISMS.items()]
 
 
@@ -116,6 +120,20 @@ def integer_baselines(privacy: Privacy, sensitivity: int, loss: Loss) -> list[Ba
     return out
 
 
+def _lattice_baselines(problem: NoiseProblem) -> list[Baseline]:
+    """Every mechanism of `INTEGER_MECHANISMS` on a problem with a granularity."""
+    step, k = problem.granularity, problem.lattice_sensitivity
+    out = []
+    for entry in integer_baselines(problem.privacy, k, problem.loss.scaled(step)):
+        if entry.noise is None:
+            out.append(entry)
+            continue
+        faults = _shape_faults(noise := stretched(entry.noise, step), problem)
+        loss = noise.expected_loss(problem.loss)
+        out.append(dataclasses.replace(entry, noise=noise, loss=loss, valid=not faults, reason="; ".join(faults)))
+    return out
+
+
 def _baseline(key: str, mechanism: Mechanism, problem: NoiseProblem) -> Baseline:
     privacy = problem.privacy
     if reason := mechanism.missing(privacy):
@@ -124,6 +142,7 @@ def _baseline(key: str, mechanism: Mechanism, problem: NoiseProblem) -> Baseline
     if isinstance(noise, TruncatedLaplace | Uniform):
         noise = fitted(noise, problem.support, problem.loss)
     faults = [*_privacy_faults(mechanism, noise, problem), *_shape_faults(noise, problem)]
+    faults += _extra_faults(noise, problem)
     return Baseline(mechanism.name, key, noise, noise.expected_loss(problem.loss), not faults, "; ".join(faults))
 
 
@@ -136,6 +155,16 @@ def _privacy_faults(mechanism: Mechanism, noise: Noise, problem: NoiseProblem) -
     if true > delta:
         return [f"at epsilon = {epsilon:g} its true delta is {true:.3g}, required {delta:g}"]
     return []
+
+
+def _extra_faults(noise: Noise, problem: NoiseProblem) -> list[str]:
+    """The second pair and the budget, as far as the problem has them."""
+    faults, second, budget = [], problem.second, problem.budget
+    if second is not None and (true := noise.shortfall(second.epsilon, problem.sensitivity)) > second.delta:
+        faults.append(f"at epsilon = {second.epsilon:g} its true delta is {true:.3g}, required {second.delta:g}")
+    if budget is not None and (spent := noise.expected_loss(budget.loss)) > budget.most:
+        faults.append(f"it spends {spent:.6g} of the budget {budget.most:g} ({budget.loss.title})")
+    return faults
 
 
 def _shape_faults(noise: Noise, problem: NoiseProblem) -> list[str]:

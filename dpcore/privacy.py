@@ -34,6 +34,10 @@ class Privacy:
         """e^ε, rounded to nearest."""
         return math.exp(self.epsilon)
 
+    def implies(self, other: Privacy) -> bool:
+        """Every law private at this pair is private at the other one, whose two numbers are no smaller."""
+        return self.epsilon <= other.epsilon and self.delta <= other.delta
+
     def truncation(self) -> float:
         """A = ln(1 + (e^ε − 1)/(2δ))/ε, the half-width of truncated Laplace noise in units of the
         sensitivity [G20]; 1/(2δ) for ε = 0; infinite for δ = 0."""

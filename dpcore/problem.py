@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from ._validate import above, in_range, whole
+from ._validate import above, decimal, in_range, whole
 from .errors import InfeasibleError, InputError
 from .loss import Loss, parse_loss
 from .privacy import SENSITIVITY_RANGE, Privacy
+
+FARTHEST = 1e9
+"""Ends of the support lie within so many sensitivities of 0, where floats still tell cells apart."""
 
 
 @dataclass(frozen=True)
@@ -64,20 +67,34 @@ class NoiseProblem:
         lo, hi = _support(self.support)
         object.__setattr__(self, "support", (lo, hi))
         shown = f"[{lo:g}, {hi:g}]"
+        if any(FARTHEST * self.sensitivity < abs(end) < math.inf for end in (lo, hi)):
+            raise InputError("support", shown, f"ends within {FARTHEST:g} sensitivities of 0")
         if self.symmetric and lo != -hi:
             raise InputError("support", shown, "an interval with its middle at 0, or no symmetry")
         if self.monotone and not lo <= 0 <= hi:
             raise InputError("support", shown, "an interval that contains 0, or no monotonicity")
-        self._refuse_narrow(lo, hi, shown)
         self._check_granularity()
+        self._refuse_narrow(lo, hi, shown)
+        self._check_second()
 
     def _check_granularity(self) -> None:
         if self.granularity is None:
             return
-        step = in_range(SENSITIVITY_RANGE[0], self.sensitivity, granularity=self.granularity)
+        step = in_range(*SENSITIVITY_RANGE, granularity=self.granularity)
         object.__setattr__(self, "granularity", step)
-        if abs(self.sensitivity / step - round(self.sensitivity / step)) > 1e-9:
+        steps = self.sensitivity / step
+        if round(steps) < 1 or abs(steps - round(steps)) > 1e-9:
             raise InputError("granularity", step, f"a whole part of the sensitivity {self.sensitivity:g}")
+
+    def _check_second(self) -> None:
+        """Two pairs neither of which implies the other need both δ positive: laws would have to reach to infinity."""
+        second = self.second
+        if second is None or self.simplified.second is None or min(self.privacy.delta, second.delta) > 0:
+            return
+        shown = f"({second.epsilon:g}, {second.delta:g})"
+        if second.delta == 0:
+            raise InputError("second", shown, "a pair with a positive second number")
+        raise InputError("second", shown, "no second pair when delta = 0, or one that implies the first")
 
     def _refuse_narrow(self, lo: float, hi: float, shown: str) -> None:
         """Widths that no (ε, δ)-DP law fits [theory §5]: along a chain x, x + D, … of m points inside the
@@ -88,7 +105,9 @@ class NoiseProblem:
         if math.isinf(width):
             return
         points = math.ceil(width / self.sensitivity)
-        needed = 2 * self.sensitivity * self.privacy.truncation()
+        if self.granularity is not None:
+            first, last = self.lattice_support
+            points = math.ceil((last - first + 1) / self.lattice_sensitivity)
         if self.privacy.epsilon * points / 2 > 40:
             return
         half, odd = divmod(points, 2)
@@ -96,18 +115,71 @@ class NoiseProblem:
         reach = 2 * (math.expm1(self.privacy.epsilon * half) / rate if rate else half)
         reach += odd * math.exp(self.privacy.epsilon * half)
         if self.privacy.delta * reach < 1 - 1e-9:
-            accepted = f"an interval of width {needed:.6g} or more for this privacy and sensitivity"
+            accepted = f"an interval of width {self.sufficient_width:.6g} or more for this privacy and sensitivity"
             raise InfeasibleError("support", shown, accepted)
+
+    @property
+    def sufficient_width(self) -> float:
+        """A support this wide holds a private law: truncated Laplace noise, or, for monotone laws, whose peak cannot
+        leave 0, uniform noise of width D/δ."""
+        peaked = self.monotone and self.support[0] != -self.support[1]
+        return self.sensitivity * (1 / self.joint.delta if peaked else 2 * self.joint.truncation())
+
+    @property
+    def lattice_sensitivity(self) -> int:
+        """The sensitivity as a number of steps of the granularity."""
+        return round(self.sensitivity / self.granularity)
+
+    @property
+    def lattice_support(self) -> tuple[float, float]:
+        """First and last multiple of the granularity inside the support, in steps: whole numbers, or infinite."""
+        step, (lo, hi) = decimal(self.granularity), self.support
+        first = lo if math.isinf(lo) else math.ceil(decimal(lo) / step)
+        return first, hi if math.isinf(hi) else math.floor(decimal(hi) / step)
 
     @property
     def folds(self) -> bool:
         """An optimal law is symmetric (theory §6), so half the line is enough."""
-        return self.symmetric or (self.loss.even and self.support[0] == -self.support[1])
+        even = self.loss.even and (self.budget is None or self.budget.loss.even)
+        return self.symmetric or (even and self.support[0] == -self.support[1])
 
     @property
     def paid_loss(self) -> Loss:
         """The loss as the law pays it: symmetrised when the law is symmetric."""
         return self.loss.symmetrised() if self.symmetric else self.loss
+
+    @property
+    def budget_loss(self) -> Loss | None:
+        """The second loss as the law pays it, None without a budget."""
+        if self.budget is None:
+            return None
+        return self.budget.loss.symmetrised() if self.symmetric else self.budget.loss
+
+    @property
+    def paid_losses(self) -> tuple[Loss, ...]:
+        """The loss and, with a budget, the second loss, as the law pays them."""
+        return (self.paid_loss,) if self.budget is None else (self.paid_loss, self.budget_loss)
+
+    @property
+    def simplified(self) -> NoiseProblem:
+        """The same problem without a pair (ε, δ) that the other one implies."""
+        second = self.second
+        if second is None:
+            return self
+        if self.privacy.implies(second):
+            return replace(self, second=None)
+        return replace(self, privacy=second, second=None) if second.implies(self.privacy) else self
+
+    @property
+    def privacies(self) -> tuple[Privacy, ...]:
+        """The pairs to satisfy: one or two."""
+        return (self.privacy,) if self.second is None else (self.privacy, self.second)
+
+    @property
+    def joint(self) -> Privacy:
+        """The weakest single pair that implies all of `privacies`."""
+        pairs = self.privacies
+        return Privacy(min(p.epsilon for p in pairs), min(p.delta for p in pairs))
 
 
 def _support(support: object) -> tuple[float, float]:

@@ -14,10 +14,12 @@ from ._validate import in_range, real
 from .errors import InputError
 from .loss import parse_loss
 from .noise.base import Noise
+from .noise.discrete import DiscreteStaircase, Geometric
+from .noise.lattice import LatticeNoise, lattice_points, stretched, whole_law
 from .noise.piecewise import TOTAL, PiecewiseNoise
 from .noise.staircase import Staircase
 from .privacy import Privacy
-from .problem import NoiseProblem, SolverSettings
+from .problem import Budget, NoiseProblem, SolverSettings
 from .solution import Certificate, Solution
 
 FORMAT = 1
@@ -29,6 +31,9 @@ MAX_UNITS = 1 << 61
 """Largest break and resolution, so that sums of two fit into 64 bits."""
 MAX_AUDIT_WORK = 10**8
 """Largest number of shifts times cells that a file may make the auditor look at."""
+
+CLOSED_SUM_ERROR = 2e-10
+"""The same of a sum over a lattice."""
 
 CLOSED_FORM_ERROR = 1e-9
 """Relative error, generously, of an exact expected loss in floating point (tests: some 1e-13)."""
@@ -82,7 +87,7 @@ def solution_from_dict(data: Any) -> Solution:
     seconds = data.get("seconds")
     if not isinstance(seconds, int | float) or not 0 <= seconds < 1e9:
         seconds = 0.0
-    cells = len(noise.weights) if isinstance(noise, PiecewiseNoise) else 0
+    cells = len(noise.weights) if isinstance(noise, PiecewiseNoise | LatticeNoise) else 0
     return Solution(problem, SolverSettings(), noise, certificate, (), float(seconds), cells, 0, RELOADED)
 
 
@@ -104,11 +109,34 @@ def _problem(data: dict) -> NoiseProblem:
     lo, hi = (infinite if end is None else real(support=end) for end, infinite in zip(support, (-math.inf, math.inf)))
     privacy = Privacy(_number(data, "epsilon"), _number(data, "delta"))
     loss = parse_loss(data["loss"])
-    return NoiseProblem(privacy, _number(data, "sensitivity"), loss, support=(lo, hi), **flags)
+    granularity = None if data.get("granularity") is None else _number(data, "granularity")
+    extras = {"budget": _budget(data), "second": _second(data), "granularity": granularity}
+    return NoiseProblem(privacy, _number(data, "sensitivity"), loss, support=(lo, hi), **flags, **extras)
+
+
+def _budget(data: dict) -> Budget | None:
+    """The budget, None if the file has none."""
+    if data.get("budget") is None:
+        return None
+    fields = _mapping(data, "budget")
+    spec = fields.get("loss")
+    if not isinstance(spec, str) or len(spec) > 100_000:
+        raise InputError("budget.loss", "(missing)" if spec is None else short(spec), "the text of a loss")
+    return Budget(parse_loss(spec), _finite_number(fields.get("most"), "budget.most", 1e15))
+
+
+def _second(data: dict) -> Privacy | None:
+    """The second pair, None if the file has none."""
+    if data.get("second") is None:
+        return None
+    fields = _mapping(data, "second")
+    return Privacy(*(_finite_number(fields.get(name), f"second.{name}", 1e15) for name in ("epsilon", "delta")))
 
 
 def _noise(data: dict, problem: NoiseProblem) -> Noise:
     family = data.get("family", "piecewise")
+    if problem.granularity is not None:
+        return _on_lattice(data, family, problem)
     if family == "staircase":
         return _staircase(_mapping(data, "parameters"), problem)
     if family != "piecewise":
@@ -116,6 +144,48 @@ def _noise(data: dict, problem: NoiseProblem) -> Noise:
     if "weights" in data:
         return _from_whole_numbers(data, problem.sensitivity)
     return _from_floats(data, problem.sensitivity)
+
+
+def _on_lattice(data: dict, family: object, problem: NoiseProblem) -> Noise:
+    """A law on the lattice of a problem with a granularity."""
+    step = problem.granularity
+    if family == "discrete-staircase":
+        values = _mapping(data, "parameters")
+        whole = {"period": 5000, "rise": 5000, "location": 10**6}
+        period, rise, location = (
+            _integer(values.get(name), f"noise.parameters.{name}", -top if name == "location" else 1, top)
+            for name, top in whole.items()
+        )
+        rate = _finite_number(values.get("rate"), "noise.parameters.rate", 1e3)
+        _same_step(values.get("step"), "noise.parameters.step", step)
+        if not rate >= 1e-6 or rise > period:
+            raise InputError("noise.parameters", short(values), "a rate from 1e-6 and a rise of at most one period")
+        law = Geometric(rate, 1, location) if period == 1 else DiscreteStaircase(rate, period, rise, location)
+        return stretched(law, step)
+    if family != "lattice":
+        raise InputError("noise.family", short(family), "lattice or discrete-staircase, given a granularity")
+    _same_step(data.get("step"), "noise.step", step)
+    _integer(data.get("total", TOTAL), "noise.total", TOTAL, TOTAL)
+    weights = [_integer(w, "noise.weights", 0, TOTAL) for w in _list(data, "weights", 1)]
+    first = _integer(data.get("first"), "noise.first", -(10**12), 10**12)
+    if sum(weights) != TOTAL:
+        raise InputError("noise.weights", f"a sum of {sum(weights)}", f"a sum of {TOTAL}")
+    if len(weights) * problem.lattice_sensitivity > MAX_AUDIT_WORK:
+        shown = f"{len(weights)} points and {problem.lattice_sensitivity} shifts"
+        raise InputError("noise.weights", shown, f"a product of at most {MAX_AUDIT_WORK:g}")
+    return LatticeNoise(step, first, np.array(weights, dtype=np.int64), _name(data))
+
+
+def _same_step(value: object, name: str, step: float) -> None:
+    if _finite_number(value, name, 1e12) != step:
+        raise InputError(name, short(value), f"the granularity of the problem, {step:g}")
+
+
+def _name(data: dict) -> str:
+    name = data.get("name", "Optimal")
+    if not isinstance(name, str) or len(name) > 80:
+        raise InputError("noise.name", short(name), "a short text")
+    return name
 
 
 def _staircase(data: dict, problem: NoiseProblem) -> Staircase:
@@ -140,12 +210,9 @@ def _from_whole_numbers(data: dict, sensitivity: float) -> PiecewiseNoise:
     if sum(weights) + atom_weight != TOTAL:
         raise InputError("noise.weights", f"a sum of {sum(weights) + atom_weight}", f"a sum of {TOTAL}, atom included")
     origin = in_range(-1e15, 1e15, **{"noise.origin": data.get("origin", 0.0)})
-    name = data.get("name", "Optimal")
-    if not isinstance(name, str) or len(name) > 80:
-        raise InputError("noise.name", short(name), "a short text")
     noise = PiecewiseNoise(
         sensitivity, resolution, np.array(breaks, dtype=np.int64), np.array(weights, dtype=np.int64),
-        atom_unit, atom_weight, origin, name,
+        atom_unit, atom_weight, origin, _name(data),
     )  # fmt: skip
     _refuse_costly(noise)
     return noise
@@ -205,7 +272,9 @@ def _check_constraints(noise: Noise, problem: NoiseProblem) -> None:
     slack = 1e-12 * max(1.0, *(abs(x) for x in (a, b) if math.isfinite(x)), problem.sensitivity)
     if a < lo - slack or b > hi + slack:
         raise InputError("noise.edges", f"support [{a:g}, {b:g}]", f"a law inside [{lo:g}, {hi:g}]")
-    if not isinstance(noise, PiecewiseNoise):
+    if (law := whole_law(noise)) is not None and law[0].location and (problem.symmetric or problem.monotone):
+        raise InputError("noise.parameters.location", law[0].location, "0, as its problem says")
+    if not isinstance(noise, PiecewiseNoise | LatticeNoise):
         return
     if problem.symmetric and not _mirrored(noise):
         raise InputError("noise.weights", "a law that is not symmetric about 0", "a symmetric one, as its problem says")
@@ -213,8 +282,11 @@ def _check_constraints(noise: Noise, problem: NoiseProblem) -> None:
         raise InputError("noise.weights", "a density that increases away from 0", "a monotone one, as its problem says")
 
 
-def _mirrored(noise: PiecewiseNoise) -> bool:
+def _mirrored(noise: PiecewiseNoise | LatticeNoise) -> bool:
     """The law and its mirror image differ by rounding only (an odd total leaves one weight over)."""
+    if isinstance(noise, LatticeNoise):
+        centred = 2 * noise.first + len(noise.weights) == 1
+        return centred and bool((np.abs(noise.weights - noise.weights[::-1]) <= 1024).all())
     unit = noise.sensitivity / noise.resolution
     centre = noise.origin + 0.5 * unit * float(noise.breaks[0] + noise.breaks[-1])
     widths, weights = np.diff(noise.breaks), noise.weights
@@ -223,8 +295,13 @@ def _mirrored(noise: PiecewiseNoise) -> bool:
     return bool(even) and abs(centre) <= 1e-9 * noise.sensitivity and not atom_off
 
 
-def _falls_from_zero(noise: PiecewiseNoise) -> bool:
+def _falls_from_zero(noise: PiecewiseNoise | LatticeNoise) -> bool:
     """The density does not increase away from 0, up to a relative 1e-9 (weights are rounded)."""
+    if isinstance(noise, LatticeNoise):
+        masses = np.concatenate([[0.0], noise.masses, [0.0]])
+        zero = min(max(1 - noise.first, 0), len(noise.weights) + 1)
+        rise = np.diff(masses) * np.where(np.arange(len(masses) - 1) < zero, -1, 1)
+        return bool((rise <= 1e-9 * masses.max()).all())
     edges, heights = noise.edges, noise.density(0.5 * (noise.edges[1:] + noise.edges[:-1]))
     slack = 1e-9 * noise.sensitivity / noise.resolution
     right, left = heights[edges[:-1] >= -slack], heights[edges[1:] <= slack]
@@ -241,6 +318,13 @@ def _audited(noise: Noise, problem: NoiseProblem, stated: object) -> Certificate
     if isinstance(noise, PiecewiseNoise):
         delta_upper, shift = audit.shortfall_upper(noise, epsilon)
         upper = audit.loss_upper(noise, problem.loss)
+    elif isinstance(noise, LatticeNoise):
+        delta_upper, steps = audit.lattice_shortfall_upper(noise.masses, epsilon, problem.lattice_sensitivity)
+        upper = audit.lattice_loss_upper(noise.masses, noise.points, problem.loss)
+        shift = float(lattice_points(steps, 1, noise.step)[0])
+    elif (law := whole_law(noise)) is not None:
+        delta_upper, shift = law[0].shortfall(epsilon, problem.lattice_sensitivity), problem.sensitivity
+        upper = noise.expected_loss(problem.loss) * (1 + CLOSED_SUM_ERROR)
     else:
         delta_upper, shift = noise.shortfall(epsilon, problem.sensitivity), problem.sensitivity
         upper = noise.expected_loss(problem.loss) * (1 + CLOSED_FORM_ERROR)
@@ -248,11 +332,28 @@ def _audited(noise: Noise, problem: NoiseProblem, stated: object) -> Certificate
         raise InputError("noise", f"a law with delta {delta_upper!r} at this epsilon", f"at most delta = {delta!r}")
     if not math.isfinite(upper):
         raise InputError("noise", "a law of infinite loss", "a finite expected loss")
+    spent, kappa = _extras(noise, problem)
     lower = None
     if stated is not None:
         lower = in_range(0, 1e300, **{"certificate.lower": stated})
         lower = lower if lower <= upper else None
-    return Certificate(lower, upper, delta_upper, shift)
+    return Certificate(lower, upper, delta_upper, shift, budget_upper=spent, second_delta_upper=kappa)
+
+
+def _extras(noise: Noise, problem: NoiseProblem) -> tuple[float | None, float | None]:
+    """(expected second loss, δ of the second pair), audited and within their limits; None for what is not asked."""
+    budget, second, spent, kappa = problem.budget, problem.second, None, None
+    if budget is not None:
+        exact = noise.expected_loss(budget.loss) * (1 + CLOSED_FORM_ERROR)
+        spent = audit.loss_upper(noise, budget.loss) if isinstance(noise, PiecewiseNoise) else exact
+        if not spent <= budget.most:
+            raise InputError("noise", f"a law that spends {spent!r}", f"at most the budget {budget.most!r}")
+    if second is not None:
+        kappa = noise.shortfall(second.epsilon, problem.sensitivity)
+        if kappa > second.delta:
+            shown = f"a law with delta {kappa!r} at the second epsilon"
+            raise InputError("noise", shown, f"at most {second.delta!r}")
+    return spent, kappa
 
 
 # Fields ----------------------------------------------------------------------------------------------

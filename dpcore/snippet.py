@@ -8,6 +8,8 @@ import textwrap
 from string import Template
 
 from . import __version__
+from .noise.base import Noise
+from .noise.lattice import LatticeNoise, whole_law
 from .noise.piecewise import PiecewiseNoise
 from .reload import RELOADED, short
 from .solution import Solution
@@ -113,6 +115,103 @@ def draw():
     return point if secrets.randbelow(2) else -point - 1
 $common''')
 
+_LATTICE = Template('''\
+"""$summary
+
+Run this file to see ten draws, or import it: sample(n) draws, release(value) adds one draw to a true value.
+Only whole numbers and the operating system's random source are used; floats appear when all is done.
+"""
+
+import secrets
+from bisect import bisect_right
+from fractions import Fraction
+from itertools import accumulate
+
+VERSION = $version
+PROBLEM = $problem
+CERTIFICATE = $certificate
+
+# The noise is (FIRST + i) steps with probability WEIGHTS[i]/2**62.
+STEP = Fraction("$step")
+FIRST = $first
+WEIGHTS = [
+$weights
+]
+LADDER = list(accumulate(WEIGHTS))
+assert LADDER[-1] == 1 << 62
+
+
+def draw():
+    """One exact draw, in steps."""
+    return FIRST + bisect_right(LADDER, secrets.randbelow(1 << 62))
+$common''')
+
+_DISCRETE_STAIRCASE = Template('''\
+"""$summary
+
+Run this file to see ten draws, or import it: sample(n) draws, release(value) adds one draw to a true value.
+Only whole numbers and the operating system's random source are used; floats appear when all is done.
+"""
+
+import secrets
+from fractions import Fraction
+
+VERSION = $version
+PROBLEM = $problem
+CERTIFICATE = $certificate
+
+# The noise is LOCATION + i or LOCATION - i steps with a weight that is constant for i < RISE and falls by the factor
+# exp(-RATE) there and after every further PERIOD.
+STEP = Fraction("$step")
+RATE = Fraction($rate)
+RISE = $rise
+PERIOD = $period
+LOCATION = $location
+
+
+def exponential_coin(rate):
+    """True with probability exactly exp(-rate) (Canonne, Kamath, Steinke 2020, Alg. 1)."""
+    while rate > 1:
+        if not exponential_coin(Fraction(1)):
+            return False
+        rate -= 1
+    count = 1
+    while secrets.randbelow((rate / count).denominator) < (rate / count).numerator:
+        count += 1
+    return count % 2 == 1
+
+
+def draw():
+    """One exact draw, in steps."""
+    while True:
+        point = secrets.randbelow(PERIOD)
+        while point >= RISE and not exponential_coin(RATE):
+            point = secrets.randbelow(PERIOD)
+        while exponential_coin(RATE):
+            point += PERIOD
+        if secrets.randbelow(2):
+            return LOCATION + point
+        if point:
+            return LOCATION - point
+$common''')
+
+_ON_LATTICE = '''
+
+def sample(n):
+    """n exact draws."""
+    return [float(draw() * STEP) for _ in range(n)]
+
+
+def release(value):
+    """The value, rounded to the nearest step, plus one exact draw."""
+    return float(((Fraction(repr(float(value))) / STEP + Fraction(1, 2)).__floor__() + draw()) * STEP)
+
+
+if __name__ == "__main__":
+    print(CERTIFICATE)
+    print(*sample(10), sep="\\n")
+'''
+
 _COMMON = '''
 
 def sample(n):
@@ -147,6 +246,9 @@ def python_snippet(solution: Solution) -> str:
                 "symmetric": problem.symmetric,
                 "monotone": problem.monotone,
                 "support": [end if math.isfinite(end) else None for end in problem.support],
+                "granularity": problem.granularity,
+                "budget": None if problem.budget is None else [problem.budget.loss.spec, problem.budget.most],
+                "second": None if problem.second is None else [problem.second.epsilon, problem.second.delta],
             }
         ),
         "certificate": _literal(
@@ -155,12 +257,16 @@ def python_snippet(solution: Solution) -> str:
                 "upper": certificate.upper,
                 "delta_upper": certificate.delta_upper,
                 "worst_shift": certificate.worst_shift,
+                "budget_upper": certificate.budget_upper,
+                "second_delta_upper": certificate.second_delta_upper,
                 "source": solution.source,
             }
         ),
         "sensitivity": repr(float(problem.sensitivity)),
         "common": _COMMON,
     }
+    if isinstance(noise, LatticeNoise) or whole_law(noise) is not None:
+        return _on_lattice(noise, fields)
     if isinstance(noise, PiecewiseNoise):
         return _PIECEWISE.substitute(
             fields,
@@ -175,6 +281,17 @@ def python_snippet(solution: Solution) -> str:
     return _STAIRCASE.substitute(fields, origin=repr(float(noise.location)), **values)
 
 
+def _on_lattice(noise: Noise, fields: dict[str, str]) -> str:
+    """The script of a law on a lattice."""
+    fields = fields | {"common": _ON_LATTICE}
+    if isinstance(noise, LatticeNoise):
+        weights = _wrapped(noise.weights.tolist())
+        return _LATTICE.substitute(fields, step=repr(noise.step), first=int(noise.first), weights=weights)
+    law, step = whole_law(noise)
+    numbers = {"rise": law.rise, "period": law.period, "location": law.location}
+    return _DISCRETE_STAIRCASE.substitute(fields, step=repr(step), rate=repr(float(law.rate)), **numbers)
+
+
 def describe(solution: Solution) -> list[str]:
     """Version, problem and certificate in a few plain lines."""
     problem, certificate = solution.problem, solution.certificate
@@ -182,6 +299,13 @@ def describe(solution: Solution) -> list[str]:
     constraints = [name for name in ("symmetric", "monotone") if getattr(problem, name)]
     if math.isfinite(lo) or math.isfinite(hi):
         constraints.append(f"support [{lo!r}, {hi!r}]")
+    if problem.granularity is not None:
+        constraints.append(f"values are multiples of {problem.granularity!r}")
+    budget, second = problem.budget, problem.second
+    if budget is not None:
+        constraints.append(f"expected loss {short(budget.loss.spec, 200)} at most {budget.most!r}")
+    if second is not None:
+        constraints.append(f"({second.epsilon!r}, {second.delta!r})-differentially private too")
     lower = "no lower bound is proved"
     if certificate.lower is not None:
         lower = f"no noise that meets it has a smaller expected loss than {certificate.lower!r}"

@@ -19,6 +19,8 @@ class Certificate:
     delta_upper : the law is (ε, delta_upper)-DP, delta_upper ≤ δ.
     worst_shift : the shift, in the query's unit, at which delta_upper is attained.
     repaired : the solver's law missed δ and was mixed with a strictly private one.
+    budget_upper : the law's expected second loss is at most this (None without a budget).
+    second_delta_upper : the law is (ε₂, second_delta_upper)-DP for the second pair (None without one).
     """
 
     lower: float | None
@@ -26,6 +28,8 @@ class Certificate:
     delta_upper: float
     worst_shift: float
     repaired: bool = False
+    budget_upper: float | None = None
+    second_delta_upper: float | None = None
 
     def __post_init__(self) -> None:
         if self.lower is not None and self.lower > self.upper:

@@ -70,3 +70,40 @@ def bounding_problem(breaks, costs, amplification, delta, resolution, window):
     answer = linprog(costs, A_ub=rows, b_ub=np.full(len(rows), delta), A_eq=np.ones((1, len(widths))), b_eq=[1.0])
     assert answer.status == 0, answer.message
     return float(answer.fun), answer.x
+
+
+def lattice_optimum(costs, k, pairs, *, events=None, budget=None, atom=None):
+    """Least Σ costs·r over laws r on consecutive points, with Σ_{i in events} (r_i − E r_{i−j})₊ + a ≤ δ for every
+    |j| = 1 … k and every (E, δ) of `pairs`; budget: (costs, most) of a second loss; atom: (cost, second cost) of a
+    point that no shift covers, or None. One slack for every term, nothing folded: (value, masses, atom's mass)."""
+    from scipy.optimize import linprog
+    from scipy.sparse import coo_matrix
+
+    n, extra = len(costs), int(atom is not None)
+    events = range(n) if events is None else events
+    shifts = [*range(-k, 0), *range(1, k + 1)]
+    rows, entries = 0, []
+    for E, _ in pairs:
+        for j in shifts:
+            for i in events:  # row and slack have the same number
+                entries += [(rows, i, 1.0), (rows, n + extra + rows, -1.0)]
+                entries += [(rows, i - j, -E)] if 0 <= i - j < n else []
+                rows += 1
+    terms, limits = rows, [0.0] * rows
+    for t, delta in enumerate(delta for _, delta in pairs for _ in shifts):
+        entries += [(rows, n + extra + t * len(events) + i, 1.0) for i in range(len(events))]
+        entries += [(rows, n, 1.0)] if extra else []
+        rows, limits = rows + 1, [*limits, delta]
+    if budget is not None:
+        entries += [(rows, i, c) for i, c in enumerate(budget[0])] + ([(rows, n, atom[1])] if extra else [])
+        rows, limits = rows + 1, [*limits, budget[1]]
+    r, c, v = zip(*entries)
+    columns = n + extra + terms
+    objective = np.concatenate([costs, [atom[0]] if extra else [], np.zeros(terms)])
+    mass = np.concatenate([np.ones(n + extra), np.zeros(terms)])[None, :]
+    A = coo_matrix((v, (r, c)), shape=(rows, columns)).tocsr()
+    answer = linprog(objective, A_ub=A, b_ub=limits, A_eq=mass, b_eq=[1.0])
+    if answer.status == 2:
+        return np.inf, None, None
+    assert answer.status == 0, answer.message
+    return float(answer.fun), answer.x[:n], float(answer.x[n]) if extra else 0.0

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .discrete import DiscreteStaircase, Geometric
     from .gaussian import Gaussian
     from .laplace import Laplace
+    from .lattice import LatticeNoise
     from .piecewise import PiecewiseNoise
     from .staircase import Staircase
     from .truncated_laplace import TruncatedLaplace
@@ -24,6 +25,7 @@ _HOMES = {
     "Gaussian": "gaussian",
     "Geometric": "discrete",
     "Laplace": "laplace",
+    "LatticeNoise": "lattice",
     "PiecewiseNoise": "piecewise",
     "Staircase": "staircase",
     "TruncatedLaplace": "truncated_laplace",
@@ -35,6 +37,7 @@ __all__ = [
     "Gaussian",
     "Geometric",
     "Laplace",
+    "LatticeNoise",
     "Noise",
     "PiecewiseNoise",
     "Staircase",

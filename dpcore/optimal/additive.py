@@ -12,14 +12,16 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from .. import audit
-from ..errors import InfeasibleError
+from ..errors import InfeasibleError, InputError
 from ..noise.base import Noise
 from ..noise.piecewise import PiecewiseNoise
 from ..noise.staircase import Staircase
+from ..noise.truncated_laplace import TruncatedLaplace
 from ..problem import NoiseProblem, SolverSettings
 from ..solution import Certificate, Progress, Solution
 from . import laws
-from .bounds import Step, lower_step, peak, upper_step
+from .bounds import Step, lower_step, meets_extras, peak, upper_step
+from .integer import solve_integer
 from .schedule import Schedule, Steps
 
 ProgressCallback = Callable[[Progress], "bool | None"]
@@ -40,7 +42,11 @@ def solve(
     InfeasibleError : the support leaves no (ε, δ)-DP law.
     """
     settings = settings or SolverSettings()
+    if problem.granularity is not None:
+        return solve_integer(problem, settings, progress)
     if settings.method == "reference":
+        if problem.budget is not None or problem.simplified.second is not None:
+            raise InputError("method", "reference", "certified where there is a budget or a second pair")
         from ..reference import solve_reference
 
         return solve_reference(problem, settings, progress)
@@ -57,10 +63,10 @@ def solve_many(
     settings = settings or SolverSettings()
     before: Search | None = None
     for problem in problems:
-        if settings.method != "certified":
+        if settings.method != "certified" or problem.granularity is not None:
             yield solve(problem, settings, progress)
             continue
-        near = before is not None and before.problem == replace(problem, privacy=before.problem.privacy)
+        near = before is not None and before.asked == replace(problem, privacy=before.asked.privacy)
         before = Search(problem, settings, progress, before if near else None)
         yield before.run()
 
@@ -101,7 +107,8 @@ class Search:
         progress: ProgressCallback | None = None,
         neighbour: Search | None = None,
     ) -> None:
-        self.problem, self.settings, self._progress, self._neighbour = problem, settings, progress, neighbour
+        self.asked, self.problem = problem, problem.simplified
+        self.settings, self._progress, self._neighbour = settings, progress, neighbour
         self._began = time.perf_counter()
         self._deadline = self._began + settings.time_limit
         self._stopped = False
@@ -111,13 +118,17 @@ class Search:
         self._goal = min(settings.gap, max(settings.gap / 2, 1e-3))  # undercutting a coarse gap costs next to nothing
         self.lower = problem.paid_loss.infimum(*problem.support)
         self.best: _Found | None = None
+        self._least_spent: Certificate | None = None
+        self._rival = math.inf  # a textbook mechanism that may lie within the gap: better not to lose to it
+        self._staircase_fits = False
 
     def run(self) -> Solution:
         """Start from closed forms, scan coarse lattices, then refine where it promises most."""
-        peak = self._start()
+        thrifty = self._thrifty()
+        steps = self._start(thrifty)
         self._report()
         schedule = Schedule(
-            self.problem, self.settings.gap, peak, self._uppers(), self.settings.max_cells_per_sensitivity
+            self.problem, self.settings.gap, steps, self._uppers(), self.settings.max_cells_per_sensitivity
         )
         if self._neighbour is not None:
             self._learn(schedule, self._neighbour)
@@ -136,7 +147,8 @@ class Search:
     @property
     def _over(self) -> bool:
         """The gap is closed, or somebody wants the answer now."""
-        return self._stopped or self._record().gap <= self._goal or time.perf_counter() >= self._deadline
+        goal = self._goal if self.upper <= self._rival else self._goal / 10
+        return self._stopped or self._record().gap <= goal or time.perf_counter() >= self._deadline
 
     def _record(self) -> Progress:
         return Progress(time.perf_counter() - self._began, self.lower, self.upper, self._cells, self._pairs)
@@ -155,38 +167,104 @@ class Search:
 
     # Closed forms ------------------------------------------------------------------------------------
 
-    def _start(self) -> float:
-        """Offer closed forms; returns the half-width of the best staircase's top step, in sensitivities."""
-        problem, loss = self.problem, self.problem.paid_loss
-        width = peak(problem.privacy.epsilon)
-        if problem.privacy.delta == 0:
-            self._start_pure()
-            return width
-        for noise in (laws.lossless(problem), laws.uniform(problem), laws.truncated_geometric(problem)):
-            self._offer(noise)
-        if problem.support == (-math.inf, math.inf) and problem.privacy.epsilon > 0:
-            gamma = Staircase.calibrate(problem.privacy, problem.sensitivity, loss).gamma
-            self._offer(laws.staircase_with_atom(problem, gamma))
-            if problem.folds and loss.grows_from_zero:
-                width = max(gamma, width)
-        return width
+    def _thrifty(self) -> Noise | None:
+        """A law that meets the budget, from the search for the least expected second loss; None if it found none.
 
-    def _start_pure(self) -> None:
-        """δ = 0: the staircase is optimal for even losses that grow away from 0 [GV14]; for others an upper bound."""
-        noise = laws.pure_staircase(self.problem)
-        value = noise.expected_loss(self.problem.loss)
-        self.best = _Found(noise, value * (1 + EXACT), 0.0, self.problem.sensitivity, False, 0, "closed form")
+        Raises
+        ------
+        InfeasibleError : no law meets the budget.
+        """
+        budget = self.problem.budget
+        if budget is None:
+            return None
+        cheapest = replace(self.problem, loss=budget.loss, budget=None)
+        settings = replace(
+            self.settings, gap=min(self.settings.gap, 1e-4), time_limit=0.3 * self.settings.time_limit
+        )
+
+        def settled(record: Progress) -> bool:
+            return record.upper <= budget.most or (record.lower > budget.most and record.gap <= 1e-3)
+
+        solution = Search(cheapest, settings, settled).run()
+        self._least_spent = solution.certificate
+        if self._least_spent.lower > budget.most:
+            raise self._over_budget()
+        return solution.noise if self._least_spent.upper <= budget.most else None
+
+    def _over_budget(self) -> InfeasibleError:
+        least, budget = self._least_spent, self.problem.budget
+        enough, known = f"{least.upper * (1 + 5e-6):.6g}", f"{least.lower * (1 - 5e-6):.6g}"
+        if least.lower > budget.most:
+            accepted = f"at least {enough} ({budget.loss.title}: no private law keeps its mean below {known})"
+        else:
+            accepted = f"at least {enough} ({budget.loss.title}: no law was found, none is possible below {known})"
+        return InfeasibleError("budget", f"{budget.most:g}", accepted)
+
+    def _start(self, thrifty: Noise | None = None) -> tuple[float, ...]:
+        """Offer closed forms and a law that meets the budget; returns how far the steps of the best staircase are from
+        0, in sensitivities."""
+        problem = self.problem
+        whole_line = problem.support == (-math.inf, math.inf)
+        staircase = None
+        if isinstance(thrifty, PiecewiseNoise):
+            self._offer(thrifty)
+        if problem.privacy.delta == 0:
+            staircase = self._start_pure(thrifty)
+        else:
+            for single in laws.single_pairs(problem):
+                for noise in (laws.lossless(single), laws.uniform(single), laws.truncated_geometric(single)):
+                    self._offer(noise)
+                if whole_line and single.privacy.epsilon > 0:
+                    staircase = self._offer_staircase(single)
+            if whole_line and not problem.budget and not problem.second and problem.privacy.epsilon > 0:
+                rival = TruncatedLaplace.calibrate(problem.privacy, problem.sensitivity)
+                self._rival = rival.expected_loss(problem.loss)
+        width = peak(problem.joint.epsilon)
+        if staircase is None or not problem.paid_loss.grows_from_zero:
+            return (width,)
+        place = staircase.location / problem.sensitivity
+        steps = {abs(place - staircase.gamma), abs(place + staircase.gamma)}
+        return tuple(sorted(max(step, 0.1 * width) for step in steps))
+
+    def _start_pure(self, thrifty: Noise | None = None) -> Staircase | None:
+        """δ = 0: the staircase is optimal for even losses that grow away from 0 [GV14]; for others an upper bound. If
+        it spends more than the budget, so is the nearest one that does not. Returns the staircase."""
+        staircase = laws.best_staircase(self.problem)
+        value = staircase.expected_loss(self.problem.loss)
         if self.problem.folds and self.problem.paid_loss.grows_from_zero:
             self.lower = max(self.lower, value * (1 - EXACT))
+        if self.problem.budget is not None:
+            staircase = laws.affordable(self.problem, staircase, 1.0) or thrifty
+            if staircase is None:
+                return None
+            value = staircase.expected_loss(self.problem.loss)
+        upper = value * (1 + EXACT) + laws.staircase_blur(staircase, self.problem.loss)
+        self.best = _Found(staircase, upper, 0.0, self.problem.sensitivity, False, 0, "closed form")
+        return staircase
 
-    def _offer(self, noise: PiecewiseNoise | None) -> None:
-        """Audit a law that no program made and keep it if it is better."""
+    def _offer_staircase(self, single: NoiseProblem) -> Staircase:
+        """The best staircase with an atom, for a problem with one pair (ε, δ); if it misses the budget, the nearest
+        that does not. Returns the staircase."""
+        staircase = laws.best_staircase(single)
+        self._staircase_fits = self._offer(laws.staircase_with_atom(single, staircase))
+        if single.budget is not None and not self._staircase_fits:
+            near = laws.affordable(single, staircase, 1 - single.privacy.delta)
+            if near is not None:
+                self._offer(laws.staircase_with_atom(single, near))
+                return near
+        return staircase
+
+    def _offer(self, noise: PiecewiseNoise | None) -> bool:
+        """Audit a law that no program made and keep it if it is better; whether it meets the problem."""
         if noise is None:
-            return
+            return False
         delta_upper, shift = audit.shortfall_upper(noise, self.problem.privacy.epsilon)
         upper = audit.loss_upper(noise, self.problem.loss)
-        if delta_upper <= self.problem.privacy.delta and upper < self.upper:
+        if delta_upper > self.problem.privacy.delta or not meets_extras(self.problem, noise):
+            return False
+        if upper < self.upper:
             self.best = _Found(noise, upper, delta_upper, shift, False, len(noise.weights), "closed form")
+        return True
 
     # Programs ----------------------------------------------------------------------------------------
 
@@ -195,11 +273,13 @@ class Search:
         cell edge; so should 0 for monotone laws that are not symmetric."""
         problem = self.problem
         closed = self.best is not None and problem.support == (-math.inf, math.inf)
+        if problem.budget is not None or problem.second is not None:
+            closed = closed and problem.second is None and self._staircase_fits
         staircase = problem.privacy.epsilon >= STAIRCASE_FROM or problem.privacy.delta < STAIRCASE_BELOW
         if problem.privacy.delta == 0 or (closed and problem.folds and staircase):
             return ()
         fixed = not problem.folds and (problem.support != (-math.inf, math.inf) or problem.monotone)
-        return ("offset",) if fixed or not problem.paid_loss.continuous else ("centred", "offset")
+        return ("offset",) if fixed or not all(c.continuous for c in problem.paid_losses) else ("centred", "offset")
 
     def _scan(self, schedule: Schedule) -> None:
         for ks in schedule.first():
@@ -219,7 +299,7 @@ class Search:
         and its best lattices are where this search begins [lowprivacy T4]."""
         for step in sorted(neighbour._steps["lower"], key=lambda step: -step.bound)[:3]:
             if step.proof is not None:
-                self.lower = max(self.lower, step.proof.lower(self.problem.privacy))
+                self.lower = max(self.lower, step.proof.lower(*self.problem.privacies))
         law = neighbour.best.noise if neighbour.best else None
         if isinstance(law, PiecewiseNoise):
             spare = self.problem.privacy.delta - neighbour.problem.privacy.delta
@@ -280,18 +360,37 @@ class Search:
 
     def _solution(self) -> Solution:
         problem, found = self.problem, self.best
+        if found is None and self._least_spent is not None:
+            raise self._over_budget()
         if found is None:
             lo, hi = problem.support
-            enough = 2 * problem.privacy.truncation() * problem.sensitivity
             raise InfeasibleError(
-                "support", f"[{lo:g}, {hi:g}]", f"room for a private law; a width of {enough:.6g} is always enough"
+                "support",
+                f"[{lo:g}, {hi:g}]",
+                f"room for a private law (none was found); a width of {problem.sufficient_width:.6g} is always enough",
             )
         self._trace.append(self._record())
-        certificate = Certificate(self.lower, found.upper, found.delta_upper, found.worst_shift, found.repaired)
-        noise, shifts = found.noise, 0
+        certificate, noise, shifts = self._certificate(found), found.noise, 0
         if isinstance(noise, PiecewiseNoise):
             shifts = len(audit.candidate_shifts(noise, noise.resolution))
         seconds = time.perf_counter() - self._began
         return Solution(
-            problem, self.settings, noise, certificate, tuple(self._trace), seconds, found.cells, shifts, found.source
-        )
+            self.asked, self.settings, noise, certificate, tuple(self._trace), seconds, found.cells, shifts,
+            found.source,
+        )  # fmt: skip
+
+    def _certificate(self, found: _Found) -> Certificate:
+        """The bracket and the law's figures for every requirement of the problem as it was asked."""
+        noise, asked, second = found.noise, self.asked, self.asked.second
+        delta_upper, shift = found.delta_upper, found.worst_shift
+        if asked.privacy != self.problem.privacy:
+            delta_upper, shift = noise.shortfall(asked.privacy.epsilon, asked.sensitivity), asked.sensitivity
+            if isinstance(noise, PiecewiseNoise):
+                delta_upper, shift = audit.shortfall_upper(noise, asked.privacy.epsilon)
+        spent = None
+        if asked.budget is not None:
+            piecewise = isinstance(noise, PiecewiseNoise)
+            exact = noise.expected_loss(asked.budget.loss) * (1 + EXACT)
+            spent = audit.loss_upper(noise, asked.budget.loss) if piecewise else exact
+        kappa = None if second is None else noise.shortfall(second.epsilon, asked.sensitivity)
+        return Certificate(self.lower, found.upper, delta_upper, shift, found.repaired, spent, kappa)

@@ -10,12 +10,13 @@ from fractions import Fraction
 import numpy as np
 
 from .. import audit
+from ..loss import Loss
 from ..noise.piecewise import PiecewiseNoise
 from ..privacy import Privacy
 from ..problem import NoiseProblem
 from . import laws
 from .lattice import Array, Ints, Lattice
-from .program import LatticeProgram, Outcome, Seed
+from .program import BudgetRow, LatticeProgram, Outcome, Seed
 
 LEAST_DELTA = 1e-9
 """Programs for lower bounds use at least this δ: their multipliers are valid for every smaller one [lowprivacy T4]."""
@@ -45,7 +46,10 @@ class Window:
 
 @dataclass(frozen=True)
 class Proof:
-    """Multipliers on a lattice: a lower bound for every (ε, δ), good near the one it was made for [lowprivacy T4]."""
+    """Multipliers on a lattice: a lower bound for every (ε, δ), good near the one it was made for [lowprivacy T4].
+
+    second : (shifts, events, weights) of a second (ε, δ).   budget : (μ, node values of the second loss, most).
+    """
 
     costs: Array
     first: int
@@ -54,9 +58,13 @@ class Proof:
     weights: Array
     monotone: Array | None
     mirrored: bool
+    second: tuple[Ints, Ints, Array] | None = None
+    budget: tuple[float, Array, float] | None = None
 
-    def lower(self, privacy: Privacy) -> float:
-        """The bound at (ε, δ), from the audit."""
+    def lower(self, privacy: Privacy, second: Privacy | None = None) -> float:
+        """The bound at (ε, δ) and a second (ε, δ), from the audit; multipliers of a second one not asked for are left
+        out."""
+        both = second is not None and self.second is not None
         return audit.multiplier_bound_lower(
             self.costs,
             self.first,
@@ -67,6 +75,8 @@ class Proof:
             weights=self.weights,
             monotone=self.monotone,
             mirrored=self.mirrored,
+            second=(second.epsilon, second.delta, *self.second) if both else None,
+            budget=self.budget,
         )
 
 
@@ -93,12 +103,12 @@ Stop = Callable[[], bool]
 
 
 def _origin(problem: NoiseProblem) -> float:
-    """Where lattices start, in the query's unit: at an end of the support, else at 0 (for mirror images and for
-    monotone laws always at 0)."""
+    """Where lattices start, in the query's unit: at an end of the support, else at the loss's minimiser, where its kink
+    and the atom are (for mirror images and for monotone laws always at 0)."""
     lo, hi = problem.support
     if problem.folds or problem.monotone:
         return 0.0
-    return lo if math.isfinite(lo) else hi if math.isfinite(hi) else 0.0
+    return lo if math.isfinite(lo) else hi if math.isfinite(hi) else problem.loss.minimiser()[0]
 
 
 def _reference(problem: NoiseProblem, x: Array) -> Array:
@@ -124,18 +134,19 @@ def lower_step(
 
     Continuous losses (and monotone laws): stochastic rounding to nodes, node values below the loss (theory §2).
     A loss with jumps: rounding to cells, infima over open cells [SLW, D(β)]; the atoms of a law, which might sit on a
-    cell's end, may be thought moved to the minimiser at no cost of privacy (theory §4).
+    cell's end, may be thought moved to the minimiser at no cost of privacy (theory §4), which with a second loss needs
+    both to be least there.
     """
     loss, D = problem.paid_loss, problem.sensitivity
-    edge = int(not loss.continuous and not problem.monotone)
+    alike = problem.budget is None or all(c.grows_from_zero for c in problem.paid_losses)
+    edge = int(not loss.continuous and not problem.monotone and alike)
     lattice, origin = _rounding_lattice(problem, k, edge, window)
     left = origin + lattice.indices * (D / k)
-    costs = _cell_infima(problem, lattice, origin) if edge else loss.nodes(left)
-    if lattice.event_first > lattice.first:  # the line goes on: the loss of a law clamped to the lattice
-        costs[0] = min(costs[0], loss.infimum(-math.inf, float(left[0])))
-    if lattice.event_last < lattice.last:
-        costs[-1] = min(costs[-1], loss.infimum(float(left[-1]), math.inf))
+    costs, *second_costs = (_rounded_costs(c, problem, lattice, origin) for c in problem.paid_losses)
     delta = max(problem.privacy.delta, LEAST_DELTA)
+    budget = None
+    if problem.budget is not None:
+        budget = BudgetRow(second_costs[0][lattice.representatives], problem.budget.most)
     program = LatticeProgram(
         lattice,
         costs[lattice.representatives],
@@ -146,19 +157,29 @@ def lower_step(
         monotone=problem.monotone,
         open_left=lattice.event_first > lattice.first,
         open_right=lattice.event_last < lattice.last,
+        second=_second_limit(problem),
+        budget=budget,
     )
-    program.start(seed)
+    program.start(seed, deadline)
+    limits = [delta] if problem.second is None else [delta, max(problem.second.delta, LEAST_DELTA)]
 
     def enough(outcome: Outcome) -> bool:
-        slack = delta * outcome.rates.sum() * (outcome.shortfall / delta - 1)
+        slack = sum(
+            rates.sum() * max(shortfall - limit, 0.0)
+            for rates, shortfall, limit in zip(outcome.rates, outcome.shortfalls, limits)
+        )
         return 0 < slack <= 0.01 * gap * outcome.objective
 
     outcome = program.solve(deadline, stop, enough=enough)
     shifts, events, weights = program.multipliers(outcome)
     order = program.order_multipliers(outcome) if problem.monotone else None
-    proof = Proof(costs, lattice.first, shifts, events, weights, order, lattice.folded)
-    bound = proof.lower(problem.privacy)
+    second = None if problem.second is None else program.multipliers(outcome, level=1)
+    spend = None if budget is None else (outcome.budget_rate, second_costs[0], budget.most)
+    proof = Proof(costs, lattice.first, shifts, events, weights, order, lattice.folded, second, spend)
+    bound = proof.lower(*problem.privacies)
     bound = max(bound, loss.infimum(*problem.support))
+    if second is not None:
+        events, weights = np.concatenate([events, second[1]]), np.concatenate([weights, second[2]])
     used = events[weights > TINY * weights.max(initial=0.0)] / k + origin / D
     return Step(
         k,
@@ -168,7 +189,7 @@ def lower_step(
         0.0,
         0.0,
         False,
-        _seed(lattice, outcome, origin / D),
+        _seed(lattice, outcome),
         _grown(window, used, problem.folds),
         lattice.classes,
         outcome.pairs,
@@ -196,12 +217,30 @@ def _rounding_lattice(problem: NoiseProblem, k: int, edge: int, window: Window) 
     return Lattice(k, first, last, event_first, event_last, problem.folds, edge, reach), origin
 
 
-def _cell_infima(problem: NoiseProblem, lattice: Lattice, origin: float) -> Array:
+def _second_limit(problem: NoiseProblem) -> tuple[float, float] | None:
+    """(e^ε, δ) of the second pair for a program."""
+    second = problem.second
+    return None if second is None else (second.amplification, max(second.delta, LEAST_DELTA))
+
+
+def _rounded_costs(loss: Loss, problem: NoiseProblem, lattice: Lattice, origin: float) -> Array:
+    """What a law rounded to the lattice pays at least: node values, or infima over cells; at the end nodes the infimum
+    of what lies beyond, for the line goes on there."""
+    left = origin + lattice.indices * (problem.sensitivity / lattice.k)
+    costs = _cell_infima(loss, problem, lattice, origin) if lattice.edge else loss.nodes(left)
+    if lattice.event_first > lattice.first:
+        costs[0] = min(costs[0], loss.infimum(-math.inf, float(left[0])))
+    if lattice.event_last < lattice.last:
+        costs[-1] = min(costs[-1], loss.infimum(float(left[-1]), math.inf))
+    return costs
+
+
+def _cell_infima(loss: Loss, problem: NoiseProblem, lattice: Lattice, origin: float) -> Array:
     """Infimum of the loss over every open cell, rounded down. Which cells a piece meets is decided exactly."""
     D, k = problem.sensitivity, lattice.k
     left = origin + lattice.indices * (D / k)
     out = np.full(len(left), np.inf)
-    for piece in problem.paid_loss.pieces:
+    for piece in loss.pieces:
         lo, hi = (_position(x, origin, D, k) for x in (piece.lo, piece.hi))
         start = 0 if math.isinf(lo) else max(0, math.floor(lo) - lattice.first)
         end = len(left) if math.isinf(hi) else min(len(left), math.ceil(hi) - lattice.first)
@@ -212,10 +251,10 @@ def _cell_infima(problem: NoiseProblem, lattice: Lattice, origin: float) -> Arra
     # The atoms are thought at the minimiser; if that is an end of the support, the open cell next to it may miss it.
     lo, hi = problem.support
     if math.isfinite(lo):
-        out[0] = min(out[0], float(problem.paid_loss.value(lo)))
+        out[0] = min(out[0], float(loss.value(lo)))
     if math.isfinite(hi):
-        out[-1] = min(out[-1], float(problem.paid_loss.value(hi)))
-    return out - problem.paid_loss.rounding(left, left + D / k)
+        out[-1] = min(out[-1], float(loss.value(hi)))
+    return out - loss.rounding(left, left + D / k)
 
 
 def _position(x: float, origin: float, sensitivity: float, k: int) -> Fraction | float:
@@ -238,16 +277,17 @@ def peak(epsilon: float) -> float:
     return 1 / (1 + math.exp(epsilon / 2))
 
 
-def _seed(lattice: Lattice, outcome: Outcome, origin: float) -> Seed:
-    """The density of an outcome, in sensitivities, and its active shifts."""
+def _seed(lattice: Lattice, outcome: Outcome) -> Seed:
+    """The density of an outcome, in sensitivities from the origin of its lattice, and its active shifts."""
     density = np.concatenate([[0.0], lattice.unfold(outcome.masses) * lattice.k, [0.0]])
 
     def at(x: Array) -> Array:
-        index = np.floor((x - origin) * lattice.k + 0.5 * (1 - lattice.edge) + 1e-9).astype(int) - lattice.first
+        index = np.floor(x * lattice.k + 0.5 * (1 - lattice.edge) + 1e-9).astype(int) - lattice.first
         return density[np.clip(index + 1, 0, len(density) - 1)]
 
-    active = np.abs(lattice.shifts[outcome.rates > TINY * outcome.rates.max(initial=0.0)]) / lattice.k
-    return Seed(at, np.unique(active), lattice.k)
+    used = outcome.rates > TINY * outcome.rates.max(initial=0.0)
+    active = tuple(np.unique(np.abs(lattice.shifts[mine])) / lattice.k for mine in used)
+    return Seed(at, active, lattice.k)
 
 
 # Upper bounds ----------------------------------------------------------------------------------------
@@ -275,31 +315,52 @@ def upper_step(
     loss, D, privacy = problem.paid_loss, problem.sensitivity, problem.privacy
     means = np.maximum(loss.mean(left, left + D / k), 0.0)
     atom_x = 0.0 if problem.symmetric or problem.monotone else loss.minimiser(*problem.support)[0]
-    repair = laws.private_masses(lattice, problem, means, origin / D)
-    target = privacy.delta if repair else privacy.delta * (1 - 1e-6)
-    program = LatticeProgram(
-        lattice,
-        means[lattice.representatives],
-        privacy.amplification,
-        target,
-        scale,
-        _reference(problem, (left + 0.5 * D / k) / D),
-        atom_cost=float(loss.value(atom_x)),
-        monotone=problem.monotone,
-    )
-    program.start(seed)
-    span = float(means @ repair[0]) if repair else math.inf
+    spending = _spending(problem, left, left + D / k, atom_x)
+    reference = _reference(problem, (left + 0.5 * D / k) / D)
+
+    def program_for(objective: Array, at_atom: float, tight: float, budget: BudgetRow | None) -> LatticeProgram:
+        second = _second_limit(problem)
+        return LatticeProgram(
+            lattice,
+            objective[lattice.representatives],
+            privacy.amplification,
+            privacy.delta * tight,
+            scale,
+            reference,
+            atom_cost=at_atom,
+            monotone=problem.monotone,
+            second=None if second is None else (second[0], second[1] * tight),
+            budget=budget,
+        )
+
+    repair = laws.private_masses(lattice, problem, means, origin / D, spending)
+    if repair is None and spending is not None:
+        program = program_for(spending.means, spending.at_atom, 0.99, None)
+        program.start(seed, deadline)
+        repair = _thrifty(program.solve(deadline, stop, enough=lambda _: False), lattice, means, problem, spending)
+    tight = 1.0 if repair else 1 - 1e-6
+    budget = None
+    if spending is not None:
+        most = spending.most * (1.0 if repair else 1 - 1e-6)
+        budget = BudgetRow(spending.means[lattice.representatives], most, spending.at_atom)
+    program = program_for(means, float(loss.value(atom_x)), tight, budget)
+    program.start(seed, deadline)
+    span = repair.cost if repair else math.inf
 
     def enough(outcome: Outcome) -> bool:
-        weight = max(0.0, outcome.shortfall - target) / max(
-            outcome.shortfall - (repair[1] if repair else target), 1e-300
+        strict = repair.shortfalls if repair else [p.delta * tight for p in problem.privacies]
+        weight = max(
+            max(0.0, shortfall - p.delta * tight) / max(shortfall - least, 1e-300)
+            for shortfall, p, least in zip(outcome.shortfalls, problem.privacies, strict)
         )
         return weight * max(span - outcome.objective, 0.0) <= 0.01 * gap * outcome.objective
 
     outcome = program.solve(deadline, stop, enough=enough)
     noise, delta_upper, worst_shift, repaired = None, math.inf, 0.0, False
     if outcome.status == "optimal":
-        noise, delta_upper, worst_shift, repaired = _certified(problem, lattice, outcome, repair, atom_x, origin)
+        noise, delta_upper, worst_shift, repaired = _certified(
+            problem, lattice, outcome, repair, atom_x, origin, spending
+        )
     bound = audit.loss_upper(noise, problem.loss) if noise is not None else math.inf
     return Step(
         k,
@@ -309,12 +370,21 @@ def upper_step(
         delta_upper,
         worst_shift,
         repaired,
-        _seed(lattice, outcome, origin / D),
+        _seed(lattice, outcome),
         _fitted(window, lattice, outcome, problem, origin / D),
         len(means),
         outcome.pairs,
         outcome.status,
     )
+
+
+def _spending(problem: NoiseProblem, left: Array, right: Array, atom_x: float) -> laws.Spending | None:
+    """The budget on cells with these ends."""
+    if problem.budget is None:
+        return None
+    loss = problem.budget_loss
+    means = np.maximum(loss.mean(left, right), 0.0)
+    return laws.Spending(means, float(loss.value(atom_x)), problem.budget.most)
 
 
 def _fitted(window: Window, lattice: Lattice, outcome: Outcome, problem: NoiseProblem, origin: float) -> Window:
@@ -361,14 +431,17 @@ def _certified(
     problem: NoiseProblem,
     lattice: Lattice,
     outcome: Outcome,
-    repair: tuple[Array, float] | None,
+    repair: laws.StrictLaw | None,
     atom_x: float,
     origin: float,
+    spending: laws.Spending | None,
 ) -> tuple[PiecewiseNoise | None, float, float, bool]:
     """(noise, its δ rounded up, worst shift, repaired): the program's law, mixed with a strictly private one by as
-    little as makes the audited δ at most the problem's [theory §7]."""
-    delta, k = problem.privacy.delta, lattice.k
-    masses, total = lattice.unfold(outcome.masses), 0.0
+    little as makes the audited δ at most the problem's [theory §7], and so with a second pair and a budget."""
+    delta, k = min(p.delta for p in problem.privacies), lattice.k
+    masses = lattice.unfold(outcome.masses)
+    if spending is not None and spending.most == 0:
+        masses = np.where(spending.means > 0, 0.0, masses)
     total = math.fsum(masses) + outcome.atom
     masses, atom = masses / total, outcome.atom / total
     fine = 1 if math.isclose(atom_x, origin, abs_tol=0.0) else 1 << 20
@@ -377,29 +450,58 @@ def _certified(
     atom_unit = round((atom_x - origin) / unit)
     atom_unit += (origin + atom_unit * unit < problem.support[0]) - (origin + atom_unit * unit > problem.support[1])
     breaks = (2 * np.arange(lattice.first, lattice.last + 2) - (1 - lattice.edge)) * fine
-    shortfall = outcome.shortfall / total
-    margin = 1e-15 / delta
+    figures = [(h / total, p.delta, 1e-15 / p.delta) for h, p in zip(outcome.shortfalls, problem.privacies)]
+    strict = repair.shortfalls if repair is not None else ()
+    if spending is not None:
+        figures.append((float(masses @ spending.means) + atom * spending.at_atom, spending.most, 1e-14))
+        strict = (*strict, repair.spent) if repair is not None else ()
     dust = 1e-13 * delta / problem.privacy.amplification
     for attempt in range(24):
         weight = 0.0
         if repair is not None and attempt:
-            weight = (shortfall - delta * (1 - margin)) / (shortfall - repair[1])
-            weight = min(max(weight, 0.0), 1.0)
-            margin *= 8
-        mixed = (1 - weight) * masses + (weight * repair[0] if weight else 0.0)
+            room = 8.0 ** (attempt - 1)
+            weight = max(
+                (value - limit * (1 - margin * room)) / (value - least)
+                if value > max(limit * (1 - margin * room), least)
+                else 0.0
+                for (value, limit, margin), least in zip(figures, strict)
+            )
+            weight = min(weight, 1.0)
+        mixed = (1 - weight) * masses + (weight * repair.masses if weight else 0.0)
+        mixed_atom = (1 - weight) * atom + (weight * repair.atom if weight else 0.0)
         mixed[mixed < dust] = 0.0
         noise = PiecewiseNoise.from_masses(
             sensitivity=problem.sensitivity,
             resolution=resolution,
             breaks=breaks,
             masses=mixed,
-            atom=(1 - weight) * atom,
+            atom=mixed_atom,
             atom_unit=atom_unit,
             origin=origin,
         )
         delta_upper, worst_shift = audit.shortfall_upper(noise, problem.privacy.epsilon)
-        if delta_upper <= delta:
+        if delta_upper <= problem.privacy.delta and meets_extras(problem, noise):
             return noise, delta_upper, worst_shift, weight > 0
         if repair is None:
             return None, math.inf, 0.0, False
     return None, math.inf, 0.0, False
+
+
+def meets_extras(problem: NoiseProblem, noise: PiecewiseNoise) -> bool:
+    """The law satisfies the second pair and the budget, as far as the problem has them, by the audit's upper bounds."""
+    second, budget = problem.second, problem.budget
+    if second is not None and audit.shortfall_upper(noise, second.epsilon)[0] > second.delta:
+        return False
+    return budget is None or audit.loss_upper(noise, budget.loss) <= budget.most
+
+
+def _thrifty(
+    outcome: Outcome, lattice: Lattice, means: Array, problem: NoiseProblem, spending: laws.Spending
+) -> laws.StrictLaw | None:
+    """The law that spends least of the budget at a slightly smaller δ, if it is a strict one: what repairs answers to
+    tight budgets."""
+    masses = lattice.unfold(outcome.masses)
+    total = math.fsum(masses) + outcome.atom
+    if outcome.status != "optimal" or not total > 0:
+        return None
+    return laws.strict_law(masses / total, lattice, problem, means, spending, outcome.atom / total)

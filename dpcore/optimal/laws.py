@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..errors import InfeasibleError
+from ..loss import Loss
+from ..noise.laplace import Laplace
 from ..noise.piecewise import PiecewiseNoise
 from ..noise.search import least_argument
 from ..noise.staircase import Staircase
@@ -34,14 +38,62 @@ def staircase(lattice: Lattice, epsilon: float, centre: float, inner: float) -> 
     return masses / masses.sum()
 
 
-def private_masses(lattice: Lattice, problem: NoiseProblem, costs: Array, origin: float) -> tuple[Array, float] | None:
-    """(masses, shortfall) of a law on the lattice with shortfall < δ, or None when the lattice is too narrow.
+@dataclass(frozen=True)
+class Spending:
+    """A budget on a lattice of cells: the second loss's means and its value at the atom, and the bound."""
+
+    means: Array
+    at_atom: float
+    most: float
+
+
+@dataclass(frozen=True)
+class StrictLaw:
+    """Masses on a lattice, and an atom, that satisfy all privacies and the budget with something to spare.
+
+    shortfalls : per (ε, δ).   spent : of the budget.   cost : loss, that of the atom left out.   slack : least share
+    of a limit left over.
+    """
+
+    masses: Array
+    shortfalls: tuple[float, ...]
+    spent: float
+    cost: float
+    slack: float
+    atom: float = 0.0
+
+
+def strict_law(
+    masses: Array,
+    lattice: Lattice,
+    problem: NoiseProblem,
+    costs: Array,
+    spending: Spending | None,
+    atom: float = 0.0,
+) -> StrictLaw | None:
+    """The law and its figures, None if a limit leaves less than a thousandth to spare (a millionth of a budget)."""
+    shortfalls = tuple(float(lattice.shortfalls(masses, p.amplification).max()) + atom for p in problem.privacies)
+    slack = min(1 - h / p.delta for h, p in zip(shortfalls, problem.privacies))
+    if slack < 1e-3:
+        return None
+    spent = 0.0
+    if spending is not None:
+        spent = float(masses @ spending.means) + atom * spending.at_atom
+        if spent > spending.most * (1 - 1e-6):
+            return None
+        slack = min(slack, 1 - spent / spending.most) if spending.most else slack
+    return StrictLaw(masses, shortfalls, spent, float(masses @ costs), slack, atom)
+
+
+def private_masses(
+    lattice: Lattice, problem: NoiseProblem, costs: Array, origin: float, spending: Spending | None = None
+) -> StrictLaw | None:
+    """A law on the lattice with shortfall < δ (within the budget too), or None when the lattice is too narrow.
 
     Of the geometric law and a few staircases, centred at the loss's minimiser as far as the support allows, and the
     uniform law, the one with the least cost per unit of slack in δ. For mixing only: the audit has the last word.
     """
-    privacy = problem.privacy
-    amplification = privacy.amplification
+    privacy = problem.joint
     middle = -0.5 * lattice.edge
     if not lattice.folded and not problem.monotone:
         best = problem.loss.minimiser(*problem.support)[0] / problem.sensitivity - origin
@@ -52,79 +104,155 @@ def private_masses(lattice: Lattice, problem: NoiseProblem, costs: Array, origin
     kinds = [geometric(lattice, privacy.epsilon, middle)]
     kinds += [staircase(lattice, privacy.epsilon, middle, peak + t / lattice.k) for t in (-0.5, 0.0, 0.5)]
     kinds.append(np.full(len(lattice.indices), 1 / len(lattice.indices)))
-    fitting = []
-    for masses in kinds:
-        shortfall = float(lattice.shortfalls(masses, amplification).max())
-        if shortfall <= 0.999 * privacy.delta:
-            worth = float(masses @ costs) / (privacy.delta - shortfall)
-            fitting.append((worth, shortfall, masses))
-    if not fitting:
-        return None
-    _, shortfall, masses = min(fitting, key=lambda law: law[:2])
-    return masses, shortfall
+    fitting = [strict_law(masses, lattice, problem, costs, spending) for masses in kinds]
+    fitting = [law for law in fitting if law is not None]
+    return min(fitting, key=lambda law: (law.cost / law.slack, law.shortfalls), default=None)
 
 
 def _truncation(epsilon: float, delta: float) -> float:
     return 1 / (2 * delta) if epsilon == 0 else math.log1p(math.expm1(epsilon) / (2 * delta)) / epsilon
 
 
-def staircase_with_atom(problem: NoiseProblem, gamma: float) -> PiecewiseNoise:
-    """(1 − a)·staircase + a·(point at 0), cut far out so that it is (ε, δ)-DP for δ > 0 [lowprivacy T4].
+def staircase_with_atom(problem: NoiseProblem, staircase: Staircase) -> PiecewiseNoise:
+    """(1 − a)·staircase + a·(point at the minimiser), cut far out so that it is (ε, δ)-DP for δ > 0 [lowprivacy T4].
 
     Cutting the staircase beyond a whole number of periods leaves uncovered at most the mass τ of the outermost
     period; the atom gets what is left of δ. Costs about a millionth of δ against the uncut law.
     """
-    privacy = problem.privacy
-    epsilon, delta = privacy.epsilon, privacy.delta
-    resolution = FINE if epsilon >= 0.1 else 40
-    half = min(max(round(gamma * resolution), 1), resolution - 1)
-    periods = min(math.ceil(math.log(1e6 / delta) / epsilon) + 1, 5000)
+    privacy, D = problem.privacy, problem.sensitivity
+    resolution = FINE if privacy.epsilon >= 0.1 else 40
+    half = min(max(round(staircase.gamma * resolution), 1), resolution - 1)
+    periods = min(math.ceil(math.log(1e6 / privacy.delta) / privacy.epsilon) + 1, 5000)
     right = half + np.arange(periods + 1, dtype=np.int64) * resolution
-    levels = np.concatenate([[0.0], 1.0 + np.arange(periods)])
-    widths = np.diff(np.concatenate([[0], right]))
-    one_side = np.exp(-epsilon * levels) * widths
+    one_side = np.exp(-privacy.epsilon * np.arange(periods + 1)) * np.diff(right, prepend=0)
     total = 2 * math.fsum(one_side)
     tail = one_side[-1] / total
-    atom = max(0.0, (delta - tail - 3e-15) / (1 - tail)) if problem.support == (-math.inf, math.inf) else 0.0
-    breaks = np.concatenate([-right[::-1], right])
-    masses = np.concatenate([one_side[:0:-1], [2 * one_side[0]], one_side[1:]]) / total * (1 - atom)
+    atom = max(0.0, (privacy.delta - tail - 3e-15) / (1 - tail))
+    best = 0.0 if problem.folds or problem.monotone else problem.loss.minimiser()[0]
     return PiecewiseNoise.from_masses(
-        sensitivity=problem.sensitivity,
+        sensitivity=D,
         resolution=resolution,
-        breaks=breaks,
-        masses=masses,
+        breaks=np.concatenate([-right[::-1], right]) + round((staircase.location - best) / D * resolution),
+        masses=np.concatenate([one_side[:0:-1], [2 * one_side[0]], one_side[1:]]) / total * (1 - atom),
         atom=atom,
+        origin=best,
         name="Staircase with atom",
     )
 
 
 def truncated_geometric(problem: NoiseProblem) -> PiecewiseNoise | None:
-    """The geometric law on cells of one sensitivity, cut where δ allows, about 0; for small ε close to optimal [G20].
-    None when ε or δ is too large or the support too narrow for it."""
+    """The geometric law cut where δ allows [G20], for small ε close to optimal, centred at the loss's minimiser as far
+    as the support allows (mirror images and monotone laws: at 0).
+
+    On cells of one sensitivity, or of a fraction of it where they would be few or the support has no room for them.
+    None when ε or δ is too large or the support too narrow. The last k of the 2n + 1 cells weigh at most δ if
+    n ≥ k·(half-width for δ).
+    """
     privacy, D = problem.privacy, problem.sensitivity
-    half = math.ceil(privacy.truncation() * (1 + 1e-12) + 0.5)
-    if privacy.epsilon == 0 or not half <= 60_000 or (half + 0.5) * D > min(-problem.support[0], problem.support[1]):
+    if privacy.epsilon == 0:
         return None
-    lattice = Lattice(1, -half, half, -half, half, folded=True)
-    return PiecewiseNoise.from_masses(
-        sensitivity=D,
-        resolution=2,
-        breaks=2 * np.arange(-half, half + 2) - 1,
-        masses=geometric(lattice, privacy.epsilon, 0.0),
-        name="Truncated geometric",
-    )
+    delta = privacy.delta * (1 - 1e-9) - min(4e-15, privacy.delta / 2)  # room for what the audit rounds up
+    lo, hi = problem.support
+    centred = problem.folds or problem.monotone
+    best = 0.0 if centred else problem.loss.minimiser(lo, hi)[0]
+    for k in (1, 2, 4, 16, 64, 256):
+        half = math.ceil(_truncation(privacy.epsilon, delta) * k)
+        if half > 60_000 or half * k > 2_000_000:
+            return None
+        if half < 64 and k < 64:
+            continue
+        reach = (half + 0.5) * D / k * (1 + 1e-12)
+        middle = float(np.clip(best, lo + reach, hi - reach)) if lo + reach <= hi - reach else math.nan
+        if math.isnan(middle) or (centred and middle != 0):
+            continue
+        lattice = Lattice(k, -half, half, -half, half, folded=True)
+        return PiecewiseNoise.from_masses(
+            sensitivity=D,
+            resolution=2 * k,
+            breaks=2 * np.arange(-half, half + 2) - 1,
+            masses=geometric(lattice, privacy.epsilon, 0.0),
+            origin=middle,
+            name="Truncated geometric",
+        )
+    return None
 
 
-def pure_staircase(problem: NoiseProblem) -> Staircase:
-    """The staircase for δ = 0 whose γ, and for losses that are not even whose location, cost least [GV14]."""
-    noise = Staircase.calibrate(problem.privacy, problem.sensitivity, problem.paid_loss)
+MANY_STEPS = 0.3
+"""Below this ε a staircase is all but a Laplace law, whose expected losses take no long sums."""
+
+
+def best_staircase(problem: NoiseProblem) -> Staircase:
+    """The staircase whose γ, and for losses that are not even whose location, cost least [GV14]; for losses without
+    symmetry by a search along either parameter in turn."""
+    loss, D = problem.paid_loss, problem.sensitivity
+    noise = Staircase.calibrate(problem.privacy, D, loss)
     if problem.folds or problem.monotone:
         return noise
-    wide = problem.sensitivity * (2 + 2 / problem.privacy.epsilon)
-    places = np.linspace(-wide, wide, 41)
-    return replace(
-        noise, location=least_argument(lambda x: replace(noise, location=x).expected_loss(problem.loss), places)
+    noise = replace(noise, gamma=float(np.clip(noise.gamma, 1e-4, 1 - 1e-4)))  # steps that floats away from 0 resolve
+
+    def better(noise: Staircase, name: str, values: Array) -> Staircase:
+        found = least_argument(lambda v: replace(noise, **{name: v}).expected_loss(loss), values, tolerance=1e-6)
+        return min(noise, replace(noise, **{name: float(found)}), key=lambda law: law.expected_loss(loss))
+
+    wide = D * (2 + 2 / problem.privacy.epsilon)
+    places = loss.minimiser()[0] + np.linspace(-wide, wide, 41)
+    if problem.privacy.epsilon < MANY_STEPS:
+        scale = D / problem.privacy.epsilon
+        place = least_argument(lambda v: Laplace(scale, v).expected_loss(loss), places, tolerance=1e-6)
+        return replace(noise, location=float(place))
+    narrow = replace(noise, gamma=1 / (1 + math.exp(problem.privacy.epsilon / 2)))
+    noise = min((better(law, "location", places) for law in (noise, narrow)), key=lambda law: law.expected_loss(loss))
+    for near in (1.0, 0.3, 0.1):
+        noise = better(noise, "gamma", np.clip(noise.gamma + near * np.linspace(-1, 1, 11), 1e-4, 1.0))
+        noise = better(noise, "location", noise.location + near * D * np.linspace(-1, 1, 11))
+    return noise
+
+
+def staircase_blur(staircase: Staircase, loss: Loss) -> float:
+    """How much the float expectation of a staircase may miss besides a relative 1e-9: its narrow steps end at floats
+    near the location, so each weighs right only up to 2u·|location|/width, and what they cost cancels near the minimum.
+    """
+    D, x = staircase.sensitivity, staircase.location
+    width = min(step for step in (staircase.gamma, 1 - staircase.gamma) if step > 0) * D
+    return float(loss.rounding(x - D, x + D)) * (1 + abs(x) / width)
+
+
+def affordable(problem: NoiseProblem, staircase: Staircase, share: float) -> Staircase | None:
+    """The staircase whose mixture with the point at the minimiser, (1 − share) of it, meets the budget: the one given
+    if it does, else the nearest on the way to the staircase that spends least; None if that spends too much too."""
+    loss, most = problem.budget_loss, problem.budget.most
+    best = 0.0 if problem.folds or problem.monotone else problem.loss.minimiser()[0]
+    at_atom = (1 - share) * float(loss.value(best))
+
+    def fits(noise: Staircase) -> bool:
+        return share * noise.expected_loss(loss) + at_atom <= most * (1 - 1e-7)
+
+    if fits(staircase):
+        return staircase
+    thrifty = best_staircase(replace(problem, loss=problem.budget.loss, budget=None))
+    if not fits(thrifty):
+        return None
+    near, far = 0.0, 1.0
+    between = lambda t: replace(  # noqa: E731
+        thrifty,
+        gamma=thrifty.gamma + t * (staircase.gamma - thrifty.gamma),
+        location=thrifty.location + t * (staircase.location - thrifty.location),
     )
+    for _ in range(50):
+        middle = 0.5 * (near + far)
+        near, far = (middle, far) if fits(between(middle)) else (near, middle)
+    return between(near)
+
+
+def single_pairs(problem: NoiseProblem) -> list[NoiseProblem]:
+    """Problems with one pair (ε, δ) whose laws may satisfy both pairs of this one: each of them, and the joint one,
+    where the support has room for it."""
+    if problem.second is None:
+        return [problem]
+    out = [replace(problem, privacy=privacy, second=None) for privacy in problem.privacies]
+    with contextlib.suppress(InfeasibleError):
+        out.append(replace(problem, privacy=problem.joint, second=None))
+    return out
 
 
 def lossless(problem: NoiseProblem) -> PiecewiseNoise | None:

@@ -12,6 +12,7 @@ mirror images, only j > 0 is needed, and one slack serves the shifts |a − b| a
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -32,16 +33,20 @@ KEEP = 0.02
 """Pairs whose violation is below this share of the row's largest wait for a later round."""
 
 
+SEEDED = 20_000
+"""A coarse density with wide plateaus ties with itself at every shift: no more pairs than this enter from it."""
+
+
 @dataclass(frozen=True)
 class Seed:
     """What a finished program hands to a finer one.
 
-    density : law's density at points given in units of the sensitivity.
-    active : shifts with a positive rate, in units of the sensitivity.   k : its lattice.
+    density : law's density at points given in units of the sensitivity, from the lattice's origin.
+    active : per pair (ε, δ), shifts with a positive rate, in units of the sensitivity.   k : its lattice.
     """
 
     density: Callable[[Array], Array]
-    active: Array
+    active: tuple[Array, ...]
     k: int
 
 
@@ -49,22 +54,40 @@ class Seed:
 class Outcome:
     """A solved relaxation: masses per class, atom, and its multipliers in the units of the problem.
 
-    rates : λ_j per shift of `Lattice.shifts` (0 where not generated).
-    event, cover, weight : classes and multiplier y of every pair.   order : of the monotone rows, per class.
-    shortfall : largest shortfall of the masses over all shifts.   status : "optimal", "time", "stopped", "failed", ….
+    rates : λ_j per (ε, δ) and shift of `Lattice.shifts` (0 where not generated), (levels, shifts).
+    level, event, cover, weight : which (ε, δ), classes and multiplier y of every pair.
+    order : multipliers of the monotone rows, per class.   budget_rate : multiplier μ of the budget.
+    shortfalls : per (ε, δ) the largest shortfall of the masses over all shifts.
+    status : "optimal", "time", "stopped", "failed", ….
     """
 
     masses: Array
     atom: float
     objective: float
     rates: Array
+    level: Ints
     event: Ints
     cover: Ints
     weight: Array
     order: Array
-    shortfall: float
+    budget_rate: float
+    shortfalls: tuple[float, ...]
     status: str
     pairs: int
+
+    @property
+    def shortfall(self) -> float:
+        """That of the first (ε, δ)."""
+        return self.shortfalls[0]
+
+
+@dataclass(frozen=True)
+class BudgetRow:
+    """Σ r_i C₂_i + a·atom_cost ≤ most; costs : (classes,) as those of the program."""
+
+    costs: Array
+    most: float
+    atom_cost: float = 0.0
 
 
 @dataclass
@@ -74,6 +97,8 @@ class LatticeProgram:
     costs : (classes,) loss of one unit of mass at an index of the class.   scale : size of the optimal value.
     reference : (indices,) a density of similar shape, for scaling.
     atom_cost : loss at the atom, or None for no atom.
+    second : (amplification, δ) of a second pair to satisfy.   budget : a bound on a second loss.
+    Rows, slacks and pairs carry the *level* 0 or 1 of the pair (ε, δ) they belong to.
     """
 
     lattice: Lattice
@@ -86,6 +111,9 @@ class LatticeProgram:
     monotone: bool = False
     open_left: bool = False
     open_right: bool = False
+    second: tuple[float, float] | None = None
+    budget: BudgetRow | None = None
+    tolerance: float = 1e-9
     lp: LinearProgram = field(init=False)
 
     def __post_init__(self) -> None:
@@ -93,8 +121,10 @@ class LatticeProgram:
         rho = np.bincount(lat.classify(lat.indices), self.reference, lat.classes) / lat.multiplicity
         self._rho = np.maximum(rho, FLOOR * rho.max())
         self._rho /= self._rho @ lat.multiplicity
-        self.lp = LinearProgram()
-        self._row_of: dict[int, int] = {}
+        self.lp = LinearProgram(tolerance=self.tolerance)
+        self._limits = ((self.amplification, self.delta), *([self.second] if self.second else []))
+        self._row_of: tuple[dict[int, int], ...] = tuple({} for _ in self._limits)
+        self._level = np.empty(0, dtype=np.int64)
         self._events = np.empty(0, dtype=np.int64)
         self._covers = np.empty(0, dtype=np.int64)
         self._keys = np.empty(0, dtype=np.int64)
@@ -102,18 +132,26 @@ class LatticeProgram:
         self._pair_row = np.empty(0, dtype=np.int64)
         mass = self._rho * lat.multiplicity
         self.lp.add_rows(1.0, 1.0, starts=[0], columns=[], values=[])
+        entries, atom = [mass], [self.delta]
+        if self.budget is not None:
+            spent = mass * self.budget.costs
+            # A tiny budget must not blow up the row.
+            self._budget_scale = max(self.budget.most, 1e-6 * float(spent.max()), 1e-300)
+            self.lp.add_rows(-INFINITY, self.budget.most / self._budget_scale, starts=[0], columns=[], values=[])
+            entries.append(spent / self._budget_scale)
+            atom.append(self.delta * self.budget.atom_cost / self._budget_scale)
+        rows = np.arange(len(entries))
         self.lp.add_columns(
             mass * self.costs / self.scale,
-            starts=np.arange(lat.classes),
-            rows=np.zeros(lat.classes),
-            values=mass,
+            starts=len(rows) * np.arange(lat.classes),
+            rows=np.tile(rows, lat.classes),
+            values=np.stack(entries, axis=1).ravel(),
         )
         self._atom = None
         if self.atom_cost is not None:
             self._atom = self.lp.columns
-            self.lp.add_columns(
-                self.delta * self.atom_cost / self.scale, 0.0, 1.0, starts=[0], rows=[0], values=[self.delta]
-            )
+            cost = self.delta * self.atom_cost / self.scale
+            self.lp.add_columns(cost, 0.0, 1.0, starts=[0], rows=rows, values=atom)
         if self.monotone:
             self._add_monotone_rows()
 
@@ -167,40 +205,42 @@ class LatticeProgram:
             around = np.where((event == 0) | (cover == 0), 0, around)
         return [np.where(direct <= lat.k, direct, 0), np.where(around <= lat.k, around, 0)]
 
-    def add_shifts(self, shifts: Ints) -> None:
+    def add_shifts(self, shifts: Ints, level: int = 0) -> None:
         """Rows Σ slacks + uncovered masses + atom ≤ δ, each divided by δ."""
-        lat = self.lattice
+        lat, delta, row_of = self.lattice, self._limits[level][1], self._row_of[level]
         owners = self._shifts_of(self._events, self._covers)
         starts, columns, values, count = [], [], [], 0
         for j in shifts.tolist():
-            if j in self._row_of:
+            if j in row_of:
                 continue
-            self._row_of[j] = self.lp.rows + len(starts)
+            row_of[j] = self.lp.rows + len(starts)
             starts.append(count)
             events = self.lattice.events
             bare = events[(events - j < lat.first) | (events - j > lat.last)]
             weight = np.bincount(lat.classify(bare), minlength=lat.classes)
             classes = np.flatnonzero(weight)
             columns.append(classes)
-            values.append(weight[classes] * self._rho[classes] / self.delta)
+            values.append(weight[classes] * self._rho[classes] / delta)
             for owner in owners:
-                mine = owner == j
+                mine = (owner == j) & (self._level == level)
                 columns.append(self._slack[mine])
-                values.append(self._rho[self._events[mine]] / self.delta)
+                values.append(self._rho[self._events[mine]] / delta)
             if self._atom is not None:
                 columns.append([self._atom])
-                values.append([1.0])
+                values.append([self.delta / delta])
             count = sum(len(c) for c in columns)
         if starts:
             self.lp.add_rows(
                 -INFINITY, 1.0, starts=starts, columns=np.concatenate(columns), values=np.concatenate(values)
             )
 
-    def add_pairs(self, event: Ints, cover: Ints) -> int:
+    def add_pairs(self, event: Ints, cover: Ints, level: int = 0) -> int:
         """Slack columns and rows u_a − E ρ_b/ρ_a u_b − s ≤ 0 for pairs not yet there; how many were new."""
+        amplification, delta = self._limits[level]
+        classes = self.lattice.classes
         other = event != cover  # r_a − E r_a is never positive
         event, cover = event[other], cover[other]
-        keys, at = np.unique(event * self.lattice.classes + cover, return_index=True)
+        keys, at = np.unique((level * classes + event) * classes + cover, return_index=True)
         fresh = ~np.isin(keys, self._keys, assume_unique=True)
         event, cover, keys = event[at][fresh], cover[at][fresh], keys[fresh]
         n = len(keys)
@@ -209,17 +249,17 @@ class LatticeProgram:
         columns = self.lp.columns + np.arange(n)
         rows, values, owner = [], [], []
         for shift in self._shifts_of(event, cover):
-            row = self._rows_at(shift)
+            row = self._rows_at(shift, level)
             there = np.flatnonzero(row >= 0)
             owner.append(there)
             rows.append(row[there])
-            values.append(self._rho[event[there]] / self.delta)
+            values.append(self._rho[event[there]] / delta)
         owner, rows, values = (np.concatenate(v) for v in (owner, rows, values))
         order = np.argsort(owner, kind="stable")
         starts = np.searchsorted(owner[order], np.arange(n))
         self.lp.add_columns(np.zeros(n), starts=starts, rows=rows[order], values=values[order])
         pair_rows = self.lp.rows + np.arange(n)
-        ratio = self.amplification * self._rho[cover] / self._rho[event]
+        ratio = amplification * self._rho[cover] / self._rho[event]
         self.lp.add_rows(
             -INFINITY,
             0.0,
@@ -227,6 +267,7 @@ class LatticeProgram:
             columns=np.stack([event, cover, columns], axis=1).ravel(),
             values=np.stack([np.ones(n), -ratio, np.full(n, -1.0)], axis=1).ravel(),
         )
+        self._level = np.concatenate([self._level, np.full(n, level)])
         self._events = np.concatenate([self._events, event])
         self._covers = np.concatenate([self._covers, cover])
         self._keys = np.concatenate([self._keys, keys])
@@ -234,10 +275,10 @@ class LatticeProgram:
         self._pair_row = np.concatenate([self._pair_row, pair_rows])
         return n
 
-    def _rows_at(self, shifts: Ints) -> Ints:
+    def _rows_at(self, shifts: Ints, level: int) -> Ints:
         """Row of every shift, −1 where there is none."""
         table = np.full(2 * self.lattice.k + 1, -1, dtype=np.int64)
-        for j, row in self._row_of.items():
+        for j, row in self._row_of[level].items():
             table[j + self.lattice.k] = row
         rows = table[np.clip(shifts, -self.lattice.k, self.lattice.k) + self.lattice.k]
         return np.where(shifts == 0, -1, rows)
@@ -250,30 +291,37 @@ class LatticeProgram:
         inside = (covers >= lat.first) & (covers <= lat.last)
         return lat.classify(events[inside]), lat.classify(covers[inside])
 
-    def start(self, seed: Seed | None) -> None:
-        """First rows: from a coarser solution the pairs that nearly bind at nearly active shifts; on coarse
-        lattices all outward pairs (away from the middle), which spares the march outward one step a round."""
+    def start(self, seed: Seed | None, deadline: float = math.inf) -> None:
+        """First rows: from a coarser solution the pairs that nearly bind at nearly active shifts, as many as `SEEDED`;
+        on coarse lattices all outward pairs (away from the middle), which spares the march outward one step a round."""
         lat = self.lattice
-        self.add_shifts(np.array([lat.k] if lat.folded else [lat.k, -lat.k]))
+        levels = range(len(self._limits))
+        for level in levels:
+            self.add_shifts(np.array([lat.k] if lat.folded else [lat.k, -lat.k]), level)
         if seed is None or lat.k <= 3:
-            self.add_shifts(lat.shifts)
-            for j in lat.shifts.tolist():
-                self.add_pairs(*self.pairs_of(j, self.lattice.events * np.sign(j) <= 0))
+            for level in levels:
+                self.add_shifts(lat.shifts, level)
+                for j in lat.shifts.tolist():
+                    self.add_pairs(*self.pairs_of(j, self.lattice.events * np.sign(j) <= 0), level)
         if seed is None:
             return
         density = seed.density((lat.indices + 0.5 * lat.edge) / lat.k)
         used = density[self.lattice.events - lat.first] > 0
-        near = self._near(seed)
-        self.add_shifts(near)
-        for j in near.tolist():
-            self.add_pairs(*self.pairs_of(j, used & (lat.excess(density, j, TIE * self.amplification) >= 0)))
+        for level in levels:
+            near, amplification = self._near(seed, level), self._limits[level][0]
+            self.add_shifts(near, level)
+            for j in near.tolist():
+                if len(self._keys) > SEEDED or time.perf_counter() >= deadline:
+                    return
+                tied = lat.excess(density, j, TIE * amplification) >= 0
+                self.add_pairs(*self.pairs_of(j, used & tied), level)
 
-    def _near(self, seed: Seed) -> Ints:
+    def _near(self, seed: Seed, level: int) -> Ints:
         """Shifts within a lattice step of one that was active in the seed."""
-        shifts = self.lattice.shifts
-        if not seed.active.size:
+        shifts, active = self.lattice.shifts, seed.active[min(level, len(seed.active) - 1)]
+        if not active.size:
             return shifts[:0]
-        distance = np.abs(np.abs(shifts[:, None]) / self.lattice.k - seed.active[None, :]).min(axis=1)
+        distance = np.abs(np.abs(shifts[:, None]) / self.lattice.k - active[None, :]).min(axis=1)
         return shifts[distance < 0.5 / seed.k + 0.5 / self.lattice.k]
 
     # Solving -----------------------------------------------------------------------------------------
@@ -292,25 +340,25 @@ class LatticeProgram:
                     return outcome
             outcome = self._outcome(status)
             r = lat.unfold(outcome.masses)
-            shortfall = lat.shortfalls(r, self.amplification) + outcome.atom
-            outcome.shortfall = float(max(shortfall.max(), outcome.atom))
+            found = [lat.shortfalls(r, amplification) + outcome.atom for amplification, _ in self._limits]
+            outcome.shortfalls = tuple(float(max(shortfall.max(), outcome.atom)) for shortfall in found)
             if status != "optimal" or enough(outcome):
                 return outcome
-            violated = lat.shifts[shortfall > self.delta * (1 + 1e-9)]
-            if not violated.size:
+            violated = [lat.shifts[s > delta * (1 + 1e-9)] for s, (_, delta) in zip(found, self._limits)]
+            for level, shifts in enumerate(violated):
+                self.add_shifts(shifts, level)
+            if not self._add_violated(r, violated, KEEP) and not self._add_violated(r, violated, 0.0):
                 return outcome
-            self.add_shifts(violated)
-            added = 0
-            for j in violated.tolist():
-                z = lat.excess(r, j, self.amplification)
-                added += self.add_pairs(*self.pairs_of(j, z > KEEP * z.max()))
-            if not added:
-                for j in violated.tolist():
-                    z = lat.excess(r, j, self.amplification)
-                    added += self.add_pairs(*self.pairs_of(j, z > 0))
-                if not added:
-                    return outcome
         return outcome
+
+    def _add_violated(self, r: Array, violated: list[Ints], share: float) -> int:
+        """Pairs of the violated shifts (per level) whose violation exceeds a share of the largest; how many are new."""
+        added = 0
+        for level, shifts in enumerate(violated):
+            for j in shifts.tolist():
+                z = self.lattice.excess(r, j, self._limits[level][0])
+                added += self.add_pairs(*self.pairs_of(j, z > share * z.max()), level)
+        return added
 
     def _run(self, deadline: float, stop: Callable[[], bool]) -> str:
         try:
@@ -323,40 +371,43 @@ class LatticeProgram:
         x, duals = self.lp.primal(), self.lp.row_duals()
         masses = np.maximum(x[: lat.classes], 0) * self._rho
         atom = max(0.0, float(x[self._atom]) * self.delta) if self._atom is not None else 0.0
-        rates = np.zeros(len(lat.shifts))
-        for t, j in enumerate(lat.shifts.tolist()):
-            if j in self._row_of:
-                rates[t] = max(0.0, -duals[self._row_of[j]]) * self.scale / self.delta
+        rates = np.zeros((len(self._limits), len(lat.shifts)))
+        for level, row_of in enumerate(self._row_of):
+            for t, j in enumerate(lat.shifts.tolist()):
+                if j in row_of:
+                    rates[level, t] = max(0.0, -duals[row_of[j]]) * self.scale / self._limits[level][1]
+        budget_rate = max(0.0, -float(duals[1])) * self.scale / self._budget_scale if self.budget else 0.0
         weight = np.maximum(0.0, -duals[self._pair_row]) * self.scale / self._rho[self._events]
         order = np.zeros(lat.classes)
         if self.monotone:
             order[self._order_class] = np.maximum(0.0, duals[self._order_row]) * self.scale / self._order_scale
         cost = float(masses @ (lat.multiplicity * self.costs)) + atom * (self.atom_cost or 0.0)
-        return Outcome(
-            masses, atom, cost, rates, self._events, self._covers, weight, order, math.inf, status, len(self._keys)
-        )
+        pairs = (self._level, self._events, self._covers, weight)
+        return Outcome(masses, atom, cost, rates, *pairs, order, budget_rate, (math.inf,), status, len(self._keys))
 
-    def multipliers(self, outcome: Outcome) -> tuple[Ints, Ints, Array]:
-        """(shifts, events, weights): multipliers of single terms, one per shift and event index.
+    def multipliers(self, outcome: Outcome, level: int = 0) -> tuple[Ints, Ints, Array]:
+        """(shifts, events, weights): multipliers of single terms, one per shift and event index, of one (ε, δ).
 
         A slack shared by two shifts has its multiplier split in proportion to their rates [lowprivacy T3'], events
         without a cover carry the whole rate.
         """
         lat = self.lattice
         rate = np.zeros(2 * lat.k + 1)
-        rate[lat.shifts + lat.k] = outcome.rates
+        rate[lat.shifts + lat.k] = outcome.rates[level]
         rate[lat.k] = 0.0
-        owners = self._shifts_of(outcome.event, outcome.cover)
+        mine = outcome.level == level
+        event, cover, weight = outcome.event[mine], outcome.cover[mine], outcome.weight[mine]
+        owners = self._shifts_of(event, cover)
         caps = [np.where(np.abs(j) <= lat.k, rate[np.clip(j, -lat.k, lat.k) + lat.k], 0.0) for j in owners]
         total = np.sum(caps, axis=0)
-        share = np.minimum(outcome.weight, total) / np.where(total > 0, total, 1.0)
+        share = np.minimum(weight, total) / np.where(total > 0, total, 1.0)
         if lat.folded:
-            direct = np.where(outcome.event > outcome.cover, outcome.event, -outcome.event - lat.edge)
-            events = [direct, outcome.event]
+            direct = np.where(event > cover, event, -event - lat.edge)
+            events = [direct, event]
         else:
-            events = [outcome.event + lat.first]
+            events = [event + lat.first]
         shifts, events, weights = list(owners), events, [share * cap for cap in caps]
-        for j in lat.shifts[outcome.rates > 0].tolist():
+        for j in lat.shifts[outcome.rates[level] > 0].tolist():
             covers = self.lattice.events - j
             bare = self.lattice.events[(covers < lat.first) | (covers > lat.last)]
             shifts.append(np.full(len(bare), j))

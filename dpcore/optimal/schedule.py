@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+import numpy as np
+
 from ..problem import NoiseProblem
 from .bounds import Step, Window
 
@@ -35,15 +37,20 @@ Steps = dict[str, list[Step]]
 class Schedule:
     """Choices for one problem.
 
-    gap : relative gap aimed at.   peak : half-width of the top step of the best staircase, in sensitivities.
+    gap : relative gap aimed at.   steps : distances from 0 of the inner steps of the best staircase, in sensitivities.
     uppers : kinds of upper bounds that are worth a program.   finest : most cells per sensitivity.
     """
 
     problem: NoiseProblem
     gap: float
-    peak: float
+    steps: tuple[float, ...]
     uppers: tuple[str, ...]
     finest: int
+
+    @property
+    def peak(self) -> float:
+        """Half-width of the top step."""
+        return sum(self.steps) / len(self.steps)
 
     # Windows -----------------------------------------------------------------------------------------
 
@@ -52,10 +59,10 @@ class Schedule:
         never more than `MOST_CELLS` cells."""
         if steps[kind]:
             return steps[kind][-1].window
-        reach = self.problem.privacy.truncation()
+        reach = self.problem.joint.truncation()
         wide = min(2.5 * reach + 1.5, self._periods) if kind == "lower" else 1.5 * reach + 0.5
         first = self._around(min(wide, 0.9 * MOST_CELLS / k))
-        near_steps = kind == "lower" and self._nearly_staircase and self.problem.privacy.epsilon >= STEPS_FROM
+        near_steps = kind == "lower" and self._nearly_staircase and self.problem.joint.epsilon >= STEPS_FROM
         return replace(first, reach=1.5 * self.peak) if near_steps else first
 
     @property
@@ -66,10 +73,10 @@ class Schedule:
     @property
     def _periods(self) -> float:
         """Losses beyond m periods of a staircase weigh about e^{−mε} m^power."""
-        epsilon = self.problem.privacy.epsilon
+        epsilon = self.problem.joint.epsilon
         if epsilon == 0:
             return math.inf
-        power = max(p.power for p in self.problem.paid_loss.pieces)
+        power = max(p.power for loss in self.problem.paid_losses for p in loss.pieces)
         periods = math.ceil((math.log(10 / self.gap) + 4 * (power - 1)) / epsilon) - 1
         return max(0, periods) + 2.2 * self.peak
 
@@ -78,7 +85,8 @@ class Schedule:
         loss, D = self.problem.paid_loss, self.problem.sensitivity
         wide *= 1.0 if self.problem.folds else 1.5
         best = loss.minimiser(*self.problem.support)[0] / D
-        near = loss.breaks[abs(loss.breaks) <= (4 * wide + 4) * D] / D
+        breaks = np.concatenate([c.breaks for c in self.problem.paid_losses])
+        near = breaks[abs(breaks) <= (4 * wide + 4) * D] / D
         left, right = min(best, near.min(initial=0.0)) - wide, max(best, near.max(initial=0.0)) + wide
         return Window(-max(-left, right), max(-left, right)) if self.problem.folds else Window(left, right)
 
@@ -92,8 +100,8 @@ class Schedule:
         """The scan: rounds of one coarse lattice per kind of bound."""
         yield dict.fromkeys(self.kinds, 1)
         if self._nearly_staircase:
-            yield from ({kind: self._aligned(kind, m) for kind in self.kinds} for m in (1, 2, 3, 4))
-        elif self.problem.paid_loss.continuous:
+            yield from ({kind: self._aligned(kind, m / self.peak) for kind in self.kinds} for m in (1, 2, 3, 4))
+        elif self._continuous:
             yield from (dict.fromkeys(self.kinds, k) for k in SCAN)
         else:
             for before, beyond in zip(self._next_to_jumps(-1), self._next_to_jumps(1)):
@@ -119,7 +127,7 @@ class Schedule:
             if k > 2.5 * largest:
                 k = round(1.6 * largest) + 1
             if self._nearly_staircase:
-                k = self._aligned(kind, max(1, round(k * self.peak - 0.5 * (kind == "centred"))))
+                k = self._aligned(kind, k)
             if largest < k <= self.finest and self.fits(kind, k, steps):
                 return kind, k
         return None
@@ -130,21 +138,33 @@ class Schedule:
         return (window.right - window.left) * k * (0.5 if self.problem.folds else 1.0) <= 1.5 * MOST_CELLS
 
     @property
-    def _nearly_staircase(self) -> bool:
-        return self.problem.folds and self.problem.paid_loss.continuous and self.problem.privacy.epsilon >= ALIGNED_FROM
+    def _continuous(self) -> bool:
+        return all(loss.continuous for loss in self.problem.paid_losses)
 
-    def _aligned(self, kind: str, steps: float) -> int:
-        """The staircase's half-width g should be a whole number of cells for nodes and offset cells, half of an odd
-        number for centred cells."""
-        return max(1, round((steps + 0.5 * (kind == "centred")) / self.peak))
+    @property
+    def _nearly_staircase(self) -> bool:
+        return self.problem.folds and self._continuous and self.problem.joint.epsilon >= ALIGNED_FROM
+
+    def _aligned(self, kind: str, wanted: float) -> int:
+        """A lattice near the wanted one on which the staircase's steps fall on nodes or cell edges: a whole number of
+        cells from 0, or for centred cells half of an odd number."""
+        half = 0.5 * (kind == "centred")
+        reach = max(0.15 * wanted, 0.55 / self.peak)
+
+        def misfit(k: int) -> tuple[float, float]:
+            off = max(abs(k * x - half - max(round(k * x - half), 1 - 2 * half)) for x in self.steps)
+            return round(off, 2), abs(k - wanted)
+
+        return min(range(max(1, math.ceil(wanted - reach)), math.floor(wanted + reach) + 2), key=misfit)
 
     def _next_to_jumps(self, side: int) -> Iterator[int]:
         """Lattices with an edge ever closer to every jump of the loss, beyond it (1, for lower bounds) or before it
-        (−1); once one hits, all that hit."""
-        ends = [Fraction(abs(x)) / Fraction(self.problem.sensitivity) for x in self.problem.paid_loss.jumps]
+        (−1), and the multiples of the best so far."""
+        jumps = [x for loss in self.problem.paid_losses for x in loss.jumps]
+        ends = [Fraction(abs(x)) / Fraction(self.problem.sensitivity) for x in jumps]
         best: Fraction | float = math.inf
         for k in range(1, self.finest + 1):
             miss = max((-side * x * k) % 1 / k for x in ends)
-            if miss < best or miss < 1e-12:
+            if miss <= best * (1 + 1e-9) or miss < 1e-12:
                 best = miss
                 yield k

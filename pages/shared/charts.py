@@ -14,6 +14,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from dpcore.noise.base import Noise
+from dpcore.noise.lattice import LatticeNoise, lattice_points, whole_law
 from dpcore.noise.piecewise import PiecewiseNoise
 from dpcore.solution import Progress
 
@@ -35,17 +36,17 @@ class Palette:
 LIGHT = Palette(
     "#0067A5", "rgba(0,103,165,0.20)", "rgba(110,118,124,0.26)", "#8A9399", "#1E2A32",
     {"laplace": "#D55E00", "truncated-laplace": "#B97A00", "gaussian": "#AA4A89", "gaussian-classical": "#AA4A89",
-     "staircase": "#00805C", "uniform": "#6B5B4B"},
+     "staircase": "#00805C", "uniform": "#6B5B4B", "geometric": "#D55E00", "discrete-staircase": "#00805C"},
 )  # fmt: skip
 DARK = Palette(
     "#5BB8F0", "rgba(91,184,240,0.26)", "rgba(160,170,178,0.38)", "#8D99A2", "#E6EBEE",
     {"laplace": "#FF8A3D", "truncated-laplace": "#F0B429", "gaussian": "#E491C0", "gaussian-classical": "#E491C0",
-     "staircase": "#2CC79A", "uniform": "#BBA88F"},
+     "staircase": "#2CC79A", "uniform": "#BBA88F", "geometric": "#FF8A3D", "discrete-staircase": "#2CC79A"},
 )  # fmt: skip
 
 DASHES = {
     "laplace": "dash", "truncated-laplace": "dashdot", "gaussian": "dot", "gaussian-classical": "longdashdot",
-    "staircase": "longdash", "uniform": "8px,3px,2px,3px",
+    "staircase": "longdash", "uniform": "8px,3px,2px,3px", "geometric": "dash", "discrete-staircase": "longdash",
 }  # fmt: skip
 
 POINTS = 1201
@@ -86,8 +87,11 @@ def window(laws: Sequence[Law]) -> tuple[float, float]:
 
 
 def density(laws: Sequence[Law], *, unit: str, colours: Palette, log_y: bool = False) -> go.Figure:
-    """Densities over each other; a law named "optimal" is filled, an atom is a labelled stem."""
+    """Densities over each other; a law named "optimal" is filled, an atom is a labelled stem. Laws on a lattice:
+    their probabilities."""
     low, high = window(laws)
+    if on_lattice(laws[0].noise):
+        return _probabilities(laws, (low, high), unit, colours, log_y)
     figure, top = go.Figure(), 0.0
     for law in sorted(laws, key=lambda one: one.key == "optimal"):
         x, y = curve(law.noise, low, high)
@@ -113,6 +117,48 @@ def density(laws: Sequence[Law], *, unit: str, colours: Palette, log_y: bool = F
     else:
         figure.update_yaxes(range=[0, top * 1.16])
     return _finish(figure, 430)
+
+
+def on_lattice(noise: Noise) -> bool:
+    """The law has no density, only points."""
+    return isinstance(noise, LatticeNoise) or whole_law(noise) is not None
+
+
+def _probabilities(
+    laws: Sequence[Law], span: tuple[float, float], unit: str, colours: Palette, log_y: bool
+) -> go.Figure:
+    """A stem for every point of the law named "optimal" (the first if there is none), markers joined by a line for the
+    others."""
+    figure, top = go.Figure(), 0.0
+    steps = [law.noise.step if isinstance(law.noise, LatticeNoise) else whole_law(law.noise)[1] for law in laws]
+    low, high = span[0] - 0.6 * steps[0], span[1] + 0.6 * steps[0]
+    for law, step in sorted(zip(laws, steps), key=lambda one: one[0].key == "optimal"):
+        x = lattice_points(math.ceil(low / step), math.floor(high / step) - math.ceil(low / step) + 1, step)
+        y = law.noise.pmf(x)
+        top, best = max(top, float(y.max(initial=0.0))), law.key == "optimal"
+        hover = f"<b>{law.name}</b><br>exactly %{{x:.6g}} {unit}<br>probability %{{y:.4g}}<extra></extra>"
+        if best:
+            figure.add_bar(
+                x=x, y=y, width=max(0.12 * step, 0.002 * (high - low)), showlegend=False, hoverinfo="skip",
+                marker={"color": colours.accent, "line_width": 0},
+            )  # fmt: skip
+        figure.add_scatter(
+            x=x, y=np.where(y > 0, y, np.nan), name=law.name, mode="markers" if best else "lines+markers",
+            line=None if best else _line(law.key, colours) | {"width": 1.2}, hovertemplate=hover,
+            marker={"size": 9 if len(x) < 80 else 5, "color": hue(colours, law.key), "symbol": _symbol(law.key)},
+            legendrank=1 if best else 1000,
+        )  # fmt: skip
+    top = top or 1.0
+    figure.update_xaxes(title=prose.axis("noise", unit), range=[low, high])
+    figure.update_yaxes(title="probability", rangemode="tozero", range=[0, top * 1.16])
+    if log_y:
+        figure.update_yaxes(type="log", exponentformat="power", range=[math.log10(top) - 6, math.log10(top) + 0.4])
+    return _finish(figure, 430)
+
+
+def _symbol(key: str) -> str:
+    """Marker of a law on a lattice: colour is never the only sign."""
+    return {"optimal": "circle", "geometric": "diamond-open"}.get(key, "square-open")
 
 
 def curve(noise: Noise, low: float, high: float) -> tuple[np.ndarray, np.ndarray]:

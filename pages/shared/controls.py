@@ -16,12 +16,14 @@ from dpcore.problem import NoiseProblem, SolverSettings
 
 from . import prose
 from .inputs import (
+    BUDGETS,
     DEFAULTS,
     LOSSES,
     METHODS,
     OVERLAYS,
     PRESETS,
     SUPPORTS,
+    VALUES,
     choice,
     choose,
     current,
@@ -64,6 +66,9 @@ def slot_of(name: str) -> str:
     """The control under which a complaint about the field `name` is shown."""
     if name.startswith(LOSS_FIELDS):
         return "loss"
+    for group in ("budget", "second"):
+        if name.startswith(group):
+            return group
     return "solver" if name in ("gap", "time_limit", "method", "cells_per_sensitivity") else name
 
 
@@ -101,7 +106,9 @@ def _presets() -> None:
 def _take_preset() -> None:
     for preset in PRESETS:
         if preset["title"] == st.session_state["preset"]:
-            plain = {key: DEFAULTS[key] for key in ("symmetric", "monotone", "support", "low", "high")}
+            reset = ("values", "symmetric", "monotone", "support", "low", "high", "budget")
+            reset += ("second_epsilon", "second_delta")
+            plain = {key: DEFAULTS[key] for key in reset}
             choose({**plain, **preset["values"]})
 
 
@@ -132,6 +139,15 @@ def _query(slots: dict) -> None:
     right.text_input(
         "Unit", value=DEFAULTS["unit"], key="unit", bind="query-params", max_chars=24, help="Unit of the answer."
     )
+
+
+    with choice("values", VALUES):
+        st.selectbox(
+            "Query values", list(VALUES), format_func=VALUES.__getitem__, key="values", persist_state="session",
+            help="Of a count only changes by whole numbers have to be hidden, and the noise can be whole numbers too.",
+        )  # fmt: skip
+    step = _number("step", "Step, in the unit", step=0.1) if st.session_state["values"] == "step" else None
+    slots["granularity"] = step or st.empty()
 
 
 def _loss(slots: dict) -> None:
@@ -190,6 +206,34 @@ def _constraints(slots: dict) -> None:
         with right:
             _number("high", "to", help="Empty: no end.")
     slots["support"] = st.empty()
+    _more_constraints(slots)
+
+
+def _more_constraints(slots: dict) -> None:
+    """A budget for a second loss and a second pair (ε₂, κ)."""
+    used = any(current(key) is not None for key in ("budget_most", "second_epsilon", "second_delta"))
+    with st.expander("More constraints", expanded=used):
+        with choice("budget", BUDGETS):
+            st.selectbox(
+                "Second loss with a limit", list(BUDGETS), format_func=BUDGETS.__getitem__, key="budget",
+                persist_state="session", help="The first loss is made small; the mean of this one stays below a limit.",
+            )  # fmt: skip
+        if st.session_state["budget"] == "exceed":
+            _number("budget_threshold", "its threshold, in the unit", step=0.5)
+        elif st.session_state["budget"] == "other":
+            st.text_input(
+                "its text", value=DEFAULTS["budget_text"], key="budget_text", bind="query-params", max_chars=2000,
+                help="As on the command line: huber:1, lp:1.5, asym:1:3, pinball:0.8, table:-1=1,0=0,1=1.",
+            )  # fmt: skip
+        if st.session_state["budget"] != "none":
+            _number("budget_most", "its mean may be at most", help="Empty: no limit yet.")
+        slots["budget"] = st.empty()
+        left, right = st.columns(2)
+        with left:
+            _number("second_epsilon", "ε₂", help="A second promise the noise must keep as well. Empty: none.")
+        with right:
+            _number("second_delta", "κ", help="For example a tiny κ at a larger ε₂: large losses of privacy are rare.")
+        slots["second"] = st.empty()
 
 
 def _view(slots: dict) -> None:
@@ -197,8 +241,10 @@ def _view(slots: dict) -> None:
     with choice("overlays", OVERLAYS):
         st.multiselect(
             "Mechanisms drawn beside the optimum", list(OVERLAYS), format_func=OVERLAYS.__getitem__, key="overlays",
-            persist_state="session", label_visibility="collapsed",
+            persist_state="session", label_visibility="collapsed", disabled=st.session_state["values"] != "real",
         )  # fmt: skip
+    if st.session_state["values"] != "real":
+        st.caption("Drawn beside whole-number noise: the geometric law and the discrete staircase.")
 
 
 def _solver(slots: dict) -> None:

@@ -48,6 +48,11 @@ def certificate_table(solution: Solution, view: View) -> str:
         "solving time": f"{solution.seconds:.2f} s",
         "source": solution.source,
     }
+    if proof.budget_upper is not None and view.problem.budget is not None:
+        rows["second loss of this noise"] = f"at most {prose.at_most(proof.budget_upper, 6)}"
+    if proof.second_delta_upper is not None and view.problem.second is not None:
+        epsilon = view.problem.second.epsilon
+        rows[f"δ of this noise at ε = {epsilon:g}"] = f"at most {prose.at_most(proof.second_delta_upper, 6)}"
     lines = [f"| {escape(key)} | {escape(value)} |" for key, value in rows.items()]
     return "\n".join(["| quantity | value |", "|---|---|", *lines])
 
@@ -114,6 +119,10 @@ def variants(problem: NoiseProblem) -> dict[str, NoiseProblem]:
         out["symmetric"] = replace(problem, symmetric=not problem.symmetric)
     if (low, high) != (-math.inf, math.inf):
         out["support"] = replace(problem, support=(-math.inf, math.inf))
+    if problem.budget is not None:
+        out["budget"] = replace(problem, budget=None)
+    if problem.second is not None:
+        out["second"] = replace(problem, second=None)
     return out
 
 
@@ -122,8 +131,12 @@ def price_table(solution: Solution, view: View, jobs: dict[str, compute.Job]) ->
     unit = prose.loss_unit(view.problem, view.unit)
     lines = [f"| constraint | without it{f' ({unit})' if unit else ''} | with it | price |", "|---|--:|--:|--:|"]
     problem = view.problem
-    on = {"monotone": problem.monotone, "symmetric": problem.symmetric, "support": True}
+    on = {"monotone": problem.monotone, "symmetric": problem.symmetric, "support": True, "budget": True, "second": True}
     names = {"support": f"support {prose.interval(*problem.support)}"}
+    if problem.budget is not None:
+        names["budget"] = prose.budget_text(problem.budget)
+    if problem.second is not None:
+        names["second"] = f"({problem.second.epsilon:g}, {prose.delta_text(problem.second.delta)})-DP too"
     for key, job in jobs.items():
         if job.solution is None:
             lines.append(f"| {names.get(key, key)} | – | – | {_trouble(job)} |")

@@ -20,7 +20,7 @@ from dpcore.loss import Loss, parse_loss
 from dpcore.loss_table import read_table
 from dpcore.mechanisms import MECHANISMS
 from dpcore.privacy import Privacy
-from dpcore.problem import NoiseProblem, SolverSettings
+from dpcore.problem import Budget, NoiseProblem, SolverSettings
 
 from . import prose
 
@@ -42,14 +42,28 @@ SUPPORTS = {
     "positive": "never below 0 (x ≥ 0)",
     "interval": "between two numbers",
 }
+VALUES = {"real": "any real number", "whole": "whole numbers (counts)", "step": "multiples of a step"}
+"""Values that the query can take."""
+
+BUDGETS = {
+    "none": "no second loss",
+    "l1": LOSSES["l1"],
+    "l2": LOSSES["l2"],
+    "exceed": LOSSES["exceed"],
+    "other": "another loss, as text",
+}
+"""Second losses that a budget can bound."""
+
 OVERLAYS = {key: mechanism.name for key, mechanism in MECHANISMS.items()}
 METHODS = {"certified": "certified (this project)", "reference": "reference (Selvi, Liu, Wiesemann)"}
 
 DEFAULTS: dict[str, object] = {
-    "epsilon": 1.0, "delta": 0.2, "sensitivity": 1.0, "unit": "people",
+    "epsilon": 1.0, "delta": 0.2, "sensitivity": 1.0, "unit": "people", "values": "real", "step": 1.0,
     "loss": "l1", "exponent": 1.5, "tau": 0.8, "slope_below": 1.0, "slope_above": 3.0, "threshold": 2.0,
     "table": "-2, 1\n0, 0\n2, 2",
     "symmetric": False, "monotone": False, "support": "line", "low": None, "high": None,
+    "budget": "none", "budget_threshold": 2.0, "budget_text": "huber:1", "budget_most": None,
+    "second_epsilon": None, "second_delta": None,
     "overlays": ["laplace", "truncated-laplace", "gaussian"],
     "gap": 0.1, "seconds": 10.0, "method": "certified", "cells": 8, "truth": 100.0,
 }  # fmt: skip
@@ -66,6 +80,7 @@ LOSS_ARGUMENTS = {
 
 LABELS = {
     "epsilon": "ε", "delta": "δ", "slope_below": "cost per unit below", "slope_above": "cost per unit above",
+    "granularity": "step of the query's values", "budget": "second loss", "second": "second pair",
     "tau": "τ", "gap": "target gap", "time_limit": "time limit", "cells_per_sensitivity": "cells per sensitivity",
 }  # fmt: skip
 
@@ -89,7 +104,46 @@ def read_problem() -> NoiseProblem:
         "positive": (0.0, math.inf),
         "interval": (_end("low", -math.inf), _end("high", math.inf)),
     }[state["support"]]
-    return NoiseProblem(privacy, state["sensitivity"], read_loss(), state["symmetric"], state["monotone"], support)
+    shape = (state["symmetric"], state["monotone"], support)
+    extras = {"budget": read_budget(), "second": read_second(), "granularity": read_granularity()}
+    return NoiseProblem(privacy, state["sensitivity"], read_loss(), *shape, **extras)
+
+
+def read_granularity() -> float | None:
+    """The step of the query's values; None for real numbers."""
+    if st.session_state["values"] == "step" and st.session_state.get("step") is None:
+        raise InputError("granularity", None, "a number")
+    return {"real": None, "whole": 1.0, "step": st.session_state.get("step")}[st.session_state["values"]]
+
+
+def read_budget() -> Budget | None:
+    """The budget that the controls describe; None while there is no second loss or no bound on it."""
+    state = st.session_state
+    family, most = state["budget"], state.get("budget_most")
+    if family == "none" or most is None:
+        return None
+    text = {"exceed": f"exceed:{state.get('budget_threshold')}", "other": _text("budget_text")}.get(family, family)
+    try:
+        return Budget(parse_loss(text), most)
+    except InputError as error:
+        raise _about("budget", error) from None
+
+
+def read_second() -> Privacy | None:
+    """The second pair (ε₂, κ) that the controls describe; None when both boxes are empty."""
+    epsilon, delta = st.session_state["second_epsilon"], st.session_state["second_delta"]
+    if epsilon is None and delta is None:
+        return None
+    try:
+        return Privacy(epsilon, delta)
+    except InputError as error:
+        raise _about("second", error) from None
+
+
+def _about(name: str, error: InputError) -> InputError:
+    """The error, with the name of the control it is about before the name of the value."""
+    field = error.field if error.field.startswith(name) else f"{name} {error.field}"
+    return InputError(field, error.value, error.accepted)
 
 
 def read_loss() -> Loss:
@@ -113,8 +167,13 @@ def restore(problem: NoiseProblem) -> None:
         "symmetric": problem.symmetric, "monotone": problem.monotone, "support": "interval",
         "low": None if math.isinf(low) else low, "high": None if math.isinf(high) else high,
     }  # fmt: skip
+    if problem.granularity is None:
+        values["values"] = "real"
+    else:
+        values |= {"values": "whole" if problem.granularity == 1 else "step", "step": problem.granularity}
     simple = {(-math.inf, math.inf): "line", (-math.inf, 0.0): "negative", (0.0, math.inf): "positive"}
     values["support"] = simple.get(problem.support, "interval")
+    values.update(_extra_values(problem))
     family, _, rest = problem.loss.spec.partition(":")
     values["loss"] = family
     names = LOSS_ARGUMENTS.get(family, ())
@@ -122,6 +181,23 @@ def restore(problem: NoiseProblem) -> None:
     if family == "table":
         values["table"] = "\n".join(pair.replace("=", ", ") for pair in rest.split(","))
     choose(values)
+
+
+def _extra_values(problem: NoiseProblem) -> dict[str, object]:
+    """The controls of the budget and the second pair."""
+    budget, second = problem.budget, problem.second
+    values: dict[str, object] = {
+        "budget": "none", "budget_most": None if budget is None else budget.most,
+        "second_epsilon": None if second is None else second.epsilon,
+        "second_delta": None if second is None else second.delta,
+    }  # fmt: skip
+    if budget is not None:
+        family, _, rest = budget.loss.spec.partition(":")
+        values["budget"] = family if family in BUDGETS else "other"
+        values["budget_text"] = budget.loss.spec
+        if family == "exceed":
+            values["budget_threshold"] = float(rest)
+    return values
 
 
 def choose(values: dict[str, object]) -> None:
@@ -172,6 +248,7 @@ def current(key: str) -> object:
 
 def _understood(key: str, text: str) -> bool:
     choices = {"loss": LOSSES, "support": SUPPORTS, "method": METHODS, "overlays": OVERLAYS}
+    choices |= {"budget": BUDGETS, "values": VALUES}
     if key in choices:
         return all(name in choices[key] for name in text.split(","))
     default = DEFAULTS[key]

@@ -12,6 +12,7 @@ import streamlit as st
 
 from dpcore import literature
 from dpcore.errors import InputError
+from dpcore.mechanisms import INTEGER_MECHANISMS
 from dpcore.problem import NoiseProblem, SolverSettings
 from dpcore.solution import Progress, Solution
 
@@ -160,7 +161,8 @@ def stopped_early() -> None:
 
 def overlaid(view: View, bars: Sequence) -> list[charts.Law]:
     """The baselines to draw, those with a law and switched on."""
-    return [charts.Law(b.key, b.name, b.noise) for b in bars if b.noise is not None and b.key in view.overlays]
+    shown = (*view.overlays, *INTEGER_MECHANISMS)
+    return [charts.Law(b.key, b.name, b.noise) for b in bars if b.noise is not None and b.key in shown]
 
 
 def pictures(solution: Solution, view: View, bars: Sequence) -> None:
@@ -200,6 +202,9 @@ def _density(solution: Solution, view: View, bars: Sequence) -> None:
 def density_alt(solution: Solution, view: View) -> str:
     """The density chart in words."""
     low, high = solution.noise.interval(0.9)
+    if view.problem.granularity is not None:
+        name = f"Probabilities of the optimal noise: at least 90 % of it from {low:g} to {high:g} {view.unit}"
+        return name + ". Geometric noise and the discrete staircase as dashed lines."
     atoms = "; ".join(f"{prose.percent(mass)} exactly {x:g}" for x, mass in solution.noise.atoms)
     return (
         f"Density of the optimal noise: 90 % of it lies between {low:.3g} and {high:.3g} {view.unit}"
@@ -223,7 +228,8 @@ def _losses(solution: Solution, view: View, bars: Sequence) -> None:
     lower = solution.certificate.lower
     rows = [charts.Bar("optimal", OPTIMUM, solution.certificate.upper), *comparable(bars)]
     earlier = None
-    if view.problem.loss.spec == "l1" and view.problem.privacy.epsilon > 0:
+    real = view.problem.granularity is None
+    if real and view.problem.loss.spec == "l1" and view.problem.privacy.epsilon > 0:
         earlier = literature.amplitude_lower(view.problem.privacy, view.problem.sensitivity)
     figure = charts.losses(
         rows, lower=lower, axis=prose.loss_axis(view.problem, view.unit), colours=view.colours, earlier=earlier

@@ -8,7 +8,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from functools import cache
 from pathlib import Path
 
-from dpcore.problem import NoiseProblem
+from dpcore.problem import Budget, NoiseProblem
 from dpcore.solution import Certificate
 
 ASSETS = Path(__file__).parents[2] / "assets"
@@ -182,9 +182,29 @@ def promise(problem: NoiseProblem) -> str:
     """What is promised, as in "(1, 0.2)-DP noise", with the constraints that narrow the choice."""
     privacy = problem.privacy
     words = [word for word, on in (("symmetric", problem.symmetric), ("monotone", problem.monotone)) if on]
+    if problem.granularity is not None:
+        words.append("whole-number" if problem.granularity == 1 else f"{problem.granularity:g}-step")
     low, high = problem.support
     tail = "" if math.isinf(low) and math.isinf(high) else f" on {interval(low, high)}"
-    return " ".join([*words, f"({privacy.epsilon:g}, {delta_text(privacy.delta)})-DP noise{tail}"])
+    pairs = [f"({p.epsilon:g}, {delta_text(p.delta)})-" for p in (privacy, problem.second) if p is not None]
+    if problem.budget is not None:
+        tail += f" with {budget_text(problem.budget)}"
+    return " ".join([*words, f"{' and '.join(pairs)}DP noise{tail}"])
+
+
+def budget_text(budget: Budget) -> str:
+    """A budget in words, as in "P(error beyond 2) ≤ 0.05"; fit for a cell of a table."""
+    family, _, rest = budget.loss.spec.partition(":")
+    names = {
+        "l1": "mean absolute error",
+        "l2": "mean squared error",
+        "lp": f"mean error to the power {rest}",
+        "pinball": f"mean pinball loss (τ = {rest})",
+        "asym": f"mean asymmetric loss ({rest})",
+        "huber": f"mean Huber loss ({rest})",
+        "exceed": f"P(error beyond {rest})",
+    }
+    return f"{names.get(family, 'mean of a loss table')} ≤ {budget.most:g}"
 
 
 def interval(low: float, high: float) -> str:

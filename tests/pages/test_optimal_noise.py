@@ -265,3 +265,34 @@ def test_a_foreign_file_is_refused_with_a_message(text):
     page.file_uploader(key="reload").upload("noise.json", text.encode(), "application/json")
     settle(page)
     assert "not accepted" in words(page)
+
+
+def test_whole_numbers():
+    page = visit(values="whole", sensitivity="3", delta="0")
+    lower, upper = bounds(page)
+    assert lower <= 2.8608324896 <= upper and upper - lower <= 2e-6
+    assert "Any whole-number (1, 0)-DP noise" in words(page)
+    assert "Discrete staircase" in words(page) and "Laplace" not in words(page).split("Pick how")[0]
+    page.selectbox(key="values").set_value("real")
+    assert bounds(settle(page))[1] > 2.86 and "whole-number" not in words(page).split("Pick how")[0]
+
+
+def test_steps_panels_and_links_of_lattice_noise():
+    page = visit(values="step", step="0.1", sensitivity="0.3", monotone="true", panel="Try it")
+    assert "0.1-step" in words(page) and "**Certified optimum** releases" in words(page)
+    again = visit(**{key: value for key, value in page.query_params.items()})
+    assert bounds(again) == bounds(page)
+    page = visit(values="whole", sensitivity="0.5")
+    message = "step of the query's values = 1: expected a whole part of the sensitivity 0.5"
+    assert any(message in block.value for block in page.sidebar.error)
+
+
+def test_a_file_of_lattice_noise_comes_back():
+    saved = export.solution_to_json(solve(noise_problem(1, 0.1, 0.6, granularity=0.2)))
+    page = visit(panel="Take it away")
+    page.file_uploader(key="reload").upload("noise.json", saved.encode(), "application/json")
+    settle(page)
+    assert "audited again" in "\n".join(block.value for block in page.success)
+    page.button(key="restore").click()
+    settle(page)
+    assert page.selectbox(key="values").value == "step" and page.number_input(key="step").value == 0.2

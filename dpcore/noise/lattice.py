@@ -1,0 +1,226 @@
+"""Noise on a lattice: laws of multiples of a step, for whole-number queries and other queries with a granularity.
+
+The step is the number its decimal text says (0.1 is a tenth), so the points are exact, and points and breaks of a
+loss that look the same are the same. Weights are whole numbers that add up to 2^62.
+"""
+
+from __future__ import annotations
+
+import math
+import secrets
+from bisect import bisect_right
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import accumulate
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .. import audit
+from .._validate import decimal
+from ..loss import Loss
+from .base import Array, Noise
+from .discrete import IntegerStaircase
+from .piecewise import TOTAL
+
+
+def lattice_points(first: int, count: int, step: float) -> Array:
+    """The floats nearest to (first + i)·step, i < count. (count,)"""
+    if float(step).is_integer():
+        return np.arange(first, first + count) * float(step)
+    exact = decimal(step)
+    return np.array([float(exact * i) for i in range(first, first + count)])
+
+
+def _floor(x: ArrayLike, step: float) -> Array:
+    """⌊x/step⌋; numbers within rounding of a multiple count as that multiple."""
+    ratio = np.asarray(x, dtype=float) / step
+    near = np.rint(ratio)
+    return np.where(np.abs(ratio - near) <= 4e-16 * np.abs(near), near, np.floor(ratio))
+
+
+class _Atoms(Noise):
+    """A law without a continuous part."""
+
+    def density(self, x: ArrayLike) -> Array:
+        """0: there is no continuous part."""
+        return np.zeros(np.shape(x))
+
+    def partial_moment(self, power: float, lo: float, hi: float) -> float:
+        """0: there is no continuous part."""
+        return 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class LatticeNoise(_Atoms):
+    """X = (first + i)·step with probability weights[i]/2^62.
+
+    weights : int64 (n,), non-negative.
+    """
+
+    step: float
+    first: int
+    weights: NDArray[np.int64]
+    name: str = "Optimal"
+
+    def __post_init__(self) -> None:
+        total = int(self.weights.sum(dtype=object))
+        if total != TOTAL or self.weights.min(initial=0) < 0:
+            raise ValueError(f"weights must be non-negative and add up to 2^62, not {total}")
+
+    @classmethod
+    def from_masses(cls, step: float, first: int, masses: ArrayLike, *, name: str = "Optimal") -> LatticeNoise:
+        """The law with the given masses, normalised; points of no mass at either end are dropped.
+
+        Weights are rounded up and the largest pays for it (with its mirror image, if it has one): rounding a covering
+        point down would cost e^ε times as much privacy as rounding the covered one up.
+        """
+        masses = np.maximum(np.asarray(masses, dtype=float), 0.0)
+        used = np.flatnonzero(masses > 5e-20 * masses.max())  # what is far below a unit would be rounded up to one
+        masses, first = masses[used[0] : used[-1] + 1], first + int(used[0])
+        total = math.fsum(masses)
+        weights = [math.ceil(m / total * TOTAL) for m in masses.tolist()]
+        rest = TOTAL - sum(weights)
+        mirrored = weights == weights[::-1]
+        best = len(weights) // 2 if mirrored and len(weights) % 2 else int(np.argmax(weights))
+        if weights[best] < abs(rest):
+            best = int(np.argmax(weights))
+        mirror = len(weights) - 1 - best if mirrored else best
+        weights[best] += rest - rest // 2
+        weights[mirror] += rest // 2
+        return cls(float(step), first, np.array(weights, dtype=np.int64), name)
+
+    @cached_property
+    def points(self) -> Array:
+        """The places, in the query's unit, (n,)."""
+        return lattice_points(self.first, len(self.weights), self.step)
+
+    @cached_property
+    def masses(self) -> Array:
+        """Probabilities, (n,), each within a relative 2^−53."""
+        return self.weights / float(TOTAL)
+
+    @cached_property
+    def is_symmetric(self) -> bool:
+        """The law is its own mirror image (about its own centre)."""
+        return bool((self.weights == self.weights[::-1]).all())
+
+    @property
+    def atoms(self) -> tuple[tuple[float, float], ...]:  # type: ignore[override]
+        return tuple(zip(self.points.tolist(), self.masses.tolist()))
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        return {"points": len(self.weights), "step": self.step}
+
+    @property
+    def support(self) -> tuple[float, float]:
+        return float(self.points[0]), float(self.points[-1])
+
+    @cached_property
+    def _cumulative(self) -> Array:
+        """P(X ≤ points[i]), each correctly rounded. (n,)"""
+        return np.array([w / TOTAL for w in accumulate(self.weights.tolist())])
+
+    def pmf(self, x: ArrayLike) -> Array:
+        """P(X = x), elementwise."""
+        x = np.asarray(x, dtype=float)
+        at = np.clip(np.rint(x / self.step) - self.first, 0, len(self.weights) - 1).astype(np.int64)
+        near = 1e-12 * np.maximum(np.abs(x), self.step)
+        return np.where(np.abs(self.points[at] - x) <= near, self.masses[at], 0.0)
+
+    def cdf(self, x: ArrayLike) -> Array:
+        at = np.clip(_floor(x, self.step) - self.first, -1, len(self.weights) - 1).astype(np.int64)
+        return np.concatenate([[0.0], self._cumulative])[at + 1]
+
+    def quantile(self, u: ArrayLike) -> Array:
+        at = np.searchsorted(self._cumulative, np.asarray(u, dtype=float), side="left")
+        return self.points[np.minimum(at, len(self.weights) - 1)]
+
+    def expected_loss(self, loss: Loss) -> float:
+        """Σ P(x) c(x)."""
+        return math.fsum(self.masses * loss.value(self.points))
+
+    def shortfall(self, epsilon: float, sensitivity: float) -> float:
+        """As audited, over the shifts that are multiples of the step."""
+        return audit.lattice_shortfall_upper(self.masses, epsilon, int(_floor(sensitivity, self.step)))[0]
+
+    # Exact sampling ----------------------------------------------------------------------------------
+
+    @cached_property
+    def _ladder(self) -> list[int]:
+        return list(accumulate(self.weights.tolist()))
+
+    def draw(self) -> int:
+        """One exact draw in steps: whole numbers and the operating system's cryptographic source only."""
+        return self.first + bisect_right(self._ladder, secrets.randbelow(TOTAL))
+
+    def release(self, value: float) -> float:
+        """The value, rounded to the nearest multiple of the step, plus one exact draw."""
+        return released(value, self.step, self.draw())
+
+
+def released(value: float, step: float, drawn: int) -> float:
+    """(nearest multiple of the step) + drawn·step. Rounding maps numbers at most k steps apart to multiples at most k
+    steps apart, so it does not enlarge a sensitivity of k steps."""
+    exact = decimal(step)
+    return float((math.floor(decimal(value) / exact + Fraction(1, 2)) + drawn) * exact)
+
+
+@dataclass(frozen=True)
+class Stretched(_Atoms):
+    """step·N for a whole-number law N."""
+
+    law: IntegerStaircase
+    step: float
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        return self.law.name
+
+    @property
+    def location(self) -> float:
+        return float(decimal(self.step) * self.law.location)
+
+    @property
+    def atoms(self) -> tuple[tuple[float, float], ...]:  # type: ignore[override]
+        return tuple((float(decimal(self.step) * int(x)), mass) for x, mass in self.law.atoms)
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        return self.law.parameters | {"step": self.step}
+
+    @property
+    def support(self) -> tuple[float, float]:
+        return self.law.support
+
+    def pmf(self, x: ArrayLike) -> Array:
+        """P(X = x), elementwise."""
+        whole = _floor(x, self.step)
+        near = np.abs(whole * self.step - np.asarray(x)) <= 1e-12 * np.maximum(np.abs(x), self.step)
+        return np.where(near, self.law.pmf(whole), 0.0)
+
+    def cdf(self, x: ArrayLike) -> Array:
+        return self.law.cdf(_floor(x, self.step))
+
+    def quantile(self, u: ArrayLike) -> Array:
+        return self.law.quantile(u) * self.step
+
+    def expected_loss(self, loss: Loss) -> float:
+        return self.law.expected_loss(loss.scaled(self.step))
+
+    def shortfall(self, epsilon: float, sensitivity: float) -> float:
+        return self.law.shortfall(epsilon, float(_floor(sensitivity, self.step)))
+
+
+def whole_law(noise: Noise) -> tuple[IntegerStaircase, float] | None:
+    """(law of whole numbers, step) of a closed form on a lattice; None for other laws."""
+    if isinstance(noise, Stretched):
+        return noise.law, noise.step
+    return (noise, 1.0) if isinstance(noise, IntegerStaircase) else None
+
+
+def stretched(law: IntegerStaircase, step: float) -> Noise:
+    """The law on multiples of the step; itself when that is 1."""
+    return law if step == 1 else Stretched(law, float(step))

@@ -1,0 +1,361 @@
+"""The optimal noise for whole-number queries: values, and so the noise, are multiples of a step.
+
+Only shifts by whole steps exist, so the program on the query's lattice is exact. It is approached through coarser
+lattices, each seeded by the one before and each a bracket by itself; then the stretch of line looked at grows until
+both bounds meet. For δ = 0 the support is infinite and the law a closed form [GV15, discrete setting].
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from .. import audit
+from .._validate import decimal
+from ..errors import InfeasibleError, InputError
+from ..noise.base import Noise
+from ..noise.discrete import DiscreteStaircase, Geometric, IntegerStaircase
+from ..noise.lattice import LatticeNoise, lattice_points, stretched
+from ..problem import NoiseProblem, SolverSettings
+from ..solution import Certificate, Progress, Solution
+from .integer_bounds import Found, Limits, Stretch, best_point, lower_bound, upper_bound
+
+MOST_STEPS = 5000
+"""Largest sensitivity, in steps."""
+
+GOAL = 1e-9
+"""Relative gap aimed at, as far as `EXACT_TO` steps; it costs next to nothing there."""
+
+EXACT_TO = 64
+
+MOST_NODES = 12_000
+"""Largest program."""
+
+MOST_POINTS, MOST_WORK = 200_000, 10**8
+"""Largest law, and most points times shifts of one audit; files hold no more."""
+
+EXACT = 2e-10
+"""Relative accuracy granted to sums of closed forms (the tests find some 1e-13)."""
+
+
+def solve_integer(
+    problem: NoiseProblem,
+    settings: SolverSettings | None = None,
+    progress: Callable[[Progress], bool | None] | None = None,
+) -> Solution:
+    """The least expected loss of (ε, δ)-DP noise on the lattice of a query with `granularity`, bracketed.
+
+    Raises
+    ------
+    InputError : a budget, a second pair or the reference method was asked for; more than `MOST_STEPS` steps.
+    InfeasibleError : the support leaves no (ε, δ)-DP law.
+    """
+    settings = settings or SolverSettings()
+    _refuse(problem, settings)
+    return IntegerSearch(problem, settings, progress).run()
+
+
+def _refuse(problem: NoiseProblem, settings: SolverSettings) -> None:
+    if problem.budget is not None:
+        raise InputError("budget", f"{problem.budget.most:g}", "no budget when the query has a granularity")
+    if problem.second is not None:
+        shown = f"({problem.second.epsilon:g}, {problem.second.delta:g})"
+        raise InputError("second", shown, "no second pair when the query has a granularity")
+    if settings.method != "certified":
+        raise InputError("method", settings.method, "certified when the query has a granularity")
+    if problem.lattice_sensitivity > MOST_STEPS:
+        raise InputError("granularity", problem.granularity, f"at least a {MOST_STEPS}th of the sensitivity")
+    first, last = problem.lattice_support
+    if first > last:
+        lo, hi = problem.support
+        accepted = f"an interval that holds a multiple of {problem.granularity:g}"
+        raise InfeasibleError("support", f"[{lo:g}, {hi:g}]", accepted)
+
+
+@dataclass(frozen=True)
+class _Best:
+    """The best law so far and its audited figures; worst_shift in steps."""
+
+    noise: Noise
+    upper: float
+    delta_upper: float
+    worst_shift: int
+    repaired: bool
+    points: int
+    source: str
+
+
+class IntegerSearch:
+    """The state of one solve: the best bracket so far and where to look next."""
+
+    def __init__(
+        self, problem: NoiseProblem, settings: SolverSettings, progress: Callable[[Progress], bool | None] | None
+    ) -> None:
+        self.problem, self.settings, self._progress = problem, settings, progress
+        self._began = time.perf_counter()
+        self._deadline = self._began + settings.time_limit
+        self._stopped = False
+        self._trace: list[Progress] = []
+        self._cells = self._pairs = 0
+        self._k = problem.lattice_sensitivity
+        self._goal = GOAL if self._k <= EXACT_TO else settings.gap
+        self.lower = max(0.0, problem.paid_loss.infimum(*problem.support))
+        self._most = min(MOST_POINTS, MOST_WORK // self._k)
+        self.best: _Best | None = None
+
+    def run(self) -> Solution:
+        """Closed forms, then lattices from coarse to the query's own, then ever longer stretches of it."""
+        self._start()
+        self._report()
+        stretch = self._first_stretch()
+        chain = coarsenings(self._k, (stretch[1] - stretch[0]) * (0.5 if self.problem.folds else 1.0))
+        seed, before = None, None
+        for below_by, above_by in chain + [(1, 1)] * 12:
+            m = max(below_by, above_by)
+            if self._over or (before is not None and not self._gap < 0.7 * before):
+                break
+            room = min(0.5 * MOST_NODES * m / (0.5 if self.problem.folds else 1.0), 0.5 * self._most - 2 * m)
+            middle = best_point(self.problem)
+            stretch = max(stretch[0], middle - room), min(stretch[1], middle + room)
+            before = self._gap if m == 1 else None
+            below = self._take(lower_bound(self.problem, below_by, stretch, seed, self._limits))
+            if below.status == "optimal":
+                seed = below.seed
+            above = Found(math.inf, None, math.inf, 0, False, None, None, 0, 0, "not asked")
+            if not self._over and self.problem.privacy.delta > 0:
+                above = self._take(upper_bound(self.problem, above_by, stretch, seed, self._limits))
+            stretch = self._next_stretch(stretch, [below, above], m)
+        return self._solution()
+
+    # Bookkeeping -------------------------------------------------------------------------------------
+
+    @property
+    def upper(self) -> float:
+        return self.best.upper if self.best else math.inf
+
+    @property
+    def _gap(self) -> float:
+        return self._record().gap
+
+    @property
+    def _over(self) -> bool:
+        return self._stopped or self._gap <= self._goal or time.perf_counter() >= self._deadline
+
+    @property
+    def _limits(self) -> Limits:
+        scale = self.upper if math.isfinite(self.upper) and self.upper > 0 else self.problem.granularity
+        return Limits(scale, self._goal, self._deadline, self._stop)
+
+    def _record(self) -> Progress:
+        return Progress(time.perf_counter() - self._began, self.lower, self.upper, self._cells, self._pairs)
+
+    def _report(self) -> None:
+        record = self._record()
+        if not self._trace or (record.lower, record.upper) != (self._trace[-1].lower, self._trace[-1].upper):
+            self._trace.append(record)
+        self._stop()
+
+    def _stop(self) -> bool:
+        """Ask the caller; also called by the solver after every slice. Without a first law there is no stopping."""
+        if self._progress is not None and math.isfinite(self.upper) and self._progress(self._record()):
+            self._stopped = True
+        return self._stopped
+
+    def _take(self, found: Found) -> Found:
+        """Keep what a program found if it is better."""
+        if found.noise is None and math.isfinite(found.bound):
+            self.lower = max(self.lower, found.bound)
+        elif found.noise is not None and found.bound < self.upper:
+            figures = (found.bound, found.delta_upper, found.worst_shift, found.repaired, len(found.noise.weights))
+            self.best = _Best(found.noise, *figures, "linear program")
+        self._cells, self._pairs = max(self._cells, found.classes), self._pairs + found.pairs
+        self._report()
+        return found
+
+    # Closed forms ------------------------------------------------------------------------------------
+
+    def _start(self) -> None:
+        """Laws that no program makes: at δ = 0 the discrete staircase, optimal for even losses that grow from 0
+        [GV15]; else that law cut off, with what is left of δ at its middle, and the truncated geometric law [G20]."""
+        problem, k = self.problem, self._k
+        staircase = best_staircase(problem) if problem.privacy.epsilon > 0 else None
+        if problem.privacy.delta == 0:
+            law = Geometric(staircase.epsilon, 1, staircase.location) if k == 1 else staircase
+            noise = stretched(law, problem.granularity)
+            value = noise.expected_loss(problem.loss)
+            self.best = _Best(noise, value * (1 + EXACT), 0.0, k, False, 0, "closed form")
+            if problem.folds and problem.paid_loss.grows_from_zero:
+                self.lower = max(self.lower, value * (1 - EXACT))
+            return
+        if staircase is not None:
+            self._offer(*_cut_staircase(problem, staircase))
+        self._offer_lossless()
+        self._offer_uniform()
+        half = problem.privacy.truncation() * k
+        if 2 * half + 3 <= self._most:
+            for reach in (math.ceil(half), math.ceil(half) + 1):
+                middle = round(best_point(problem))
+                if not problem.folds and not problem.monotone:
+                    low, high = problem.lattice_support
+                    middle = int(min(max(middle, low + reach), high - reach))
+                steps = np.arange(-reach, reach + 1)
+                self._offer(middle - reach, np.exp(-problem.privacy.epsilon * np.abs(steps) / k))
+
+    def _offer_uniform(self) -> None:
+        """The uniform law on k/δ points: a shift of k uncovers a share δ."""
+        n = math.ceil(self._k / (self.problem.privacy.delta * (1 - 1e-9))) + 1
+        if n > self._most:
+            return
+        n += n % 2 == 0
+        low, high = self.problem.lattice_support
+        self._offer(int(min(max(round(best_point(self.problem)) - n // 2, low), high - n + 1)), np.ones(n))
+
+    def _offer_lossless(self) -> None:
+        """The geometric law on the lattice points around the minimiser where the loss is least: if they are enough for
+        (ε, δ), no law does better."""
+        problem = self.problem
+        best, least = problem.loss.minimiser(*problem.support)
+        flat = [p for p in problem.loss.pieces if p.coefficient == 0 and p.constant == least and p.lo <= best <= p.hi]
+        if not flat:
+            return
+        (lo, hi), step, wide = problem.lattice_support, decimal(problem.granularity), 40_000
+        centred = problem.folds or problem.monotone
+        ends = [p.lo for p in flat if math.isfinite(p.lo)], [p.hi for p in flat if math.isfinite(p.hi)]
+        middle = round(best_point(problem))
+        low = math.ceil(decimal(min(ends[0])) / step) if len(ends[0]) == len(flat) else middle - wide
+        high = math.floor(decimal(max(ends[1])) / step) if len(ends[1]) == len(flat) else middle + wide
+        low, high = int(max(low, lo, middle - wide)), int(min(high, hi, middle + wide))
+        if centred:
+            low, high = -min(-low, high), min(-low, high)
+        if low <= high:
+            steps = np.arange(low, high + 1)
+            self._offer(low, np.exp(-problem.privacy.epsilon * np.abs(steps - (low + high) // 2) / self._k))
+
+    def _offer(self, first: int, masses: np.ndarray) -> None:
+        """Audit a law and keep it if it fits and is better."""
+        low, high = self.problem.lattice_support
+        if not low <= first <= first + len(masses) - 1 <= high or len(masses) > self._most:
+            return
+        problem = self.problem
+        noise = LatticeNoise.from_masses(problem.granularity, first, masses)
+        delta_upper, shift = audit.lattice_shortfall_upper(noise.masses, problem.privacy.epsilon, self._k)
+        upper = audit.lattice_loss_upper(noise.masses, noise.points, problem.loss)
+        if delta_upper <= problem.privacy.delta and upper < self.upper:
+            self.best = _Best(noise, upper, delta_upper, shift, False, len(masses), "closed form")
+
+    # Where to look -----------------------------------------------------------------------------------
+
+    def _first_stretch(self) -> Stretch:
+        """The loss's minimiser and nearer breaks with generous margins [theory §5], in steps."""
+        problem, k = self.problem, self._k
+        power = max(piece.power for piece in problem.paid_loss.pieces)
+        epsilon = problem.privacy.epsilon
+        wide = 2.5 * problem.privacy.truncation() + 1.5
+        if problem.privacy.delta == 0:
+            wide = (math.log(10 / GOAL) + 4 * (power - 1)) / epsilon + 3
+        wide = k * wide * (1.0 if problem.folds else 1.5)
+        best, breaks = best_point(problem), problem.paid_loss.breaks / problem.granularity
+        near = breaks[np.abs(breaks) <= 4 * wide + 4 * k]
+        low, high = min(best, near.min(initial=0.0)) - wide, max(best, near.max(initial=0.0)) + wide
+        return (-max(-low, high), max(-low, high)) if problem.folds else (low, high)
+
+    def _next_stretch(self, stretch: Stretch, found: list[Found], m: int) -> Stretch:
+        """On a coarse lattice, what was used with a margin of a sensitivity; on the query's own, twice as much."""
+        low, high = stretch
+        used = [one.used for one in found if one.used is not None and one.status == "optimal"]
+        if m > 1 and len(used) == (2 if self.problem.privacy.delta else 1):
+            margin = 1.0 * self._k + m
+            low, high = max(low, min(u[0] for u in used) - margin), min(high, max(u[1] for u in used) + margin)
+        elif m == 1:
+            grow = 0.5 * (high - low) + 1
+            low, high = low - grow, high + grow
+        return (-max(-low, high), max(-low, high)) if self.problem.folds else (low, high)
+
+    def _no_law(self) -> InputError:
+        """Why there is no answer: too narrow a support, or too many points for one."""
+        problem, (lo, hi) = self.problem, self.problem.support
+        width = 2 * (problem.privacy.truncation() + 1)
+        if math.isfinite(hi - lo) and hi - lo < 3 * problem.sensitivity * width:
+            accepted = f"room for a private law; a width of {width * problem.sensitivity:.6g} is nearly always enough"
+            return InfeasibleError("support", f"[{lo:g}, {hi:g}]", accepted)
+        accepted = f"a larger one, a coarser granularity or more time: no law of at most {self._most} points was found"
+        return InputError("delta", problem.privacy.delta, accepted)
+
+    # The answer --------------------------------------------------------------------------------------
+
+    def _solution(self) -> Solution:
+        problem, found = self.problem, self.best
+        if found is None:
+            raise self._no_law()
+        self._trace.append(self._record())
+        shift = float(lattice_points(found.worst_shift, 1, problem.granularity)[0])
+        certificate = Certificate(self.lower, found.upper, found.delta_upper, shift, found.repaired)
+        seconds = time.perf_counter() - self._began
+        trace = tuple(self._trace)
+        return Solution(
+            problem, self.settings, found.noise, certificate, trace, seconds, found.points, self._k, found.source
+        )
+
+
+def _reach(law: IntegerStaircase, delta: float) -> int:
+    """Periods of a staircase beyond which lies about a millionth of δ."""
+    return math.ceil(math.log(1e6 / delta) / law.rate) + 1
+
+
+def coarsenings(k: int, points: float) -> list[tuple[int, int]]:
+    """Steps per node, (for lower, for upper bounds), from coarse to (1, 1): at once for small programs over so many
+    points, else about halved every time. A lower bound wants the nodes to reach nearly the sensitivity of k steps, an
+    upper bound to reach hardly beyond it; divisors of k do both."""
+    out, m = [(1, 1)], 1
+    while m < k and (k > 12 * m or points > 1200 * m):
+        candidates = range(min(2 * m, k), min(3 * m, k) + 1)
+        below, above = min(candidates, key=lambda m: (k % m, m)), min(candidates, key=lambda m: (-k % m, m))
+        out.append((below, above))
+        m = below
+    return out[::-1]
+
+
+def best_staircase(problem: NoiseProblem) -> DiscreteStaircase:
+    """The discrete staircase, in steps, whose r, and for losses that are not even whose location, cost least; a search
+    along both, which for many steps takes too long to be worth it where a program does better (δ > 0)."""
+    k, loss = problem.lattice_sensitivity, problem.paid_loss.scaled(problem.granularity)
+    law = DiscreteStaircase.calibrate(problem.privacy, k, loss)
+    if problem.folds or problem.monotone:
+        return law
+    law = replace(law, location=int(np.clip(round(best_point(problem)), -(10**6), 10**6)))
+    if problem.privacy.delta > 0 and k > EXACT_TO:
+        return law
+    value, reach = law.expected_loss(loss), max(1, round(2 * k + 2 * k / problem.privacy.epsilon))
+    stride = 1 << min(reach, 10**5).bit_length()
+    while stride:
+        moves = [(law.r, law.location + s) for s in (-stride, stride)]
+        moves += [(r, law.location + s) for r in (law.r - stride, law.r + stride) for s in (-stride, 0, stride)]
+        near = [replace(law, r=r, location=at) for r, at in moves if 1 <= r <= k and abs(at) <= 10**6]
+        better = min(near, key=lambda one: one.expected_loss(loss), default=law)
+        if better.expected_loss(loss) < value:
+            law, value = better, better.expected_loss(loss)
+        else:
+            stride //= 2
+    return law
+
+
+def _cut_staircase(problem: NoiseProblem, law: IntegerStaircase) -> tuple[int, np.ndarray]:
+    """(first point, masses) of (1 − a)·staircase + a·(the loss's minimiser) [lowprivacy T4], cut far out: beyond it
+    lies about a millionth of δ."""
+    privacy, k = problem.privacy, problem.lattice_sensitivity
+    periods = min(_reach(law, privacy.delta), max(1, (min(MOST_POINTS, MOST_WORK // k) // 2 - k) // k))
+    reach = law.rise - 1 + k * periods
+    steps = np.arange(-reach, reach + 1)
+    masses = law.pmf(steps + law.location)
+    masses /= math.fsum(masses)
+    tail = float(masses[:k].sum())
+    atom = (privacy.delta - tail - min(4e-15, privacy.delta / 2)) / (1 - tail)  # room for what the audit rounds up
+    masses *= 1 - max(0.0, atom)
+    at = round(best_point(problem)) - law.location + reach
+    if atom > 0 and 0 <= at < len(masses):
+        masses[at] += atom
+    return law.location - reach, masses

@@ -1,0 +1,220 @@
+"""Whatever is asked within the accepted range, the answer keeps its promises (THOROUGH=2000: draws that many)."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+from hypothesis import assume, event, example, given, settings
+from hypothesis import strategies as st
+from strategies import log_floats, losses
+
+from dpcore import audit
+from dpcore.errors import InfeasibleError, InputError
+from dpcore.noise.piecewise import TOTAL, PiecewiseNoise
+from dpcore.noise.staircase import Staircase
+from dpcore.optimal import solve
+from dpcore.problem import NoiseProblem, SolverSettings, noise_problem
+
+EXAMPLES = int(os.environ.get("THOROUGH", "0"))
+LATE = 0.5
+"""Seconds a solve may overrun its limit: one step's bookkeeping on a busy machine."""
+
+
+@st.composite
+def supports(draw, sensitivity: float, reach: float) -> tuple[float, float]:
+    """Half-lines and intervals, around 0 or beside it, from just too narrow to wide; reach: half-width of truncated
+    Laplace noise in sensitivities."""
+    width = 2 * reach * sensitivity * draw(st.sampled_from([0.99, 1.001, 1.05, 1.3, 2.0, 5.0, 30.0]))
+    below = draw(st.sampled_from([0.0, 0.1, 0.5, 0.5, 0.9, 1.0, 1.2, -0.3]))
+    lo, hi = -below * width, (1 - below) * width
+    kind = draw(st.sampled_from(["both", "both", "left", "right"]))
+    return (lo if kind != "left" else -math.inf), (hi if kind != "right" else math.inf)
+
+
+def _problem(draw, epsilon: float, delta: float, sensitivity: float, loss) -> NoiseProblem:
+    """The problem with constraints drawn too: symmetric, monotone, a support, or any of them together."""
+    problem = noise_problem(epsilon, delta, sensitivity, loss)
+    support = (-math.inf, math.inf)
+    if delta and draw(st.booleans()):
+        support = draw(supports(sensitivity, problem.privacy.truncation()))
+    symmetric, monotone = draw(st.booleans()), draw(st.booleans())
+    if symmetric:
+        support = (-support[1], support[1]) if support[1] > 0 else (-math.inf, math.inf)
+    monotone = monotone and support[0] <= 0 <= support[1]
+    try:
+        return replace(problem, support=support, symmetric=symmetric, monotone=monotone)
+    except InputError:  # narrower than any law, or beyond 1e15
+        event("support refused")
+        assume(False)
+
+
+@st.composite
+def problems(draw) -> NoiseProblem:
+    """What users ask: every loss, in units of the sensitivity, and every constraint."""
+    sensitivity = draw(st.one_of(st.just(1.0), log_floats(1e-3, 1e6)))
+    loss = draw(losses()).scaled(1 / sensitivity)
+    return _problem(draw, draw(log_floats(0.01, 12)), draw(log_floats(1e-8, 0.9)), sensitivity, loss)
+
+
+EXTREME_LOSSES = (
+    *("l1", "l2", "lp:1.5", "lp:4", "pinball:0.001", "pinball:0.999", "asym:1:1000000", "asym:1e-06:1"),
+    *("huber:1e-06", "huber:1000000", "exceed:1e-06", "exceed:0.3", "exceed:1000000"),
+    "table:-1=1,0=0,1=0,4=7",  # flat beside 0
+    "table:-3=0,3=0",  # free
+    "table:-3=1,-2=0,0=1,2=0,3=1",  # two valleys, even
+    "table:-3=1,-2=0,0=3,1=0.5,4=9",
+    "table:3=2,5=0,9=3",  # least away from 0
+    "table:-1e9=1e9,0=0,1e9=1e9",
+    "table:0=5,1e-6=5,2e-6=6",
+    "table:-2=0,-1=0,1e-9=1e9",
+    "table:-7=3,-6=2,-5=3,50=1,60=1,61=9",
+)
+
+
+@st.composite
+def extreme_problems(draw) -> NoiseProblem:
+    """The rim of the accepted range."""
+    epsilon = draw(st.sampled_from([0.0, 0.001, 0.01, 0.3, 1.0, 2.4, 2.6, 7.9, 8.1, 20.0]))
+    delta = draw(st.sampled_from([0.0, 1e-12, 3e-10, 1e-8, 1e-4, 0.03, 1 / 3, 0.5, 0.75, 0.999]))
+    assume(epsilon or delta)
+    sensitivity = draw(st.sampled_from([1e-9, 1e-6, 0.1, 1.0, 1.0, 3.0, 1e9]))
+    return _problem(draw, epsilon, delta, sensitivity, draw(st.sampled_from(EXTREME_LOSSES)))
+
+
+def _exact_edges(noise: PiecewiseNoise) -> list[Fraction]:
+    unit = Fraction(noise.sensitivity) / noise.resolution
+    return [Fraction(noise.origin) + int(b) * unit for b in noise.breaks]
+
+
+def check_law(problem: NoiseProblem, noise: PiecewiseNoise) -> None:
+    """The law is a law and keeps the constraints."""
+    assert int(noise.weights.sum(dtype=object)) + noise.atom_weight == TOTAL
+    assert noise.weights.min() >= 0 <= noise.atom_weight
+    assert noise.sensitivity == problem.sensitivity
+    edges = _exact_edges(noise)
+    atom = Fraction(noise.origin) + noise.atom_unit * Fraction(noise.sensitivity) / noise.resolution
+    lo, hi = problem.support
+    # One unit in the last place of the end: it may be no whole number of units.
+    slack = 2 * Fraction(2.0**-52) * max(abs(edges[0]), abs(edges[-1]))
+    assert lo <= edges[0] + slack
+    assert edges[-1] - slack <= hi
+    if noise.atom_weight:
+        assert lo <= atom + slack
+        assert atom - slack <= hi
+    if problem.symmetric:
+        centre = edges[0] + edges[-1]
+        assert abs(centre) <= slack
+        assert not noise.atom_weight or abs(atom - centre / 2) <= slack
+        assert (np.diff(noise.breaks) == np.diff(noise.breaks)[::-1]).all()
+        assert abs(noise.weights - noise.weights[::-1]).max() <= 1  # an odd rest of 2^62 stays on one side
+    if problem.monotone:
+        assert not noise.atom_weight or abs(atom) <= slack
+        heights = noise.weights / np.diff(noise.breaks)
+        left = np.array([b <= slack for b in edges[1:]])  # cells left of 0
+        right = np.array([a >= -slack for a in edges[:-1]])
+        tolerance = 2e-9 * heights.max()  # the program's own feasibility tolerance, in units of the largest height
+        rise = np.diff(heights)
+        assert (rise[right[1:] & ~left[:-1]] <= tolerance).all()
+        assert (rise[left[:-1] & ~right[1:]] >= -tolerance).all()
+
+
+def check_trace(solution) -> None:
+    trace, certificate = solution.trace, solution.certificate
+    for before, after in zip(trace, trace[1:]):
+        assert before.seconds <= after.seconds
+        assert before.lower <= after.lower
+        assert before.upper >= after.upper
+        assert before.cells <= after.cells and before.pairs <= after.pairs
+    for record in trace:
+        assert record.lower <= certificate.upper
+        assert certificate.lower <= record.upper
+        assert record.gap >= 0
+    assert (trace[-1].lower, trace[-1].upper) == (certificate.lower, certificate.upper)
+
+
+def check(problem: NoiseProblem, limit: float) -> None:
+    """Solve and hold the answer against everything it promises."""
+    began = time.perf_counter()
+    try:
+        solution = solve(problem, SolverSettings(gap=1e-3, time_limit=limit))
+    except InfeasibleError:
+        event("no law found")
+        width = problem.support[1] - problem.support[0]
+        # Truncated Laplace noise fits, and laws on the lattice do when there is a little more room than that.
+        room = 3 * max(problem.privacy.truncation(), 1) * problem.sensitivity
+        assert problem.monotone or problem.symmetric or width < room, "there is a law"
+        return
+    late = time.perf_counter() - began - limit
+    certificate = solution.certificate
+    event("no gap" if certificate.gap is None else "gap closed" if certificate.gap <= 1e-3 else "gap open")
+    assert math.isfinite(certificate.upper)
+    assert certificate.lower <= certificate.upper
+    assert certificate.delta_upper <= problem.privacy.delta
+    assert abs(certificate.worst_shift) <= problem.sensitivity * (1 + 1e-15)
+    check_trace(solution)
+    if isinstance(solution.noise, PiecewiseNoise):
+        check_law(problem, solution.noise)
+        assert audit.shortfall_upper(solution.noise, problem.privacy.epsilon)[0] <= problem.privacy.delta
+        assert audit.loss_upper(solution.noise, problem.loss) == certificate.upper
+        # The noise's own exact expectation, by other formulas.
+        value = solution.noise.expected_loss(problem.loss)
+        ends = solution.noise.support
+        blur = 16 * float(np.max(problem.loss.rounding(*ends))) if ends[0] < ends[1] else 0.0
+        assert value <= certificate.upper * (1 + 1e-9) + blur
+    else:
+        assert isinstance(solution.noise, Staircase) and problem.privacy.delta == 0
+    assert late <= LATE, f"{late:.2f} s late"
+
+
+@settings(max_examples=EXAMPLES or 60)
+@given(problems())
+@example(noise_problem(1, 0.2, 1, "exceed:2", support=(2, math.inf)))  # loss 0 at the end of the support only
+@example(noise_problem(0.03, 1e-6, 1, "lp:1.1", support=(-2900, 0)))  # a law is known before the first program ends
+@example(
+    noise_problem(1, 1 / 3, 1, "exceed:0.33287108369807955", symmetric=True, monotone=True)
+)  # jump off all lattices
+@example(noise_problem(1, 0.6, 1, "l1", support=(-0.7, 0.7)))  # no cell of a sensitivity fits beside 0
+@example(noise_problem(1, 0.6, 1, "l1", support=(-0.7, 0.9), monotone=True))  # hardly a law at all
+def test_an_answer_keeps_its_promises(problem):
+    check(problem, 0.2)
+
+
+@settings(max_examples=EXAMPLES or 40)
+@given(extreme_problems())
+@example(noise_problem(0, 1e-8, 1e9, "pinball:0.001"))  # only the uniform law, whose δ has no room for rounding
+@example(noise_problem(0.001, 0.75, 3, "table:-7=3,-6=2,-5=3,50=1,60=1,61=9"))  # a thousand steps of a staircase
+@example(noise_problem(20, 0, 3, "table:-7=3,-6=2,-5=3,50=1,60=1,61=9"))  # a spike too narrow for floats at 54
+@example(noise_problem(1, 1e-4, 1e-9, "table:-7=3,-6=2,-5=3,50=1,60=1,61=9"))  # 5e10 sensitivities away from 0
+def test_the_rim_of_the_range(problem):
+    check(problem, 0.2)
+
+
+@settings(max_examples=EXAMPLES // 4 or 8)
+@given(problems(), st.integers(1, 6))
+def test_a_stop_is_heeded(problem, after):
+    """The callback's `after`-th call says stop: it comes soon, and all that was reported is true of the answer."""
+    seen = []
+
+    def progress(record):
+        seen.append((time.perf_counter(), record))
+        return len(seen) >= after
+
+    try:
+        solution = solve(problem, SolverSettings(gap=1e-6, time_limit=3.0), progress)
+    except InfeasibleError:
+        return
+    check_trace(solution)
+    for (_, one), (_, two) in zip(seen, seen[1:]):
+        assert one.lower <= two.lower and one.upper >= two.upper
+        assert one.seconds <= two.seconds
+    for _, record in seen:
+        assert record.lower <= solution.certificate.upper and solution.certificate.lower <= record.upper
+    if len(seen) >= after:
+        stopped = seen[after - 1][0]
+        assert time.perf_counter() - stopped <= 0.2 + LATE
+        assert len(seen) <= after + 3
