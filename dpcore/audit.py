@@ -3,7 +3,7 @@
 Plain NumPy and exact summation (`math.fsum`); no kernel, no linear program, no tolerance. Every function
 ends in `_upper` or `_lower` and is rounded to that side; the slack is derived where it is added.
 
-Notation [theory §§1–3, 7; lowprivacy T1–T3]: u = 2^−53; E = e^ε; a law has a density p, constant between
+Notation [Thms 1–3]: u = 2^−53; E = e^ε; a law has a density p, constant between
 integer breaks, and an atom a. h_φ = a + ∫ (p(x) − E p(x − φ))₊ dx is its shortfall at shift φ ≠ 0: the shifted
 law never covers the atom. Between the differences of breaks φ ↦ h_φ is affine, so its largest value over
 0 < |φ| ≤ D is attained at such a difference, at D, or is the limit a at 0.
@@ -161,7 +161,7 @@ def multiplier_bound_lower(
     second: tuple[float, float, NDArray[np.int64], NDArray[np.int64], Array] | None = None,
     budget: tuple[float, Array, float] | None = None,
 ) -> float:
-    """A lower bound of the optimal value, valid for *any* weights ≥ 0 [theory §7; lowprivacy T3].
+    """A lower bound of the optimal value, valid for *any* weights ≥ 0 [Thm 3].
 
     Parameters
     ----------

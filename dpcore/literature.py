@@ -12,7 +12,7 @@ from .privacy import SENSITIVITY_RANGE, Privacy
 
 
 def amplitude_lower(privacy: Privacy, sensitivity: float) -> float:
-    """A lower bound of E|X| over all (ε, δ)-DP additive noise, rounded down [G20; theory §14, rigorous form].
+    """A lower bound of E|X| over all (ε, δ)-DP additive noise, rounded down [G20, rigorous form].
 
     Let X be symmetric (reflection and mixing cost nothing for |x|), q_m = P(X ≥ mD), E = e^ε, b = 1/E. Then
     q_0 ≥ ½ and q_{m+1} ≥ (q_m − δ)/E, hence q_m ≥ ½b^m − δ(1 − b^m)/(E − 1), and tails fall, so

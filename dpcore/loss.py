@@ -151,7 +151,7 @@ class Loss:
 
     def nodes(self, nodes: ArrayLike) -> Array:
         """Values C at the given nodes (increasing) whose linear interpolant lies below c between the
-        first and the last node [theory §2, lowprivacy T2], rounded down.
+        first and the last node [Thm 2], rounded down.
 
         On every cell a linear minorant of c is found (the loss itself where it is linear, the tangent
         at the midpoint where it is convex, the chord where it is concave, a lowered chord across a

@@ -97,7 +97,7 @@ class NoiseProblem:
         raise InputError("second", shown, "no second pair when delta = 0, or one that implies the first")
 
     def _refuse_narrow(self, lo: float, hi: float, shown: str) -> None:
-        """Widths that no (ε, δ)-DP law fits [theory §5]: along a chain x, x + D, … of m points inside the
+        """Widths that no (ε, δ)-DP law fits [method: windows]: along a chain x, x + D, … of m points inside the
         support, mass grows by at most e^ε per step from a budget δ at either end."""
         if self.privacy.delta == 0 and (lo, hi) != (-math.inf, math.inf):
             raise InfeasibleError("support", shown, "no limit on either side when delta = 0")
@@ -139,7 +139,7 @@ class NoiseProblem:
 
     @property
     def folds(self) -> bool:
-        """An optimal law is symmetric (theory §6), so half the line is enough."""
+        """An optimal law is symmetric (method: symmetry), so half the line is enough."""
         even = self.loss.even and (self.budget is None or self.budget.loss.even)
         return self.symmetric or (even and self.support[0] == -self.support[1])
 

@@ -279,7 +279,7 @@ class _Bracket:
             self._mix(masses, excess, cost)
 
     def _mix(self, masses: Array, excess: float, cost: float) -> None:
-        """Mix with truncated geometric noise for δ/2: h is convex [theory §7]."""
+        """Mix with truncated geometric noise for δ/2: h is convex [Thms 3 and 5]."""
         noise, strict, strict_cost = self._strict_law
         delta = self.problem.privacy.delta
         share = (excess - delta) / (excess - strict) * (1 + 1e-9) + 1e-12

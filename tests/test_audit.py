@@ -171,7 +171,7 @@ def test_loss_is_an_upper_bound_and_tight(noise, which):
 
 @pytest.mark.parametrize(("epsilon", "k"), [(1.0, 3), (0.2, 1), (5.0, 2), (2.0, 8)])
 def test_truncated_laplace_on_the_lattice(epsilon, k):
-    """p_i ∝ e^{−ε|i|/k}, |i| ≤ n: at shift j the last j cells are uncovered and nothing else is [theory §5]."""
+    """p_i ∝ e^{−ε|i|/k}, |i| ≤ n: at shift j the last j cells are uncovered and nothing else is [method: windows]."""
     n = 5 * k
     masses = np.exp(-epsilon * np.abs(np.arange(-n, n + 1)) / k)
     masses /= math.fsum(masses)

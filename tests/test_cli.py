@@ -62,7 +62,7 @@ def check_law(noise: dict) -> None:
     ],
 )
 def test_reference_values(capsys, arguments, low, high):
-    """[theory §§3, 14]: brackets that contain the optimum, computed independently."""
+    """[Thm 1, published values]: brackets that contain the optimum, computed independently."""
     found = answer(capsys, "solve", *arguments.split())
     assert low <= found["lower"] <= found["upper"] <= high
     assert found["gap"] <= (0.01 if "--gap" in arguments else 0.001)

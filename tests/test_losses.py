@@ -101,7 +101,7 @@ def test_interpolant_of_nodes_stays_below_the_loss(loss, start, step, count, ran
 
 @given(losses, st.floats(-6, 0), st.integers(4, 40))
 def test_nodes_are_not_needlessly_low(loss, start, count):
-    """Second order: where the loss is smooth the nodes lose at most step²·(largest curvature) [theory §2]."""
+    """Second order: where the loss is smooth the nodes lose at most step²·(largest curvature) [Thm 2]."""
     step = 0.05
     nodes = start + step * np.arange(count)
     value, lower = loss.value(nodes), loss.nodes(nodes)

@@ -41,7 +41,7 @@ def test_every_baseline_that_is_called_valid_is_private(privacy, sensitivity, lo
 
 
 def test_losses_at_a_known_point():
-    """(1, .2), |x|, D = 1: Laplace D/ε; truncated Laplace and Gaussian from theory §14; uniform D/(4δ)."""
+    """(1, .2), |x|, D = 1: Laplace D/ε; truncated Laplace and Gaussian recomputed; uniform D/(4δ)."""
     found = by_key(noise_problem(1.0, 0.2))
     assert found["laplace"].loss == pytest.approx(1.0, rel=1e-13)
     assert found["truncated-laplace"].loss == pytest.approx(1.22392 / 2, rel=5e-6)
@@ -93,7 +93,7 @@ def test_one_sided_truncated_laplace_has_its_edge_at_zero():
         assert found.loss == pytest.approx(width, rel=1e-12)
         lo, hi = found.noise.support
         assert support[0] <= lo and hi <= support[1]
-    assert width == pytest.approx(4.465, abs=5e-4)  # theory §11
+    assert width == pytest.approx(4.465, abs=5e-4)  # method: one-sided
 
 
 @settings(max_examples=40)

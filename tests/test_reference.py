@@ -246,7 +246,7 @@ def test_non_uniform_dual_value_is_no_bound():
     [(1.0, 0.2, 16, 2, 1.055056, 1.118129), (0.2, 0.05, 8, 6, None, 4.708860)],
 )
 def test_published_bounds(epsilon, delta, resolution, half_width, lower, upper):
-    """SLW's bounds at sensitivity 2 without monotonicity, recomputed with the authors' program [theory §14]."""
+    """SLW's bounds at sensitivity 2 without monotonicity, recomputed with the authors' program."""
     partition = Partition.uniform(resolution, half_width)
     problem = noise_problem(epsilon, delta, 2.0)
     found = solve_reference(problem, exhaust(time_limit=60), partition=partition, **QUICK).certificate
@@ -347,7 +347,7 @@ def test_time_limit_is_kept():
 
 
 def test_zero_epsilon():
-    """ε = 0, δ = 1/4: the optimum is D/(4δ) = 1 [theory §9]."""
+    """ε = 0, δ = 1/4: the optimum is D/(4δ) = 1 [method: border]."""
     found = solve_reference(noise_problem(0.0, 0.25), exhaust(6)).certificate
     assert found.lower <= 1.0 <= found.upper <= 1.00001
 

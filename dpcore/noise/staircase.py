@@ -26,7 +26,7 @@ class Staircase(SymmetricNoise):
     """Probability 1 − atom: density a·e^(−ε·level(|x − location|/sensitivity)), level(y) = k on
     [k − 1 + γ, k + γ), 0 on [0, γ) [GV15]; probability `atom`: the location.
 
-    Purely (ε, 0)-DP without the atom, (ε, atom)-DP with it [theory §4; lowprivacy T4].
+    Purely (ε, 0)-DP without the atom, (ε, atom)-DP with it [Thm 1; Thm 6].
     """
 
     epsilon: float

@@ -1,4 +1,4 @@
-"""The optimal additive noise: a search over lattices that narrows a certified bracket [theory §§2–8; lowprivacy].
+"""The optimal additive noise: a search over lattices that narrows a certified bracket [method].
 
 Every step solves one lattice program, for a lower or for an upper bound, seeded by the last one of its kind, and
 hands the outcome to the auditor. The clock only ends the search; it never chooses.
@@ -58,7 +58,7 @@ def solve_many(
 ) -> Iterator[Solution]:
     """Solutions in the order of the problems, each search starting from the one before it where only (ε, δ) changed.
 
-    Sweeps should go through δ at fixed ε: in the atom regime one solve then serves all larger δ [lowprivacy T4].
+    Sweeps should go through δ at fixed ε: in the atom regime one solve then serves all larger δ [Thm 6].
     """
     settings = settings or SolverSettings()
     before: Search | None = None
@@ -296,7 +296,7 @@ class Search:
 
     def _learn(self, schedule: Schedule, neighbour: Search) -> None:
         """Start from a search for another (ε, δ): its proofs and its law hold here too, after a look by the auditor,
-        and its best lattices are where this search begins [lowprivacy T4]."""
+        and its best lattices are where this search begins [Thm 6]."""
         for step in sorted(neighbour._steps["lower"], key=lambda step: -step.bound)[:3]:
             if step.proof is not None:
                 self.lower = max(self.lower, step.proof.lower(*self.problem.privacies))

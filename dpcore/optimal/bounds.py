@@ -19,7 +19,7 @@ from .lattice import Array, Ints, Lattice
 from .program import BudgetRow, LatticeProgram, Outcome, Seed
 
 LEAST_DELTA = 1e-9
-"""Programs for lower bounds use at least this δ: their multipliers are valid for every smaller one [lowprivacy T4]."""
+"""Programs for lower bounds use at least this δ: their multipliers are valid for every smaller one [Thm 6]."""
 
 TINY = 1e-11
 """Rates and masses below this share of the largest do not count when the next window is chosen."""
@@ -46,7 +46,7 @@ class Window:
 
 @dataclass(frozen=True)
 class Proof:
-    """Multipliers on a lattice: a lower bound for every (ε, δ), good near the one it was made for [lowprivacy T4].
+    """Multipliers on a lattice: a lower bound for every (ε, δ), good near the one it was made for [Thm 6].
 
     second : (shifts, events, weights) of a second (ε, δ).   budget : (μ, node values of the second loss, most).
     """
@@ -132,9 +132,9 @@ def lower_step(
 ) -> Step:
     """A lower bound from a lattice of k per sensitivity.
 
-    Continuous losses (and monotone laws): stochastic rounding to nodes, node values below the loss (theory §2).
+    Continuous losses (and monotone laws): stochastic rounding to nodes, node values below the loss (Thm 2).
     A loss with jumps: rounding to cells, infima over open cells [SLW, D(β)]; the atoms of a law, which might sit on a
-    cell's end, may be thought moved to the minimiser at no cost of privacy (theory §4), which with a second loss needs
+    cell's end, may be thought moved to the minimiser at no cost of privacy (Thm 1), which with a second loss needs
     both to be least there.
     """
     loss, D = problem.paid_loss, problem.sensitivity
@@ -263,7 +263,7 @@ def _position(x: float, origin: float, sensitivity: float, k: int) -> Fraction |
 
 
 def _grown(window: Window, used: Array, folded: bool) -> Window:
-    """The window of events, longer by half on a side where the multipliers reach its end [theory §5: padding]."""
+    """The window of events, longer by half on a side where the multipliers reach its end [Thm 2]."""
     near = 0.03 * (window.right - window.left)
     left = used.size and used.min() < window.left + near
     right = used.size and used.max() > window.right - near
@@ -304,7 +304,7 @@ def upper_step(
     deadline: float,
     stop: Stop,
 ) -> Step:
-    """A law constant on cells, k per sensitivity, with an atom (theory §§3–4; lowprivacy T1), audited and repaired.
+    """A law constant on cells, k per sensitivity, with an atom (Thm 1), audited and repaired.
 
     edge : 0 centres a cell at the origin, 1 puts a cell edge there.   `bound` is infinite when no law came out.
     """
@@ -437,7 +437,7 @@ def _certified(
     spending: laws.Spending | None,
 ) -> tuple[PiecewiseNoise | None, float, float, bool]:
     """(noise, its δ rounded up, worst shift, repaired): the program's law, mixed with a strictly private one by as
-    little as makes the audited δ at most the problem's [theory §7], and so with a second pair and a budget."""
+    little as makes the audited δ at most the problem's [Thms 3 and 5], and so with a second pair and a budget."""
     delta, k = min(p.delta for p in problem.privacies), lattice.k
     masses = lattice.unfold(outcome.masses)
     if spending is not None and spending.most == 0:

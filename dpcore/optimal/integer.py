@@ -250,7 +250,7 @@ class IntegerSearch:
     # Where to look -----------------------------------------------------------------------------------
 
     def _first_stretch(self) -> Stretch:
-        """The loss's minimiser and nearer breaks with generous margins [theory §5], in steps."""
+        """The loss's minimiser and nearer breaks with generous margins [method: windows], in steps."""
         problem, k = self.problem, self._k
         power = max(piece.power for piece in problem.paid_loss.pieces)
         epsilon = problem.privacy.epsilon
@@ -344,7 +344,7 @@ def best_staircase(problem: NoiseProblem) -> DiscreteStaircase:
 
 
 def _cut_staircase(problem: NoiseProblem, law: IntegerStaircase) -> tuple[int, np.ndarray]:
-    """(first point, masses) of (1 − a)·staircase + a·(the loss's minimiser) [lowprivacy T4], cut far out: beyond it
+    """(first point, masses) of (1 − a)·staircase + a·(the loss's minimiser) [Thm 6], cut far out: beyond it
     lies about a millionth of δ."""
     privacy, k = problem.privacy, problem.lattice_sensitivity
     periods = min(_reach(law, privacy.delta), max(1, (min(MOST_POINTS, MOST_WORK // k) // 2 - k) // k))

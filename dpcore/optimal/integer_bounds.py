@@ -1,7 +1,7 @@
 """Bounds for whole-number queries: one linear program on the query's lattice, or on a coarser one, and what it proves.
 
 On the query's own lattice the program is the problem itself, so both bounds agree up to the stretch of line looked at
-and the solver's rounding. On m steps per node, for sensitivities of many steps, theory §§2–3 hold word by word with
+and the solver's rounding. On m steps per node, for sensitivities of many steps, Thms 1 and 2 hold word by word with
 sums for integrals: stochastic rounding to the nodes (for the largest whole number of nodes within the sensitivity)
 bounds from below, spreading every node over the m points around it (for the smallest number of nodes that covers the
 sensitivity) bounds from above.
@@ -26,7 +26,7 @@ TOLERANCE = 1e-10
 """Of the linear programs; bounds are to agree to 1e-9."""
 
 LEAST_DELTA = 1e-9
-"""Programs for lower bounds use at least this δ: their multipliers are valid for every smaller one [lowprivacy T4]."""
+"""Programs for lower bounds use at least this δ: their multipliers are valid for every smaller one [Thm 6]."""
 
 TINY = 1e-11
 """Multipliers below this share of the largest, and masses below this share of δ, do not count for the next window."""
@@ -258,7 +258,7 @@ def spread(problem: NoiseProblem, m: int, stretch: Stretch) -> Spread | None:
 
 
 def upper_bound(problem: NoiseProblem, m: int, stretch: Stretch, seed: Seed | None, limits: Limits) -> Found:
-    """A law from nodes m steps apart, audited, and repaired where the program missed δ [theory §7]."""
+    """A law from nodes m steps apart, audited, and repaired where the program missed δ [Thms 3 and 5]."""
     nodes = spread(problem, m, stretch)
     if nodes is None:
         return Found(math.inf, None, math.inf, 0, False, None, None, 0, 0, "no node fits")

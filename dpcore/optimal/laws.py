@@ -22,7 +22,7 @@ FINE = 1 << 30
 
 
 def geometric(lattice: Lattice, epsilon: float, centre: float) -> Array:
-    """Masses ∝ e^{−ε|i − centre|/k} on the lattice [theory §5]: ratio at most e^{ε|j|/k} between cells j apart, so
+    """Masses ∝ e^{−ε|i − centre|/k} on the lattice: the ratio is at most e^{ε|j|/k} between cells j apart, so
     only what a shift uncovers at the ends counts against δ. (cells,)"""
     distance = np.abs(lattice.indices - centre) / lattice.k
     masses = np.exp(-epsilon * (distance - distance.min()))
@@ -114,7 +114,7 @@ def _truncation(epsilon: float, delta: float) -> float:
 
 
 def staircase_with_atom(problem: NoiseProblem, staircase: Staircase) -> PiecewiseNoise:
-    """(1 − a)·staircase + a·(point at the minimiser), cut far out so that it is (ε, δ)-DP for δ > 0 [lowprivacy T4].
+    """(1 − a)·staircase + a·(point at the minimiser), cut far out so that it is (ε, δ)-DP for δ > 0 [Thm 6].
 
     Cutting the staircase beyond a whole number of periods leaves uncovered at most the mass τ of the outermost
     period; the atom gets what is left of δ. Costs about a millionth of δ against the uncut law.

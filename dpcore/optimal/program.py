@@ -1,4 +1,4 @@
-"""One linear program on one lattice, generated pair by pair [lowprivacy §§1–3; theory §6].
+"""One linear program on one lattice, generated pair by pair [Thm 4; method: symmetry].
 
 The unknowns are the masses r_i of a law on a lattice of k points (or cells) per sensitivity, and for upper bounds
 an atom. For every shift j the shortfall Σ_i max(0, r_i − E r_{i−j}) (+ atom) must not exceed δ. A slack s stands for
@@ -24,7 +24,7 @@ from ..lp import INFINITY, LinearProgram
 from .lattice import Array, Ints, Lattice
 
 FLOOR = 0.1
-"""Least reference mass relative to the largest; smaller floors ruin the multipliers [lowprivacy §8]."""
+"""Least reference mass relative to the largest; smaller floors ruin the multipliers [method: windows]."""
 
 TIE = 0.98
 """A pair of a coarser solution enters a finer program when its event reaches this share of its covered mass."""
@@ -158,7 +158,7 @@ class LatticeProgram:
     # Growing -----------------------------------------------------------------------------------------
 
     def _add_monotone_rows(self) -> None:
-        """r_i ≥ r_(next outward), at 0 doubled for node lattices [theory §8]; none that ends at an open end."""
+        """r_i ≥ r_(next outward), at 0 doubled for node lattices [method: symmetry]; none that ends at an open end."""
         lat, rho = self.lattice, self._rho
         inner, rows = [], []
         if lat.folded:
@@ -388,7 +388,7 @@ class LatticeProgram:
     def multipliers(self, outcome: Outcome, level: int = 0) -> tuple[Ints, Ints, Array]:
         """(shifts, events, weights): multipliers of single terms, one per shift and event index, of one (ε, δ).
 
-        A slack shared by two shifts has its multiplier split in proportion to their rates [lowprivacy T3'], events
+        A slack shared by two shifts has its multiplier split in proportion to their rates [Thm 3], events
         without a cover carry the whole rate.
         """
         lat = self.lattice

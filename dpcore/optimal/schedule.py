@@ -1,6 +1,6 @@
 """Which stretch of the line and which lattices to try: heuristics that steer the search and prove nothing.
 
-What matters most is how a lattice aligns with the steps of the optimum [lowprivacy "Alignment"], so lattices are picked
+What matters most is how a lattice aligns with the steps of the optimum [method: windows], so lattices are picked
 by the errors seen so far, or, where the optimum is nearly a staircase, to fit its steps. All choices rest on counts and
 bounds, never on the clock.
 """
@@ -55,7 +55,7 @@ class Schedule:
     # Windows -----------------------------------------------------------------------------------------
 
     def window(self, kind: str, k: int, steps: Steps) -> Window:
-        """Where to look next: generous at first [theory §5; lowprivacy "Event window"], later what the last step used,
+        """Where to look next: generous at first [method: windows], later what the last step used,
         never more than `MOST_CELLS` cells."""
         if steps[kind]:
             return steps[kind][-1].window

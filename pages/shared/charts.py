@@ -208,8 +208,12 @@ class Bar:
 
 
 def shown_loss(bar: Bar, digits: int = 4) -> str:
-    """A bar's loss as text; the optimum's is an upper bound and is rounded up."""
-    return prose.at_most(bar.loss, digits) if bar.key == "optimal" else prose.number(bar.loss, digits)
+    """A bar's loss as text; the optimum's is an upper bound and is rounded up, with two more digits where rounding up
+    would put it above a mechanism it equals."""
+    if bar.key != "optimal":
+        return prose.number(bar.loss, digits)
+    up = prose.at_most(bar.loss, digits)
+    return up if up == prose.number(bar.loss, digits) else prose.at_most(bar.loss, digits + 2)
 
 
 def losses(

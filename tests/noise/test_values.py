@@ -144,7 +144,7 @@ def test_no_other_staircase_is_better(epsilon, sensitivity, loss, gamma):
         assert best <= other * (1 + 1e-6) + 1e-15
 
 
-# Zero epsilon [theory §9] ----------------------------------------------------------------------------
+# Zero epsilon [method: border] ----------------------------------------------------------------------------
 
 
 @settings(max_examples=60)

@@ -53,14 +53,14 @@ def bracket(*arguments, gap: float = 1e-3, limit: float = 5.0, **constraints) ->
     ],
 )
 def test_published_problems(epsilon, delta, loss, gap, low, high):
-    """An independent prototype, other grids and cuts [theory §3]; the gap asked for is reached well within 5 s."""
+    """Figures of an independent program on other grids and cuts; the gap asked for is reached well within 5 s."""
     solution = solved(noise_problem(epsilon, delta, 1, loss), gap)
     assert low <= solution.certificate.lower <= solution.certificate.upper <= high
     assert solution.certificate.gap <= gap
 
 
 def test_tiny_delta():
-    """At δ = 1e-6 the optimum is just below the staircase's .959517 [GV14; lowprivacy T4]; .9595 found elsewhere."""
+    """At δ = 1e-6 the optimum is just below the staircase's .959517 [GV14; Thm 6]; .9595 found elsewhere."""
     solution = solved(noise_problem(1, 1e-6), 1e-3)
     lower, upper = solution.certificate.lower, solution.certificate.upper
     staircase = math.exp(0.5) / math.expm1(1)
@@ -90,7 +90,7 @@ def test_monotone_upper_bounds_of_the_paper(epsilon, delta, finest):
     ("epsilon", "delta", "low", "high"), [(1, 0.2, 1.055056, 1.118129), (0.2, 0.05, 4.583860, 4.708860)]
 )
 def test_valid_bounds_of_the_reference(epsilon, delta, low, high):
-    """Valid first-order bounds at D = 2, β = 1/8 and 1/4 [theory §14]: ours intersect them and are narrower."""
+    """Valid first-order bounds at D = 2, β = 1/8 and 1/4 [published values, recomputed]: ours intersect them."""
     lower, upper = bracket(epsilon, delta, 2)
     assert max(low, lower) <= min(high, upper)
     assert upper - lower < 0.1 * (high - low)
@@ -115,7 +115,7 @@ def test_pinball_noise_is_lopsided():
 
 
 def test_half_line():
-    """Noise that never exceeds 0, loss |x|: private right-hand sides [theory §11]. The optimum is about 4.35; a
+    """Noise that never exceeds 0, loss |x|: private right-hand sides [method: one-sided]. The optimum is about 4.35; a
     truncated Laplace law pushed below 0, MSVV's mechanism with the tight constant, has mean s = 4.465."""
     solution = solved(noise_problem(1, 0.01, 1, "l1", support=(-math.inf, 0)), 5e-3, 1.5)
     lower, upper = solution.certificate.lower, solution.certificate.upper
@@ -135,7 +135,7 @@ def test_a_half_line_and_its_mirror_image():
     assert max(one[0], two[0]) <= min(one[1], two[1])
 
 
-# Limits with closed answers [theory §9] ---------------------------------------------------------------
+# Limits with closed answers [method: border] ---------------------------------------------------------------
 
 
 @pytest.mark.parametrize("delta", [1 / 8, 1 / 4, 0.05, 0.01])
@@ -156,7 +156,7 @@ def test_total_variation_with_atom(delta):
 
 
 def test_total_variation_in_between():
-    """δ = .3: better than the uniform law of width D/δ, .8333; an independent program found a law of .8277 [theory §9],
+    """δ = .3: better than the uniform law of width D/δ, .8333; an independent program found a law of .8277,
     and a finer lattice does a little better still."""
     lower, upper = bracket(0, 0.3)
     assert 0.826 < lower <= upper <= 0.8277 + 5e-5
@@ -170,7 +170,7 @@ STAIRCASE_POWER = {1: 1.918103531, 2: 0.422732849, 5: 0.029711024}
 @pytest.mark.parametrize("epsilon", [1, 2, 5])
 @pytest.mark.parametrize("monotone", [False, True])
 def test_pure_privacy(epsilon, monotone):
-    """δ = 0: the staircase [GV14; theory §14], 9 digits."""
+    """δ = 0: the staircase [GV14; published values, recomputed], 9 digits."""
     for loss, figures in (("l1", STAIRCASE_AMPLITUDE), ("l2", STAIRCASE_POWER)):
         lower, upper = bracket(epsilon, 0, 1, loss, monotone=monotone)
         assert lower == pytest.approx(figures[epsilon], abs=4e-9)
@@ -197,7 +197,7 @@ def test_pure_optimum_from_small_delta():
 
 @pytest.mark.parametrize("epsilon", [0.001, 1, 6])
 def test_delta_near_one(epsilon):
-    """Nearly all mass in an atom: V ≤ (1 − δ)·staircase [lowprivacy T4], V ≤ D(1 − δ) [G19]."""
+    """Nearly all mass in an atom: V ≤ (1 − δ)·staircase [Thm 6], V ≤ D(1 − δ) [G19]."""
     lower, upper = bracket(epsilon, 0.999)
     staircase = math.exp(epsilon / 2) / math.expm1(epsilon)
     assert 0 < lower <= 0.001 * min(staircase, 1) * (1 + 1e-6)
@@ -205,7 +205,7 @@ def test_delta_near_one(epsilon):
 
 
 def test_value_over_one_minus_delta_falls():
-    """V(δ)/(1 − δ) does not increase: mixing with an atom [lowprivacy T4]."""
+    """V(δ)/(1 − δ) does not increase: mixing with an atom [Thm 6]."""
     deltas = [0.01, 0.1, 0.3, 0.6, 0.9]
     brackets = [bracket(1, delta, gap=5e-3) for delta in deltas]
     for (d, one), (e, two) in zip(zip(deltas, brackets), zip(deltas[1:], brackets[1:])):
@@ -214,7 +214,7 @@ def test_value_over_one_minus_delta_falls():
 
 @pytest.mark.parametrize(("epsilon", "delta", "figure"), [(5, 0.25, 0.392281), (1, 0.2, 1.22392), (0.2, 0.05, 4.72669)])
 def test_truncated_laplace_figures(epsilon, delta, figure):
-    """E|X| at D = 2 [theory §14], and what it means: above our lower bound, and not optimal."""
+    """E|X| at D = 2 [published values, recomputed], and what it means: above our lower bound, and not optimal."""
     noise = TruncatedLaplace.calibrate(Privacy(epsilon, delta), 2.0)
     assert noise.expected_loss(parse_loss("l1")) == pytest.approx(figure, abs=5e-6)
     lower, upper = bracket(epsilon, delta, 2, gap=5e-3)

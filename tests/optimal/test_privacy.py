@@ -194,7 +194,7 @@ def test_an_independent_accountant_agrees(name):
 
 
 def dominating(noise: PiecewiseNoise, epsilons: np.ndarray) -> np.ndarray:
-    """δ̄(ε′): the largest shortfall over all shifts of the lattice, both signs (theory §7)."""
+    """δ̄(ε′): the largest shortfall over all shifts of the lattice, both signs (Thms 3 and 5)."""
     return np.array([audit.shortfall_upper(noise, float(e))[0] if e >= 0 else math.nan for e in epsilons])
 
 
