@@ -137,7 +137,7 @@ class Loss:
         near = [p for p in self.pieces if p.lo <= x <= p.hi]
         size = max(abs(p.constant) + abs(p.coefficient) * abs(x) ** p.power for p in near)
         exact = all(p.coefficient == 0 for p in near)
-        return least if exact else least - 8 * UNIT * size
+        return least if exact else max(0.0, least - 8 * UNIT * size)
 
     def minimiser(self, lo: float = -math.inf, hi: float = math.inf) -> tuple[float, float]:
         """(x, c(x)) with c(x) least over [lo, hi]; of several, the x nearest 0.
