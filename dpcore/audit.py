@@ -207,7 +207,7 @@ def multiplier_bound_lower(
         total, size = total - order, size + np.abs(order)
     D = total - terms * UNIT * size
     if mirrored:
-        D = (0.5 * (D + D[::-1])) * 1.0
+        D = 0.5 * (D + D[::-1])
         D = D - 4 * UNIT * np.abs(D)
     price *= 1 + 4 * UNIT
     bound = float(D.min()) - price

@@ -38,11 +38,12 @@ class Privacy:
         """Every law private at this pair is private at the other one, whose two numbers are no smaller."""
         return self.epsilon <= other.epsilon and self.delta <= other.delta
 
-    def truncation(self) -> float:
-        """A = ln(1 + (e^ε − 1)/(2δ))/ε, the half-width of truncated Laplace noise in units of the
-        sensitivity [G20]; 1/(2δ) for ε = 0; infinite for δ = 0."""
-        if self.delta == 0:
+    def truncation(self, delta: float | None = None) -> float:
+        """A = ln(1 + (e^ε − 1)/(2δ))/ε, the half-width of truncated Laplace noise in units of the sensitivity [G20];
+        1/(2δ) for ε = 0; infinite for δ = 0. `delta`: any other δ, however small."""
+        delta = self.delta if delta is None else delta
+        if delta == 0:
             return math.inf
         if self.epsilon == 0:
-            return 1 / (2 * self.delta)
-        return math.log1p(math.expm1(self.epsilon) / (2 * self.delta)) / self.epsilon
+            return 1 / (2 * delta)
+        return math.log1p(math.expm1(self.epsilon) / (2 * delta)) / self.epsilon

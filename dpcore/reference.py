@@ -107,7 +107,7 @@ def _suitable(problem: NoiseProblem, partition: Partition | None, settings: Solv
     if partition is None:
         k = settings.cells_per_sensitivity
         # At δ itself a whole-numbered support would hold a single law, and no law at all after rounding.
-        half_width = math.ceil(_truncation(problem.privacy, problem.privacy.delta * (1 - 2 * MARGIN)))
+        half_width = math.ceil(problem.privacy.truncation(problem.privacy.delta * (1 - 2 * MARGIN)))
         if 2 * (half_width + 1) * k > MAX_CELLS:
             accepted = f"certified at this privacy: the grid would have more than {MAX_CELLS} cells"
             raise InputError("method", "reference", accepted)
@@ -117,13 +117,6 @@ def _suitable(problem: NoiseProblem, partition: Partition | None, settings: Solv
     if problem.monotone and 0 not in partition.breaks:
         raise InputError("partition", partition.breaks, "a break at 0 for monotone noise")
     return partition
-
-
-def _truncation(privacy: Privacy, delta: float) -> float:
-    """`Privacy.truncation` for any other δ > 0, however small."""
-    if privacy.epsilon == 0:
-        return 1 / (2 * delta)
-    return math.log1p(math.expm1(privacy.epsilon) / (2 * delta)) / privacy.epsilon
 
 
 def _ends(partition: Partition, sensitivity: float) -> tuple[Array, Array]:
@@ -344,7 +337,7 @@ def _private_law(problem: NoiseProblem, resolution: int, *, share: float = 1.0) 
     """
     privacy = problem.privacy
     delta = share * privacy.delta
-    n = max(resolution, math.ceil(resolution * _truncation(privacy, delta)))
+    n = max(resolution, math.ceil(resolution * privacy.truncation(delta)))
     while True:
         right = np.exp(-privacy.epsilon * np.arange(n) / resolution)
         partition = Partition(resolution, tuple(range(-n, n + 1)))

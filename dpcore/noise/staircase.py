@@ -57,7 +57,7 @@ class Staircase(SymmetricNoise):
         epsilon = privacy.epsilon
         if epsilon == 0:
             raise InputError("epsilon", epsilon, "a positive number for staircase noise")
-        gamma = 1 / (1 + math.exp(epsilon / 2))
+        gamma = amplitude_gamma(epsilon)
         if loss is not None and not has_two_slopes(loss):
             law = lambda logit: cls(epsilon, 1.0, _logistic(logit))  # noqa: E731
             unit = loss.scaled(sensitivity)
@@ -188,6 +188,11 @@ class Staircase(SymmetricNoise):
         k, far = levels(0.5 * (points[:-1] + points[1:]))
         gain = -np.expm1(np.minimum(epsilon - (far - k) * self.epsilon, 0.0))
         return float(np.exp(-self.epsilon * k) * gain @ np.diff(points))
+
+
+def amplitude_gamma(epsilon: float) -> float:
+    """γ = 1/(1 + e^(ε/2)), best for |x|: the half-width of the top step, in sensitivities [GV14]."""
+    return 1 / (1 + math.exp(epsilon / 2))
 
 
 def _logistic(logit: float) -> float:

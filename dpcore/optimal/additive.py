@@ -8,23 +8,22 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from .. import audit
 from ..errors import InfeasibleError, InputError
 from ..noise.base import Noise
 from ..noise.piecewise import PiecewiseNoise
-from ..noise.staircase import Staircase
+from ..noise.staircase import Staircase, amplitude_gamma
 from ..noise.truncated_laplace import TruncatedLaplace
 from ..problem import NoiseProblem, SolverSettings
 from ..solution import Certificate, Progress, Solution
 from . import laws
-from .bounds import Step, lower_step, meets_extras, peak, upper_step
+from .anytime import Anytime, ProgressCallback
+from .bounds import Step, lower_step, meets_extras, upper_step
 from .integer import solve_integer
 from .schedule import Schedule, Steps
-
-ProgressCallback = Callable[[Progress], "bool | None"]
 
 
 def solve(
@@ -97,7 +96,7 @@ class _Found:
     source: str
 
 
-class Search:
+class Search(Anytime):
     """The state of one solve: the best bracket so far and the steps taken."""
 
     def __init__(
@@ -107,16 +106,10 @@ class Search:
         progress: ProgressCallback | None = None,
         neighbour: Search | None = None,
     ) -> None:
-        self.asked, self.problem = problem, problem.simplified
-        self.settings, self._progress, self._neighbour = settings, progress, neighbour
-        self._began = time.perf_counter()
-        self._deadline = self._began + settings.time_limit
-        self._stopped = False
+        coarse = min(settings.gap, max(settings.gap / 2, 1e-3))  # undercutting a coarse gap costs next to nothing
+        super().__init__(problem.simplified, settings, progress, coarse)
+        self.asked, self._neighbour = problem, neighbour
         self._steps: Steps = {"lower": [], "centred": [], "offset": []}
-        self._trace: list[Progress] = []
-        self._cells = self._pairs = 0
-        self._goal = min(settings.gap, max(settings.gap / 2, 1e-3))  # undercutting a coarse gap costs next to nothing
-        self.lower = problem.paid_loss.infimum(*problem.support)
         self.best: _Found | None = None
         self._least_spent: Certificate | None = None
         self._rival = math.inf  # a textbook mechanism that may lie within the gap: better not to lose to it
@@ -138,32 +131,11 @@ class Search:
         self._neighbour = None
         return self._solution()
 
-    # Bookkeeping -------------------------------------------------------------------------------------
-
-    @property
-    def upper(self) -> float:
-        return self.best.upper if self.best else math.inf
-
     @property
     def _over(self) -> bool:
-        """The gap is closed, or somebody wants the answer now."""
-        goal = self._goal if self.upper <= self._rival else self._goal / 10
-        return self._stopped or self._record().gap <= goal or time.perf_counter() >= self._deadline
-
-    def _record(self) -> Progress:
-        return Progress(time.perf_counter() - self._began, self.lower, self.upper, self._cells, self._pairs)
-
-    def _report(self) -> None:
-        record = self._record()
-        if not self._trace or (record.lower, record.upper) != (self._trace[-1].lower, self._trace[-1].upper):
-            self._trace.append(record)
-        self._stop()
-
-    def _stop(self) -> bool:
-        """Ask the caller; also called by the solver after every slice. Without a first law there is no stopping."""
-        if self._progress is not None and math.isfinite(self.upper) and self._progress(self._record()):
-            self._stopped = True
-        return self._stopped
+        if self._stopped or self.upper <= self._rival or time.perf_counter() >= self._deadline:
+            return super()._over
+        return self._record().gap <= self._goal / 10
 
     # Closed forms ------------------------------------------------------------------------------------
 
@@ -219,7 +191,7 @@ class Search:
             if whole_line and not problem.budget and not problem.second and problem.privacy.epsilon > 0:
                 rival = TruncatedLaplace.calibrate(problem.privacy, problem.sensitivity)
                 self._rival = rival.expected_loss(problem.loss)
-        width = peak(problem.joint.epsilon)
+        width = amplitude_gamma(problem.joint.epsilon)
         if staircase is None or not problem.paid_loss.grows_from_zero:
             return (width,)
         place = staircase.location / problem.sensitivity

@@ -12,6 +12,7 @@ import numpy as np
 from .. import audit
 from ..loss import Loss
 from ..noise.piecewise import PiecewiseNoise
+from ..noise.staircase import amplitude_gamma
 from ..privacy import Privacy
 from ..problem import NoiseProblem
 from . import laws
@@ -272,11 +273,6 @@ def _grown(window: Window, used: Array, folded: bool) -> Window:
     return replace(window, left=window.left * (1.5 if left else 1.0), right=window.right * (1.5 if right else 1.0))
 
 
-def peak(epsilon: float) -> float:
-    """g = 1/(1 + e^{ε/2}), half-width of the top step of the staircase for |x|, in sensitivities [GV14]."""
-    return 1 / (1 + math.exp(epsilon / 2))
-
-
 def _seed(lattice: Lattice, outcome: Outcome) -> Seed:
     """The density of an outcome, in sensitivities from the origin of its lattice, and its active shifts."""
     density = np.concatenate([[0.0], lattice.unfold(outcome.masses) * lattice.k, [0.0]])
@@ -397,7 +393,7 @@ def _fitted(window: Window, lattice: Lattice, outcome: Outcome, problem: NoisePr
     if not kept.size:
         return window
     edge = max(1, lattice.k // 2)
-    margin = min(0.5, 4 * peak(problem.privacy.epsilon)) + 0.5 / lattice.k
+    margin = min(0.5, 4 * amplitude_gamma(problem.privacy.epsilon)) + 0.5 / lattice.k
     left = window.left - 1 if masses[:edge].sum() > 1e-3 * delta else max(kept[0] - margin, window.left)
     right = window.right + 1 if masses[-edge:].sum() > 1e-3 * delta else min(kept[-1] + margin, window.right)
     if problem.folds:

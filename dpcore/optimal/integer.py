@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,7 +20,8 @@ from ..noise.base import Noise
 from ..noise.discrete import DiscreteStaircase, Geometric, IntegerStaircase
 from ..noise.lattice import LatticeNoise, lattice_points, stretched
 from ..problem import NoiseProblem, SolverSettings
-from ..solution import Certificate, Progress, Solution
+from ..solution import Certificate, Solution
+from .anytime import Anytime, ProgressCallback
 from .integer_bounds import Found, Limits, Stretch, best_point, lower_bound, upper_bound
 
 MOST_STEPS = 5000
@@ -45,7 +45,7 @@ EXACT = 2e-10
 def solve_integer(
     problem: NoiseProblem,
     settings: SolverSettings | None = None,
-    progress: Callable[[Progress], bool | None] | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Solution:
     """The least expected loss of (ε, δ)-DP noise on the lattice of a query with `granularity`, bracketed.
 
@@ -89,21 +89,14 @@ class _Best:
     source: str
 
 
-class IntegerSearch:
+class IntegerSearch(Anytime):
     """The state of one solve: the best bracket so far and where to look next."""
 
     def __init__(
-        self, problem: NoiseProblem, settings: SolverSettings, progress: Callable[[Progress], bool | None] | None
+        self, problem: NoiseProblem, settings: SolverSettings, progress: ProgressCallback | None
     ) -> None:
-        self.problem, self.settings, self._progress = problem, settings, progress
-        self._began = time.perf_counter()
-        self._deadline = self._began + settings.time_limit
-        self._stopped = False
-        self._trace: list[Progress] = []
-        self._cells = self._pairs = 0
         self._k = problem.lattice_sensitivity
-        self._goal = GOAL if self._k <= EXACT_TO else settings.gap
-        self.lower = max(0.0, problem.paid_loss.infimum(*problem.support))
+        super().__init__(problem, settings, progress, GOAL if self._k <= EXACT_TO else settings.gap)
         self._most = min(MOST_POINTS, MOST_WORK // self._k)
         self.best: _Best | None = None
 
@@ -116,12 +109,12 @@ class IntegerSearch:
         seed, before = None, None
         for below_by, above_by in chain + [(1, 1)] * 12:
             m = max(below_by, above_by)
-            if self._over or (before is not None and not self._gap < 0.7 * before):
+            if self._over or (before is not None and not self._record().gap < 0.7 * before):
                 break
             room = min(0.5 * MOST_NODES * m / (0.5 if self.problem.folds else 1.0), 0.5 * self._most - 2 * m)
             middle = best_point(self.problem)
             stretch = max(stretch[0], middle - room), min(stretch[1], middle + room)
-            before = self._gap if m == 1 else None
+            before = self._record().gap if m == 1 else None
             below = self._take(lower_bound(self.problem, below_by, stretch, seed, self._limits))
             if below.status == "optimal":
                 seed = below.seed
@@ -134,36 +127,9 @@ class IntegerSearch:
     # Bookkeeping -------------------------------------------------------------------------------------
 
     @property
-    def upper(self) -> float:
-        return self.best.upper if self.best else math.inf
-
-    @property
-    def _gap(self) -> float:
-        return self._record().gap
-
-    @property
-    def _over(self) -> bool:
-        return self._stopped or self._gap <= self._goal or time.perf_counter() >= self._deadline
-
-    @property
     def _limits(self) -> Limits:
         scale = self.upper if math.isfinite(self.upper) and self.upper > 0 else self.problem.granularity
         return Limits(scale, self._goal, self._deadline, self._stop)
-
-    def _record(self) -> Progress:
-        return Progress(time.perf_counter() - self._began, self.lower, self.upper, self._cells, self._pairs)
-
-    def _report(self) -> None:
-        record = self._record()
-        if not self._trace or (record.lower, record.upper) != (self._trace[-1].lower, self._trace[-1].upper):
-            self._trace.append(record)
-        self._stop()
-
-    def _stop(self) -> bool:
-        """Ask the caller; also called by the solver after every slice. Without a first law there is no stopping."""
-        if self._progress is not None and math.isfinite(self.upper) and self._progress(self._record()):
-            self._stopped = True
-        return self._stopped
 
     def _take(self, found: Found) -> Found:
         """Keep what a program found if it is better."""

@@ -17,6 +17,7 @@ import numpy as np
 
 from .. import audit
 from ..noise.lattice import LatticeNoise, lattice_points
+from ..noise.staircase import amplitude_gamma
 from ..problem import NoiseProblem
 from . import laws
 from .lattice import Array, Lattice
@@ -335,7 +336,7 @@ def private_masses(problem: NoiseProblem, lattice: Lattice, costs: Array, middle
         low, high = lattice.first + reach, lattice.last - reach
         centre = round(min(max(centre, low), high)) if low < high else round(0.5 * (lattice.first + lattice.last))
     kinds = [laws.geometric(lattice, epsilon, centre), np.full(len(lattice.indices), 1 / len(lattice.indices))]
-    top = 1 / (1 + math.exp(epsilon / 2))
+    top = amplitude_gamma(epsilon)
     kinds += [
         laws.staircase(lattice, epsilon, centre, max(0.0, r) / lattice.k)
         for r in sorted({0, math.floor(top * lattice.k), lattice.k // 2})

@@ -13,7 +13,7 @@ from ..loss import Loss
 from ..noise.laplace import Laplace
 from ..noise.piecewise import PiecewiseNoise
 from ..noise.search import least_argument
-from ..noise.staircase import Staircase
+from ..noise.staircase import Staircase, amplitude_gamma
 from ..problem import NoiseProblem
 from .lattice import Array, Lattice
 
@@ -97,20 +97,16 @@ def private_masses(
     middle = -0.5 * lattice.edge
     if not lattice.folded and not problem.monotone:
         best = problem.loss.minimiser(*problem.support)[0] / problem.sensitivity - origin
-        reach = _truncation(privacy.epsilon, 0.6 * privacy.delta) * lattice.k
+        reach = privacy.truncation(0.6 * privacy.delta) * lattice.k
         low, high = lattice.first + reach, lattice.last - reach
         middle = float(np.clip(best * lattice.k, low, high)) if low < high else 0.5 * (lattice.first + lattice.last)
-    peak = 1 / (1 + math.exp(privacy.epsilon / 2))
+    peak = amplitude_gamma(privacy.epsilon)
     kinds = [geometric(lattice, privacy.epsilon, middle)]
     kinds += [staircase(lattice, privacy.epsilon, middle, peak + t / lattice.k) for t in (-0.5, 0.0, 0.5)]
     kinds.append(np.full(len(lattice.indices), 1 / len(lattice.indices)))
     fitting = [strict_law(masses, lattice, problem, costs, spending) for masses in kinds]
     fitting = [law for law in fitting if law is not None]
     return min(fitting, key=lambda law: (law.cost / law.slack, law.shortfalls), default=None)
-
-
-def _truncation(epsilon: float, delta: float) -> float:
-    return 1 / (2 * delta) if epsilon == 0 else math.log1p(math.expm1(epsilon) / (2 * delta)) / epsilon
 
 
 def staircase_with_atom(problem: NoiseProblem, staircase: Staircase) -> PiecewiseNoise:
@@ -156,7 +152,7 @@ def truncated_geometric(problem: NoiseProblem) -> PiecewiseNoise | None:
     centred = problem.folds or problem.monotone
     best = 0.0 if centred else problem.loss.minimiser(lo, hi)[0]
     for k in (1, 2, 4, 16, 64, 256):
-        half = math.ceil(_truncation(privacy.epsilon, delta) * k)
+        half = math.ceil(privacy.truncation(delta) * k)
         if half > 60_000 or half * k > 2_000_000:
             return None
         if half < 64 and k < 64:
@@ -200,7 +196,7 @@ def best_staircase(problem: NoiseProblem) -> Staircase:
         scale = D / problem.privacy.epsilon
         place = least_argument(lambda v: Laplace(scale, v).expected_loss(loss), places, tolerance=1e-6)
         return replace(noise, location=float(place))
-    narrow = replace(noise, gamma=1 / (1 + math.exp(problem.privacy.epsilon / 2)))
+    narrow = replace(noise, gamma=amplitude_gamma(problem.privacy.epsilon))
     noise = min((better(law, "location", places) for law in (noise, narrow)), key=lambda law: law.expected_loss(loss))
     for near in (1.0, 0.3, 0.1):
         noise = better(noise, "gamma", np.clip(noise.gamma + near * np.linspace(-1, 1, 11), 1e-4, 1.0))

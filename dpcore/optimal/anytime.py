@@ -1,0 +1,64 @@
+"""What every search shares: the bracket so far, its trace, the caller's wish to stop and the deadline."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+from ..problem import NoiseProblem, SolverSettings
+from ..solution import Progress
+
+ProgressCallback = Callable[[Progress], "bool | None"]
+
+
+class Law(Protocol):
+    """The best law so far; searches keep more about it."""
+
+    @property
+    def upper(self) -> float: ...
+
+
+class Anytime:
+    """A search that may be stopped at any time.
+
+    lower, best : the certified bracket so far.   _goal : relative gap at which to end.
+    """
+
+    best: Law | None = None
+
+    def __init__(
+        self, problem: NoiseProblem, settings: SolverSettings, progress: ProgressCallback | None, goal: float
+    ) -> None:
+        self.problem, self.settings, self._progress, self._goal = problem, settings, progress, goal
+        self._began = time.perf_counter()
+        self._deadline = self._began + settings.time_limit
+        self._stopped = False
+        self._trace: list[Progress] = []
+        self._cells = self._pairs = 0
+        self.lower = problem.paid_loss.infimum(*problem.support)
+
+    @property
+    def upper(self) -> float:
+        return self.best.upper if self.best else math.inf
+
+    @property
+    def _over(self) -> bool:
+        """The gap is closed, or somebody wants the answer now."""
+        return self._stopped or self._record().gap <= self._goal or time.perf_counter() >= self._deadline
+
+    def _record(self) -> Progress:
+        return Progress(time.perf_counter() - self._began, self.lower, self.upper, self._cells, self._pairs)
+
+    def _report(self) -> None:
+        record = self._record()
+        if not self._trace or (record.lower, record.upper) != (self._trace[-1].lower, self._trace[-1].upper):
+            self._trace.append(record)
+        self._stop()
+
+    def _stop(self) -> bool:
+        """Ask the caller; also called by the solver after every slice. Without a first law there is no stopping."""
+        if self._progress is not None and math.isfinite(self.upper) and self._progress(self._record()):
+            self._stopped = True
+        return self._stopped
