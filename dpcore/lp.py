@@ -115,11 +115,6 @@ class LinearProgram:
         """Row multipliers, (rows,): ≥ 0 at lower sides, ≤ 0 at upper sides."""
         return np.array(self._highs.getSolution().row_dual)
 
-    @property
-    def iterations(self) -> int:
-        """Simplex iterations so far."""
-        return int(self._highs.getInfo().simplex_iteration_count)
-
     @staticmethod
     def _check(status: highspy.HighsStatus) -> None:
         if status == highspy.HighsStatus.kError:
