@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from dpcore.cli import main, one_line
+from dpcore.cli import main
+from dpcore.cli.base import one_line
 
 ROOT = Path(__file__).parents[1]
 COMMAND = [sys.executable, "-m", "dpcore"]

@@ -1,0 +1,114 @@
+"""Options and words → a problem and how hard to try."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from .._validate import whole
+from ..errors import InputError
+from ..loss import Loss, parse_loss
+from ..privacy import Privacy
+from ..problem import Budget, NoiseProblem, SolverSettings, noise_problem
+from .base import MISSING
+
+LOSSES = "l1, l2, lp:1.5, pinball:0.8, asym:1:3, huber:1, exceed:2 or table:FILE (CSV or JSON, two columns)"
+
+
+def add_problem_options(parser: argparse.ArgumentParser) -> None:
+    options = parser.add_argument_group("the problem")
+    options.add_argument("--epsilon", metavar="E", default=MISSING, help="0, or 0.001 to 20")
+    options.add_argument("--delta", metavar="D", default=MISSING, help="0, or 1e-12 to 0.999")
+    options.add_argument("--sensitivity", metavar="S", default="1", help="of the query, in its unit (default 1)")
+    options.add_argument("--loss", metavar="LOSS", default="l1", help=f"{LOSSES} (default l1)")
+    options.add_argument("--symmetric", action="store_true", help="only symmetric laws")
+    options.add_argument("--monotone", action="store_true", help="only densities that fall away from 0")
+    options.add_argument("--support", metavar="LO:HI", default=":", help="noise stays in here; an empty side is open")
+    values = options.add_mutually_exclusive_group()
+    values.add_argument("--integer", action="store_true", help="the query counts: values and noise are whole numbers")
+    values.add_argument("--granularity", metavar="STEP", help="values and noise are multiples of STEP")
+    options.add_argument("--budget", metavar="LOSS=MOST", help="a second loss and the most it may be: exceed:2=0.05")
+    options.add_argument("--second", metavar="E2:K", help="a second (epsilon, delta) to satisfy too: 3:1e-4")
+
+
+def add_solver_options(parser: argparse.ArgumentParser) -> None:
+    options = parser.add_argument_group("how hard to try")
+    options.add_argument("--gap", metavar="G", default="0.001", help="stop at this relative gap (default 0.001)")
+    options.add_argument("--time-limit", metavar="T", default="10", help="or after this many seconds (default 10)")
+    options.add_argument("--method", metavar="M", default="certified", help="certified (default) or reference")
+    options.add_argument("--cells", metavar="N", default="8", help="reference: cells per sensitivity (default 8)")
+
+
+def read_problem(arguments: argparse.Namespace) -> NoiseProblem:
+    """The problem the options describe."""
+    return noise_problem(
+        arguments.epsilon,
+        arguments.delta,
+        arguments.sensitivity,
+        read_loss(arguments.loss),
+        symmetric=arguments.symmetric,
+        monotone=arguments.monotone,
+        support=read_support(arguments.support),
+        granularity=1.0 if arguments.integer else arguments.granularity,
+        budget=read_budget(arguments.budget),
+        second=read_second(arguments.second),
+    )
+
+
+def read_loss(text: str) -> Loss:
+    """`parse_loss`, but table:FILE reads a file (table:x=c,x=c,… is taken as it stands)."""
+    family, _, rest = text.strip().partition(":")
+    if family != "table" or ("=" in rest and not Path(rest).exists()):
+        return parse_loss(text)
+    if not rest:
+        raise InputError("loss", text, "table:FILE with the name of a CSV or JSON file")
+    from ..loss_table import load_table
+
+    return load_table(rest)
+
+
+def read_support(text: str) -> tuple[float, float]:
+    low, colon, high = text.partition(":")
+    accepted = "LO:HI with LO < HI; a side left empty is open"
+    if not colon or ":" in high:
+        raise InputError("support", text, accepted)
+    try:
+        return float(low.strip() or "-inf"), float(high.strip() or "inf")
+    except ValueError:
+        raise InputError("support", text, accepted) from None
+
+
+def read_budget(text: str | None) -> Budget | None:
+    """LOSS=MOST; the loss of a table has = signs of its own, so the last one counts."""
+    if text is None:
+        return None
+    loss, sign, most = text.rpartition("=")
+    if not sign or not loss.strip() or not most.strip():
+        raise InputError("budget", text, "LOSS=MOST, such as exceed:2=0.05")
+    try:
+        return Budget(read_loss(loss), most)  # type: ignore[arg-type]
+    except InputError as error:
+        name = error.field if error.field.startswith("budget") else f"budget {error.field}"
+        raise InputError(name, error.value, error.accepted) from None
+
+
+def read_second(text: str | None) -> Privacy | None:
+    if text is None:
+        return None
+    epsilon, colon, delta = text.partition(":")
+    if not colon or ":" in delta:
+        raise InputError("second", text, "EPSILON:DELTA, such as 3:1e-4")
+    try:
+        return Privacy(epsilon, delta)  # type: ignore[arg-type]
+    except InputError as error:
+        raise InputError(f"second {error.field}", error.value, error.accepted) from None
+
+
+def read_settings(arguments: argparse.Namespace) -> SolverSettings:
+    """The solver settings the options describe."""
+    return SolverSettings(
+        gap=arguments.gap,
+        time_limit=arguments.time_limit,
+        method=arguments.method,
+        cells_per_sensitivity=whole(1, 64, cells_per_sensitivity=arguments.cells),
+    )
