@@ -149,16 +149,17 @@ class Loss:
         least, best = min(zip(values, points), key=lambda pair: (pair[0], abs(pair[1])))
         return best, least
 
-    def nodes(self, nodes: ArrayLike) -> Array:
+    def nodes(self, nodes: ArrayLike, touch: ArrayLike = 0.5) -> Array:
         """Values C at the given nodes (increasing) whose linear interpolant lies below c between the
         first and the last node [Thm 2], rounded down.
 
-        On every cell a linear minorant of c is found (the loss itself where it is linear, the tangent
-        at the midpoint where it is convex, the chord where it is concave, a lowered chord across a
-        break); C is the smaller of the two minorants that meet at a node.
+        On every cell a linear minorant of c is found (the loss itself where it is linear, a tangent
+        where it is convex, the chord where it is concave, a lowered chord across a break); C is the
+        smaller of the two minorants that meet at a node.   touch : where on its cell (0 left end, 1
+        right end; one number or one per cell) a tangent touches; any choice is valid.
         """
         nodes = np.asarray(nodes, dtype=float)
-        left, right = self._minorants(nodes[:-1], nodes[1:])
+        left, right = self._minorants(nodes[:-1], nodes[1:], np.broadcast_to(touch, (len(nodes) - 1,)))
         out = np.full(nodes.shape, np.inf)
         out[:-1] = left
         out[1:] = np.minimum(out[1:], right)
@@ -167,7 +168,7 @@ class Loss:
         out[1:] -= slack
         return out
 
-    def _minorants(self, u: Array, v: Array) -> tuple[Array, Array]:
+    def _minorants(self, u: Array, v: Array, touch: Array) -> tuple[Array, Array]:
         """End values of a linear function below c on each cell [u, v]."""
         left, right = np.empty(u.shape), np.empty(v.shape)
         blur = 0.0 if self.continuous else 8 * UNIT  # a node this close to a jump may lie on either side of it
@@ -179,9 +180,9 @@ class Loss:
                 continue
             a, b = u[here], v[here]
             if piece.curvature > 0:
-                middle = 0.5 * (a + b)
-                value, rise = piece.value(middle), piece.slope(middle) * 0.5 * (b - a)
-                left[here], right[here] = value - rise, value + rise
+                before = touch[here] * (b - a)
+                value, slope = piece.value(a + before), piece.slope(a + before)
+                left[here], right[here] = value - slope * before, value + slope * (b - a - before)
             else:
                 left[here], right[here] = piece.value(a), piece.value(b)
         for cell in np.flatnonzero(first != last):

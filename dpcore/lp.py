@@ -2,13 +2,16 @@
 
 Minimise costs·x subject to row_lower ≤ A x ≤ row_upper, lower ≤ x ≤ upper. One `LinearProgram` per job and
 thread: one simplex thread, presolve off, so that every run starts from the last basis and can be stopped
-after a slice of 0.1 s at no cost. Nothing returned here is believed: bounds come from `audit`.
+after a slice of some 0.1 s at little cost. Slices are counted in iterations, never in seconds: an interruption changes
+the last digits of what follows, and the same question must have the same answer whatever else the machine does.
+Nothing returned here is believed: bounds come from `audit`.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import highspy
 import numpy as np
@@ -19,8 +22,11 @@ from .errors import SolverError
 Array = NDArray[np.float64]
 
 INFINITY = highspy.kHighsInf
-SLICE = 0.1
-"""Seconds between two looks at the stop flag."""
+SLICE = 1_000_000
+"""Simplex iterations times rows between two looks at the stop flag: about 0.1 s, 0.3 s for large programs."""
+
+FEWEST = 30
+"""Iterations in a slice at least, since each begins with a factorisation."""
 
 _FINAL = {
     highspy.HighsModelStatus.kOptimal: "optimal",
@@ -28,6 +34,7 @@ _FINAL = {
     highspy.HighsModelStatus.kUnbounded: "unbounded",
     highspy.HighsModelStatus.kUnboundedOrInfeasible: "infeasible",
 }
+_PAUSED = (highspy.HighsModelStatus.kIterationLimit, highspy.HighsModelStatus.kTimeLimit)
 
 
 class LinearProgram:
@@ -45,6 +52,7 @@ class LinearProgram:
         ):
             self._highs.setOptionValue(option, value)
         self.rows = self.columns = 0
+        self._sliced = True
 
     def add_columns(
         self,
@@ -83,6 +91,21 @@ class LinearProgram:
             self._check(self._highs.deleteRows(len(indices), indices))
             self.rows -= len(indices)
 
+    def set_limits(self, lower: ArrayLike, upper: ArrayLike) -> None:
+        """New limits of all rows; the basis stays."""
+        low, high = (np.ascontiguousarray(v, dtype=float) for v in (lower, upper))
+        self._check(self._highs.changeRowsBounds(self.rows, np.arange(self.rows, dtype=np.int32), low, high))
+
+    def set_hessian(self, starts: ArrayLike, rows: ArrayLike, values: ArrayLike) -> None:
+        """Add ½ xᵀQx to the objective: the lower triangle of Q, positive semidefinite, column by column. From now on
+        `run` goes without slices, which the active-set method would not survive."""
+        starts, rows = np.asarray(starts, dtype=np.int32), np.asarray(rows, dtype=np.int32)
+        values = np.asarray(values, dtype=float)
+        triangle = int(highspy.HessianFormat.kTriangular)
+        self._check(self._highs.passHessian(self.columns, len(values), triangle, starts, rows, values))
+        self._highs.setOptionValue("solver", "qpasm")
+        self._sliced = False
+
     def run(self, deadline: float, stop: Callable[[], bool] = lambda: False) -> str:
         """Solve from the last basis until `deadline` (in `time.perf_counter` seconds) or until `stop()` is true.
 
@@ -93,14 +116,16 @@ class LinearProgram:
             left = deadline - time.perf_counter()
             if left <= 0:
                 return "time"
-            self._highs.setOptionValue("time_limit", self._highs.getRunTime() + min(SLICE, left))
+            self._highs.setOptionValue("time_limit", self._highs.getRunTime() + left)
+            if self._sliced:
+                self._highs.setOptionValue("simplex_iteration_limit", max(FEWEST, SLICE // (self.rows + 1)))
             self._highs.run()
             status = self._highs.getModelStatus()
             if status in _FINAL:
                 return _FINAL[status]
             if stop():
                 return "stopped"
-            if status != highspy.HighsModelStatus.kTimeLimit:
+            if status not in _PAUSED:
                 retries += 1
                 if retries > 2:
                     raise SolverError(f"HiGHS ended with status {self._highs.modelStatusToString(status)}")
@@ -119,3 +144,89 @@ class LinearProgram:
     def _check(status: highspy.HighsStatus) -> None:
         if status == highspy.HighsStatus.kError:
             raise SolverError("HiGHS refused a change of the model")
+
+
+@dataclass(frozen=True)
+class ModelFile:
+    """What a model file says: minimise or maximise costs·x + ½ xᵀQx + offset, row_lower ≤ A x ≤ row_upper,
+    lower ≤ x ≤ upper.
+
+    starts, columns, values : A row by row.   hessian : (starts, rows, values) of Q's lower triangle, column by column.
+    """
+
+    costs: Array
+    offset: float
+    maximise: bool
+    row_lower: Array
+    row_upper: Array
+    lower: Array
+    upper: Array
+    starts: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    values: Array
+    hessian: tuple[NDArray[np.int64], NDArray[np.int64], Array] | None
+    row_names: tuple[str, ...]
+    column_names: tuple[str, ...]
+    continuous: bool
+
+
+def read_model(path: str) -> ModelFile:
+    """The model in an MPS or LP file.
+
+    Raises
+    ------
+    SolverError : HiGHS cannot read it.
+    """
+    highs = highspy.Highs()
+    highs.setOptionValue("output_flag", False)
+    if highs.readModel(str(path)) == highspy.HighsStatus.kError:
+        raise SolverError("the model file cannot be read")
+    highs.ensureRowwise()
+    lp, matrix = highs.getLp(), highs.getLp().a_matrix_
+    hessian = None
+    if highs.getHessianNumNz():
+        q = highs.getModel().hessian_
+        hessian = (np.array(q.start_), np.array(q.index_), np.array(q.value_))
+    return ModelFile(
+        np.array(lp.col_cost_),
+        float(lp.offset_),
+        lp.sense_ == highspy.ObjSense.kMaximize,
+        np.array(lp.row_lower_),
+        np.array(lp.row_upper_),
+        np.array(lp.col_lower_),
+        np.array(lp.col_upper_),
+        np.array(matrix.start_),
+        np.array(matrix.index_),
+        np.array(matrix.value_),
+        hessian,
+        tuple(lp.row_names_),
+        tuple(lp.col_names_),
+        all(kind == highspy.HighsVarType.kContinuous for kind in lp.integrality_),
+    )
+
+
+def write_model(path: str, model: ModelFile) -> None:
+    """Write the model as an MPS file."""
+    lp = highspy.HighsLp()
+    lp.num_col_, lp.num_row_ = len(model.costs), len(model.row_lower)
+    lp.col_cost_, lp.offset_ = model.costs, model.offset
+    lp.sense_ = highspy.ObjSense.kMaximize if model.maximise else highspy.ObjSense.kMinimize
+    lp.row_lower_, lp.row_upper_, lp.col_lower_, lp.col_upper_ = (
+        model.row_lower, model.row_upper, model.lower, model.upper
+    )  # fmt: skip
+    lp.row_names_, lp.col_names_ = list(model.row_names), list(model.column_names)
+    lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+    lp.a_matrix_.num_col_, lp.a_matrix_.num_row_ = lp.num_col_, lp.num_row_
+    lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = model.starts, model.columns, model.values
+    highs = highspy.Highs()
+    highs.setOptionValue("output_flag", False)
+    LinearProgram._check(highs.passModel(lp))
+    if model.hessian is not None:
+        starts, rows, values = model.hessian
+        triangle = int(highspy.HessianFormat.kTriangular)
+        LinearProgram._check(
+            highs.passHessian(
+                lp.num_col_, len(values), triangle, starts.astype(np.int32), rows.astype(np.int32), values
+            )
+        )
+    LinearProgram._check(highs.writeModel(str(path)))

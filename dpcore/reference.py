@@ -234,7 +234,8 @@ class _Bracket:
         if self.stopped:
             return True
         record = self._progress
-        self.stopped = self.progress is not None and bool(self.progress(record))
+        asked = self.progress is not None and self.progress(replace(record, answer=lambda: self.solution([])))
+        self.stopped = bool(asked)
         return self.stopped or record.gap <= self.settings.gap or time.perf_counter() >= self.deadline
 
     def improve_lower(self, planes: CuttingPlanes, units: Array) -> None:
@@ -298,15 +299,15 @@ class _Bracket:
             self._record()
 
     def solution(self, failures: list[str]) -> Solution:
-        self._record()
+        trace = (*self.trace, self._progress)
         given_up = f"; a linear program was given up: {', '.join(failures)}" if failures else ""
         return Solution(
             problem=self.problem,
             settings=replace(self.settings, method="reference"),
             noise=self.noise,
             certificate=Certificate(self.lower, self.upper, self.delta, self.shift, self.repaired),
-            trace=tuple(self.trace),
-            seconds=self.trace[-1].seconds,
+            trace=trace,
+            seconds=trace[-1].seconds,
             cells=len(self.noise.weights),
             shifts=len(audit.candidate_shifts(self.noise, self.noise.resolution)),
             source="cutting planes on a fixed partition (Selvi, Liu, Wiesemann)" + given_up,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from .errors import CertificateError
 from .noise.base import Noise
@@ -48,6 +49,8 @@ class Progress:
     """A point of the anytime sequence: both bounds are valid when it is reported.
 
     cells : cells of the finest grid so far; pairs : privacy rows generated so far.
+    answer : makes the answer of this moment, a valid one once the upper bound is finite. It is there for a progress
+        callback and only while that runs.
     """
 
     seconds: float
@@ -55,6 +58,7 @@ class Progress:
     upper: float
     cells: int
     pairs: int
+    answer: Callable[[], Solution] | None = field(default=None, compare=False, repr=False)
 
     @property
     def gap(self) -> float:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
+from hypothesis import assume
 from hypothesis import strategies as st
 
+from dpcore.errors import InputError
 from dpcore.loss import Loss, absolute, asymmetric, exceedance, huber, pinball, power, squared, table
 from dpcore.noise import DiscreteStaircase, Gaussian, Geometric, Laplace, Noise, Staircase, TruncatedLaplace, Uniform
 from dpcore.privacy import DELTA_RANGE, EPSILON_RANGE, SENSITIVITY_RANGE, Privacy
+from dpcore.problem import NoiseProblem, noise_problem
 
 
 def log_floats(low: float, high: float) -> st.SearchStrategy[float]:
@@ -96,3 +100,38 @@ INTEGER: dict[str, st.SearchStrategy[Noise]] = {
 """Laws of whole numbers, by key."""
 
 LAWS = CONTINUOUS | INTEGER
+
+
+@st.composite
+def supports(draw, sensitivity: float, reach: float) -> tuple[float, float]:
+    """Half-lines and intervals, around 0 or beside it, from just too narrow to wide; reach: half-width of truncated
+    Laplace noise in sensitivities."""
+    width = 2 * reach * sensitivity * draw(st.sampled_from([0.99, 1.001, 1.05, 1.3, 2.0, 5.0, 30.0]))
+    below = draw(st.sampled_from([0.0, 0.1, 0.5, 0.5, 0.9, 1.0, 1.2, -0.3]))
+    lo, hi = -below * width, (1 - below) * width
+    kind = draw(st.sampled_from(["both", "both", "left", "right"]))
+    return (lo if kind != "left" else -math.inf), (hi if kind != "right" else math.inf)
+
+
+def constrained(draw, epsilon: float, delta: float, sensitivity: float, loss) -> NoiseProblem:
+    """The problem with constraints drawn too: symmetric, monotone, a support, or any of them together."""
+    problem = noise_problem(epsilon, delta, sensitivity, loss)
+    support = (-math.inf, math.inf)
+    if delta and draw(st.booleans()):
+        support = draw(supports(sensitivity, problem.privacy.truncation()))
+    symmetric, monotone = draw(st.booleans()), draw(st.booleans())
+    if symmetric:
+        support = (-support[1], support[1]) if support[1] > 0 else (-math.inf, math.inf)
+    monotone = monotone and support[0] <= 0 <= support[1]
+    try:
+        return replace(problem, support=support, symmetric=symmetric, monotone=monotone)
+    except InputError:  # narrower than any law, or beyond 1e15
+        assume(False)
+
+
+@st.composite
+def noise_problems(draw) -> NoiseProblem:
+    """What users ask: every loss, in units of the sensitivity, and every constraint."""
+    sensitivity = draw(st.one_of(st.just(1.0), log_floats(1e-3, 1e6)))
+    loss = draw(losses()).scaled(1 / sensitivity)
+    return constrained(draw, draw(log_floats(0.01, 12)), draw(log_floats(1e-8, 0.9)), sensitivity, loss)

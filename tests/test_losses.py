@@ -82,10 +82,18 @@ def test_mean_is_the_integral(loss, a, width):
     assert float(loss.mean(a, b)) == pytest.approx(total / width, rel=1e-7, abs=1e-7)
 
 
-@given(losses, st.floats(-6, 0), st.floats(0.03, 1.5), st.integers(2, 20), st.randoms(use_true_random=False))
-def test_interpolant_of_nodes_stays_below_the_loss(loss, start, step, count, random):
+@given(
+    losses,
+    st.floats(-6, 0),
+    st.floats(0.03, 1.5),
+    st.integers(2, 20),
+    st.one_of(st.none(), st.floats(0, 1)),
+    st.randoms(use_true_random=False),
+)
+def test_interpolant_of_nodes_stays_below_the_loss(loss, start, step, count, touch, random):
     nodes = start + step * np.arange(count)
-    lower = loss.nodes(nodes)
+    touches = [random.random() for _ in range(count - 1)] if touch is None else touch
+    lower = loss.nodes(nodes, touches)
     x = np.concatenate(
         [
             nodes,

@@ -24,6 +24,7 @@ from .anytime import Anytime, ProgressCallback
 from .bounds import Step, lower_step, meets_extras, upper_step
 from .integer import solve_integer
 from .schedule import Schedule, Steps
+from .two_level import two_level_lower
 
 
 def solve(
@@ -33,8 +34,9 @@ def solve(
 
     Parameters
     ----------
-    progress : called with every improvement and, once a first law is known, about every 0.1 s; returning True stops
-        the search. The answer is valid whenever it stops; stopping early only widens the gap.
+    progress : called with every improvement and about every 0.1 s; returning True stops the search once a first law
+        is known. The answer is valid whenever it stops; stopping early only widens the gap. `record.answer()` is the
+        answer of the moment. An exception raised by it ends the search at once and is passed on.
 
     Raises
     ------
@@ -150,11 +152,10 @@ class Search(Anytime):
         if budget is None:
             return None
         cheapest = replace(self.problem, loss=budget.loss, budget=None)
-        settings = replace(
-            self.settings, gap=min(self.settings.gap, 1e-4), time_limit=0.3 * self.settings.time_limit
-        )
+        settings = replace(self.settings, gap=min(self.settings.gap, 1e-4), time_limit=0.3 * self.settings.time_limit)
 
         def settled(record: Progress) -> bool:
+            self._stop()
             return record.upper <= budget.most or (record.lower > budget.most and record.gap <= 1e-3)
 
         solution = Search(cheapest, settings, settled).run()
@@ -191,6 +192,7 @@ class Search(Anytime):
             if whole_line and not problem.budget and not problem.second and problem.privacy.epsilon > 0:
                 rival = TruncatedLaplace.calibrate(problem.privacy, problem.sensitivity)
                 self._rival = rival.expected_loss(problem.loss)
+        self.lower = max(self.lower, two_level_lower(problem))
         width = amplitude_gamma(problem.joint.epsilon)
         if staircase is None or not problem.paid_loss.grows_from_zero:
             return (width,)
@@ -341,13 +343,12 @@ class Search(Anytime):
                 f"[{lo:g}, {hi:g}]",
                 f"room for a private law (none was found); a width of {problem.sufficient_width:.6g} is always enough",
             )
-        self._trace.append(self._record())
         certificate, noise, shifts = self._certificate(found), found.noise, 0
         if isinstance(noise, PiecewiseNoise):
             shifts = len(audit.candidate_shifts(noise, noise.resolution))
         seconds = time.perf_counter() - self._began
         return Solution(
-            self.asked, self.settings, noise, certificate, tuple(self._trace), seconds, found.cells, shifts,
+            self.asked, self.settings, noise, certificate, (*self._trace, self._record()), seconds, found.cells, shifts,
             found.source,
         )  # fmt: skip
 

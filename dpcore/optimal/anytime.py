@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Protocol
 
 from ..problem import NoiseProblem, SolverSettings
-from ..solution import Progress
+from ..solution import Progress, Solution
 
 ProgressCallback = Callable[[Progress], "bool | None"]
 
@@ -58,7 +59,12 @@ class Anytime:
         self._stop()
 
     def _stop(self) -> bool:
-        """Ask the caller; also called by the solver after every slice. Without a first law there is no stopping."""
-        if self._progress is not None and math.isfinite(self.upper) and self._progress(self._record()):
-            self._stopped = True
+        """Ask the caller; also called by the solver after every slice. Without a first law there is no stopping, but
+        the caller may raise an exception of its own."""
+        if self._progress is not None and self._progress(replace(self._record(), answer=self._solution)):
+            self._stopped = self._stopped or math.isfinite(self.upper)
         return self._stopped
+
+    def _solution(self) -> Solution:
+        """The answer so far."""
+        raise NotImplementedError

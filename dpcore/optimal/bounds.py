@@ -143,7 +143,8 @@ def lower_step(
     edge = int(not loss.continuous and not problem.monotone and alike)
     lattice, origin = _rounding_lattice(problem, k, edge, window)
     left = origin + lattice.indices * (D / k)
-    costs, *second_costs = (_rounded_costs(c, problem, lattice, origin) for c in problem.paid_losses)
+    touch = _touch(problem, lattice, origin, seed)
+    costs, *second_costs = (_rounded_costs(c, problem, lattice, origin, touch) for c in problem.paid_losses)
     delta = max(problem.privacy.delta, LEAST_DELTA)
     budget = None
     if problem.budget is not None:
@@ -224,11 +225,27 @@ def _second_limit(problem: NoiseProblem) -> tuple[float, float] | None:
     return None if second is None else (second.amplification, max(second.delta, LEAST_DELTA))
 
 
-def _rounded_costs(loss: Loss, problem: NoiseProblem, lattice: Lattice, origin: float) -> Array:
+def _touch(problem: NoiseProblem, lattice: Lattice, origin: float, seed: Seed | None) -> Array:
+    """Where in each cell a tangent to the loss touches it: in the middle, but next to the minimum nearer to it the more
+    mass gathers there, for a node with an atom should not pay for its neighbours [Thm 2]."""
+    touch = np.full(len(lattice.indices) - 1, 0.5)
+    if seed is None or lattice.k > 4 * seed.k:
+        return touch
+    least = (problem.paid_loss.minimiser(*problem.support)[0] - origin) / problem.sensitivity
+    below, there, above = seed.density(least + np.array([-1, 0, 1]) / seed.k)
+    beside = 0.5 * (below + above)
+    node, each = max(there - beside, 0.0) / seed.k + beside / lattice.k, beside / lattice.k
+    share = 2 * each / (node + 2 * each) if node > 0 else 0.5
+    at = round(least * lattice.k) - lattice.first
+    touch[max(at - 1, 0) : at], touch[at : at + 1] = 1 - min(share, 0.5), min(share, 0.5)
+    return touch
+
+
+def _rounded_costs(loss: Loss, problem: NoiseProblem, lattice: Lattice, origin: float, touch: Array) -> Array:
     """What a law rounded to the lattice pays at least: node values, or infima over cells; at the end nodes the infimum
     of what lies beyond, for the line goes on there."""
     left = origin + lattice.indices * (problem.sensitivity / lattice.k)
-    costs = _cell_infima(loss, problem, lattice, origin) if lattice.edge else loss.nodes(left)
+    costs = _cell_infima(loss, problem, lattice, origin) if lattice.edge else loss.nodes(left, touch)
     if lattice.event_first > lattice.first:
         costs[0] = min(costs[0], loss.infimum(-math.inf, float(left[0])))
     if lattice.event_last < lattice.last:

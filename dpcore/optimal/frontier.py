@@ -13,6 +13,7 @@ from ..noise.piecewise import PiecewiseNoise
 from ..problem import Budget, NoiseProblem, SolverSettings
 from ..solution import Solution
 from .additive import EXACT, solve
+from .anytime import ProgressCallback
 
 SPACING = 1.5
 """Budgets are denser at the tight end, where the frontier is steep: shares (i/(count − 1))^SPACING of the range."""
@@ -25,6 +26,7 @@ def pareto_frontier(
     settings: SolverSettings | None = None,
     *,
     each: Callable[[Solution], None] | None = None,
+    progress: ProgressCallback | None = None,
 ) -> list[Solution]:
     """Solutions of `problem` under budgets for a second loss, from the tightest budget to one that does not bind.
 
@@ -33,6 +35,7 @@ def pareto_frontier(
     problem : without a budget.   count : budgets, 2 to 100; fewer come back when the losses do not conflict.
     settings : for every solve; the time limit is for each.
     each : called with every solution as it is found, the loosest budget first.
+    progress : as for `solve`, called by every solve; once it returns True, those that follow end as soon as they can.
 
     Returns
     -------
@@ -50,8 +53,8 @@ def pareto_frontier(
     count = whole(2, 100, count=count)
     settings = settings or SolverSettings()
     free = replace(problem, budget=None)
-    loose = solve(free, settings)
-    thrifty = solve(replace(free, loss=second_loss), settings)
+    loose = solve(free, settings, progress)
+    thrifty = solve(replace(free, loss=second_loss), settings, progress)
     low, high = thrifty.certificate.upper, spent_upper(loose.noise, second_loss)
     found = [_budgeted(loose, Budget(second_loss, high))]
     if each is not None:
@@ -59,7 +62,7 @@ def pareto_frontier(
     if high > low * (1 + settings.gap):
         for i in reversed(range(count - 1)):
             most = low + (high - low) * (i / (count - 1)) ** SPACING
-            found.append(solve(replace(free, budget=Budget(second_loss, most)), settings))
+            found.append(solve(replace(free, budget=Budget(second_loss, most)), settings, progress))
             if each is not None:
                 each(found[-1])
     return _monotone(found[::-1])

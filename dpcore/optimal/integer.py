@@ -92,9 +92,7 @@ class _Best:
 class IntegerSearch(Anytime):
     """The state of one solve: the best bracket so far and where to look next."""
 
-    def __init__(
-        self, problem: NoiseProblem, settings: SolverSettings, progress: ProgressCallback | None
-    ) -> None:
+    def __init__(self, problem: NoiseProblem, settings: SolverSettings, progress: ProgressCallback | None) -> None:
         self._k = problem.lattice_sensitivity
         super().__init__(problem, settings, progress, GOAL if self._k <= EXACT_TO else settings.gap)
         self._most = min(MOST_POINTS, MOST_WORK // self._k)
@@ -257,11 +255,10 @@ class IntegerSearch(Anytime):
         problem, found = self.problem, self.best
         if found is None:
             raise self._no_law()
-        self._trace.append(self._record())
         shift = float(lattice_points(found.worst_shift, 1, problem.granularity)[0])
         certificate = Certificate(self.lower, found.upper, found.delta_upper, shift, found.repaired)
         seconds = time.perf_counter() - self._began
-        trace = tuple(self._trace)
+        trace = (*self._trace, self._record())
         return Solution(
             problem, self.settings, found.noise, certificate, trace, seconds, found.points, self._k, found.source
         )

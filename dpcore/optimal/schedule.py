@@ -72,12 +72,12 @@ class Schedule:
 
     @property
     def _periods(self) -> float:
-        """Losses beyond m periods of a staircase weigh about e^{−mε} m^power."""
+        """Events beyond m periods of a staircase add about 3 e^{−(m+1)ε} of the bound, more for steep losses."""
         epsilon = self.problem.joint.epsilon
         if epsilon == 0:
             return math.inf
         power = max(p.power for loss in self.problem.paid_losses for p in loss.pieces)
-        periods = math.ceil((math.log(10 / self.gap) + 4 * (power - 1)) / epsilon) - 1
+        periods = math.ceil((math.log(15 / self.gap) + 2 * (power - 1) * math.log1p(1 / epsilon)) / epsilon) - 1
         return max(0, periods) + 2.2 * self.peak
 
     def _around(self, wide: float) -> Window:
@@ -109,9 +109,11 @@ class Schedule:
 
     def next(self, side: tuple[str, ...], steps: Steps, lower: float, upper: float) -> tuple[str, int] | None:
         """(kind, k) for one more step on one side: a multiple of the lattice whose error is smallest for its size, the
-        optimum being taken to lie in the middle of the bracket and errors to fall like 1/k². None: nothing left."""
-        middle = 0.5 * (lower + upper) if math.isfinite(upper) else lower
-        goal = 0.4 * self.gap * max(lower, 1e-3 * middle, 1e-300)
+        optimum being taken to lie in the middle of the bracket, or at its upper end where that is a closed form, and
+        errors to fall like 1/k². None: nothing left."""
+        share = 0.5 if self.uppers else 0.0
+        middle = share * lower + (1 - share) * upper if math.isfinite(upper) else lower
+        goal = 0.8 * (1 - share) * self.gap * max(lower, 1e-3 * middle, 1e-300)
         ranked = sorted(
             (max(abs(middle - step.bound), 0.02 * goal) * step.k**2, step.k, kind)
             for kind in side

@@ -28,7 +28,7 @@ from dpcore.privacy import Privacy
 from dpcore.problem import Budget, NoiseProblem, SolverSettings, noise_problem
 
 EXAMPLES = int(os.environ.get("THOROUGH", "0"))
-QUICK = SolverSettings(gap=1e-2, time_limit=0.5)
+QUICK = SolverSettings(gap=1e-2, time_limit=5)
 
 LOSSES = (
     "l1",

@@ -10,12 +10,15 @@ from functools import cache
 
 import numpy as np
 import pytest
+from hypothesis import assume, given, settings
+from strategies import noise_problems
 
 from dpcore import audit
+from dpcore.errors import InfeasibleError
 from dpcore.loss import Loss
 from dpcore.noise.piecewise import TOTAL, PiecewiseNoise
 from dpcore.optimal import solve
-from dpcore.problem import SolverSettings, noise_problem
+from dpcore.problem import NoiseProblem, SolverSettings, noise_problem
 
 INFINITE = math.inf
 
@@ -172,25 +175,41 @@ def accountant(noise: PiecewiseNoise, shift: Fraction, *, pessimistic: bool):
     )
 
 
-@pytest.mark.parametrize("name", ["plain", "atom", "lopsided", "half-line", "moved minimum", "jump"])
-def test_an_independent_accountant_agrees(name):
-    """At the audit's worst shift, at D and at a shift off the lattice: dp_accounting's optimistic δ(ε) is at most δ,
-    its pessimistic one at most δ of a slightly smaller ε."""
-    problem, noise = PROBLEMS[name], law(name)
+def check_with_accountant(problem: NoiseProblem, noise: PiecewiseNoise, more: list[Fraction]) -> None:
+    """At the audit's worst shift, at D and at `more`: dp_accounting's optimistic δ(ε) is at most δ, its pessimistic one
+    at most δ of a slightly smaller ε."""
     epsilon, delta = problem.privacy.epsilon, problem.privacy.delta
     bound, worst = audit.shortfall_upper(noise, epsilon)
     worst = Fraction(round(worst / noise.sensitivity * noise.resolution)) or Fraction(noise.resolution)
     slack = 1e-3 + 1e-9  # losses are rounded to multiples of 1e-3
-    for shift in (worst, -worst, Fraction(noise.resolution), Fraction(noise.resolution) * Fraction(1234, 4321)):
+    for shift in (worst, -worst, Fraction(noise.resolution), *more):
         optimistic = accountant(noise, shift, pessimistic=False).get_delta_for_epsilon(epsilon)
         pessimistic = accountant(noise, shift, pessimistic=True).get_delta_for_epsilon(epsilon)
         assert optimistic <= delta * (1 + 1e-9)
         assert optimistic - 1e-9 <= float(exact_shortfall(noise, exact_exp(epsilon), shift)) <= pessimistic + 1e-9
-        assert pessimistic <= audit.shortfall_upper(noise, epsilon - slack)[0] + 1e-9
+        assert pessimistic <= audit.shortfall_upper(noise, max(epsilon - slack, 0))[0] + 1e-9
     if worst != Fraction(noise.resolution) or bound > noise.atom_mass * (1 + 1e-9):
         assert max(accountant(noise, s, pessimistic=True).get_delta_for_epsilon(epsilon) for s in (worst, -worst)) >= (
             bound * (1 - 1e-9)
         )
+
+
+@pytest.mark.parametrize("name", ["plain", "atom", "lopsided", "half-line", "moved minimum", "jump"])
+def test_an_independent_accountant_agrees(name):
+    noise = law(name)
+    check_with_accountant(PROBLEMS[name], noise, [Fraction(noise.resolution) * Fraction(1234, 4321)])
+
+
+@settings(max_examples=45)
+@given(noise_problems())
+def test_an_independent_accountant_agrees_on_random_laws(problem):
+    assume(problem.privacy.delta > 0)
+    try:
+        noise = solve(problem, SolverSettings(gap=0.02, time_limit=0.5)).noise
+    except InfeasibleError:
+        assume(False)
+    assume(isinstance(noise, PiecewiseNoise) and len(noise.weights) < 1500)
+    check_with_accountant(problem, noise, [])
 
 
 def dominating(noise: PiecewiseNoise, epsilons: np.ndarray) -> np.ndarray:
