@@ -21,10 +21,12 @@ from ..problem import NoiseProblem, SolverSettings
 from ..solution import Certificate, Progress, Solution
 from . import laws
 from .anytime import Anytime, ProgressCallback
-from .bounds import Step, lower_step, meets_extras, upper_step
 from .integer import solve_integer
+from .lower import lower_step
 from .schedule import Schedule, Steps
+from .step import Limits, Step
 from .two_level import two_level_lower
+from .upper import meets_extras, upper_step
 
 
 def solve(
@@ -312,13 +314,13 @@ class Search(Anytime):
         before = self._steps[kind]
         window, seed = schedule.window(kind, k, self._steps), before[-1].seed if before else None
         scale = self.upper if math.isfinite(self.upper) else 1.0
-        limits = (window, seed, scale, self.settings.gap, self._deadline, self._stop)
+        limits = Limits(scale, self.settings.gap, self._deadline, self._stop)
         if kind == "lower":
-            step = lower_step(self.problem, k, *limits)
+            step = lower_step(self.problem, k, window, seed, limits)
             step = replace(step, window=step.window.within(schedule.widest))
             self.lower = max(self.lower, step.bound)
         else:
-            step = upper_step(self.problem, k, int(kind == "offset"), *limits)
+            step = upper_step(self.problem, k, int(kind == "offset"), window, seed, limits)
             if step.bound < self.upper:
                 figures = (step.bound, step.delta_upper, step.worst_shift, step.repaired, step.cells)
                 self.best = _Found(step.noise, *figures, "linear program")

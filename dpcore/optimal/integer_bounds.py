@@ -10,7 +10,6 @@ sensitivity) bounds from above.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,29 +21,13 @@ from ..problem import NoiseProblem
 from . import laws
 from .lattice import Array, Lattice
 from .program import LatticeProgram, Outcome, Seed
+from .step import LEAST_DELTA, TINY, Limits
 
 TOLERANCE = 1e-10
 """Of the linear programs; bounds are to agree to 1e-9."""
 
-LEAST_DELTA = 1e-9
-"""Programs for lower bounds use at least this δ: their multipliers are valid for every smaller one [Thm 6]."""
-
-TINY = 1e-11
-"""Multipliers below this share of the largest, and masses below this share of δ, do not count for the next window."""
-
-Stop = Callable[[], bool]
 Stretch = tuple[float, float]
 """First and last lattice point looked at."""
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What a program needs besides the problem: size of the value, relative gap aimed at, when to end."""
-
-    scale: float
-    gap: float
-    deadline: float
-    stop: Stop
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from fractions import Fraction
 import numpy as np
 
 from ..problem import NoiseProblem
-from .bounds import Step, Window
+from .step import Step, Window
 
 SCAN = (2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 18, 20)
 """Lattices tried first where nothing is known about alignment."""

@@ -1,0 +1,181 @@
+"""A lower bound from one lattice: random rounding, a linear program, an audited proof [Thms 2 to 4]."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from ..loss import Loss
+from ..problem import NoiseProblem
+from .lattice import Array, Lattice
+from .program import BudgetRow, LatticeProgram, Outcome, Seed
+from .step import (
+    LEAST_DELTA,
+    TINY,
+    Limits,
+    Proof,
+    Step,
+    Window,
+    origin_of,
+    position,
+    reference_density,
+    second_limit,
+    seed_of,
+)  # fmt: skip
+
+
+def lower_step(
+    problem: NoiseProblem,
+    k: int,
+    window: Window,
+    seed: Seed | None,
+    limits: Limits,
+) -> Step:
+    """A lower bound from a lattice of k per sensitivity.
+
+    Continuous losses (and monotone laws): stochastic rounding to nodes, node values below the loss (Thm 2).
+    A loss with jumps: rounding to cells, infima over open cells [SLW, D(β)]; the atoms of a law, which might sit on a
+    cell's end, may be thought moved to the minimiser at no cost of privacy (Thm 1), which with a second loss needs
+    both to be least there.
+    """
+    loss, D = problem.paid_loss, problem.sensitivity
+    alike = problem.budget is None or all(c.grows_from_zero for c in problem.paid_losses)
+    edge = int(not loss.continuous and not problem.monotone and alike)
+    lattice, origin = _rounding_lattice(problem, k, edge, window)
+    left = origin + lattice.indices * (D / k)
+    touch = _touch(problem, lattice, origin, seed)
+    costs, *second_costs = (_rounded_costs(c, problem, lattice, origin, touch) for c in problem.paid_losses)
+    delta = max(problem.privacy.delta, LEAST_DELTA)
+    budget = None
+    if problem.budget is not None:
+        budget = BudgetRow(second_costs[0][lattice.representatives], problem.budget.most)
+    program = LatticeProgram(
+        lattice,
+        costs[lattice.representatives],
+        problem.privacy.amplification,
+        delta,
+        limits.scale,
+        reference_density(problem, left / D),
+        monotone=problem.monotone,
+        open_left=lattice.event_first > lattice.first,
+        open_right=lattice.event_last < lattice.last,
+        second=second_limit(problem),
+        budget=budget,
+    )
+    program.start(seed, limits.deadline)
+    deltas = [delta] if problem.second is None else [delta, max(problem.second.delta, LEAST_DELTA)]
+
+    def enough(outcome: Outcome) -> bool:
+        slack = sum(
+            rates.sum() * max(shortfall - limit, 0.0)
+            for rates, shortfall, limit in zip(outcome.rates, outcome.shortfalls, deltas)
+        )
+        return 0 < slack <= 0.01 * limits.gap * outcome.objective
+
+    outcome = program.solve(limits.deadline, limits.stop, enough=enough)
+    shifts, events, weights = program.multipliers(outcome)
+    order = program.order_multipliers(outcome) if problem.monotone else None
+    second = None if problem.second is None else program.multipliers(outcome, level=1)
+    spend = None if budget is None else (outcome.budget_rate, second_costs[0], budget.most)
+    proof = Proof(costs, lattice.first, shifts, events, weights, order, lattice.folded, second, spend)
+    bound = proof.lower(*problem.privacies)
+    bound = max(bound, loss.infimum(*problem.support))
+    if second is not None:
+        events, weights = np.concatenate([events, second[1]]), np.concatenate([weights, second[2]])
+    used = events[weights > TINY * weights.max(initial=0.0)] / k + origin / D
+    return Step(
+        k,
+        edge,
+        bound,
+        None,
+        0.0,
+        0.0,
+        False,
+        seed_of(lattice, outcome),
+        _grown(window, used, problem.folds),
+        lattice.classes,
+        outcome.pairs,
+        outcome.status,
+        proof,
+    )
+
+
+def _rounding_lattice(problem: NoiseProblem, k: int, edge: int, window: Window) -> tuple[Lattice, float]:
+    """Nodes origin + i·D/k (edge 0) or cells to their right (edge 1): events over the window, the lattice one
+    sensitivity further. Where the support ends before that, its end, rounded outwards, ends the lattice and the events.
+    """
+    D, origin = problem.sensitivity, origin_of(problem)
+    event_first = math.floor((window.left - origin / D) * k)
+    event_last = math.ceil((window.right - origin / D) * k) - edge
+    if problem.folds:
+        event_first = -event_last - edge
+    first, last = event_first - k, event_last + k
+    lo, hi = (position(end, origin, D, k) for end in problem.support)
+    if first <= lo:
+        first = event_first = math.floor(lo)
+    if last >= hi - edge:
+        last = event_last = math.ceil(hi) - edge
+    reach = None if window.reach is None else max(1, math.ceil(window.reach * k))
+    return Lattice(k, first, last, event_first, event_last, problem.folds, edge, reach), origin
+
+
+def _touch(problem: NoiseProblem, lattice: Lattice, origin: float, seed: Seed | None) -> Array:
+    """Where in each cell a tangent to the loss touches it: in the middle, but next to the minimum nearer to it the more
+    mass gathers there, for a node with an atom should not pay for its neighbours [Thm 2]."""
+    touch = np.full(len(lattice.indices) - 1, 0.5)
+    if seed is None or lattice.k > 4 * seed.k:
+        return touch
+    least = (problem.paid_loss.minimiser(*problem.support)[0] - origin) / problem.sensitivity
+    below, there, above = seed.density(least + np.array([-1, 0, 1]) / seed.k)
+    beside = 0.5 * (below + above)
+    node, each = max(there - beside, 0.0) / seed.k + beside / lattice.k, beside / lattice.k
+    share = 2 * each / (node + 2 * each) if node > 0 else 0.5
+    at = round(least * lattice.k) - lattice.first
+    touch[max(at - 1, 0) : at], touch[at : at + 1] = 1 - min(share, 0.5), min(share, 0.5)
+    return touch
+
+
+def _rounded_costs(loss: Loss, problem: NoiseProblem, lattice: Lattice, origin: float, touch: Array) -> Array:
+    """What a law rounded to the lattice pays at least: node values, or infima over cells; at the end nodes the infimum
+    of what lies beyond, for the line goes on there."""
+    left = origin + lattice.indices * (problem.sensitivity / lattice.k)
+    costs = _cell_infima(loss, problem, lattice, origin) if lattice.edge else loss.nodes(left, touch)
+    if lattice.event_first > lattice.first:
+        costs[0] = min(costs[0], loss.infimum(-math.inf, float(left[0])))
+    if lattice.event_last < lattice.last:
+        costs[-1] = min(costs[-1], loss.infimum(float(left[-1]), math.inf))
+    return costs
+
+
+def _cell_infima(loss: Loss, problem: NoiseProblem, lattice: Lattice, origin: float) -> Array:
+    """Infimum of the loss over every open cell, rounded down. Which cells a piece meets is decided exactly."""
+    D, k = problem.sensitivity, lattice.k
+    left = origin + lattice.indices * (D / k)
+    out = np.full(len(left), np.inf)
+    for piece in loss.pieces:
+        lo, hi = (position(x, origin, D, k) for x in (piece.lo, piece.hi))
+        start = 0 if math.isinf(lo) else max(0, math.floor(lo) - lattice.first)
+        end = len(left) if math.isinf(hi) else min(len(left), math.ceil(hi) - lattice.first)
+        if start < end:
+            a = np.clip(left[start:end], piece.lo, piece.hi)
+            b = np.clip(left[start:end] + D / k, piece.lo, piece.hi)
+            out[start:end] = np.minimum(out[start:end], np.minimum(piece.value(a), piece.value(b)))
+    # The atoms are thought at the minimiser; if that is an end of the support, the open cell next to it may miss it.
+    lo, hi = problem.support
+    if math.isfinite(lo):
+        out[0] = min(out[0], float(loss.value(lo)))
+    if math.isfinite(hi):
+        out[-1] = min(out[-1], float(loss.value(hi)))
+    return out - loss.rounding(left, left + D / k)
+
+
+def _grown(window: Window, used: Array, folded: bool) -> Window:
+    """The window of events, longer by half on a side where the multipliers reach its end [Thm 2]."""
+    near = 0.03 * (window.right - window.left)
+    left = used.size and used.min() < window.left + near
+    right = used.size and used.max() > window.right - near
+    if folded:
+        left = right = left or right
+    return replace(window, left=window.left * (1.5 if left else 1.0), right=window.right * (1.5 if right else 1.0))

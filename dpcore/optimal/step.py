@@ -1,0 +1,148 @@
+"""What a step of the search is given and what it brings: windows, limits, proofs, seeds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+
+from .. import audit
+from ..noise.piecewise import PiecewiseNoise
+from ..privacy import Privacy
+from ..problem import NoiseProblem
+from .lattice import Array, Ints, Lattice
+from .program import Outcome, Seed
+
+LEAST_DELTA = 1e-9
+"""Programs for lower bounds use at least this δ: their multipliers are valid for every smaller one [Thm 6]."""
+
+TINY = 1e-11
+"""Rates and masses below this share of the largest do not count when the next window is chosen."""
+
+Stop = Callable[[], bool]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a program needs besides the problem: size of the value, relative gap aimed at, when to end."""
+
+    scale: float
+    gap: float
+    deadline: float
+    stop: Stop
+
+
+@dataclass(frozen=True)
+class Window:
+    """The stretch [left, right] of the line that a program looks at; with `reach`, only events within so much of a
+    whole number of sensitivities. All in sensitivities."""
+
+    left: float
+    right: float
+    reach: float | None = None
+
+    def scaled(self, factor: float) -> Window:
+        """The window, longer by a factor about its middle."""
+        middle, half = 0.5 * (self.left + self.right), 0.5 * factor * (self.right - self.left)
+        return Window(middle - half, middle + half)
+
+    def within(self, other: Window) -> Window:
+        """The part inside another window."""
+        return replace(self, left=max(self.left, other.left), right=min(self.right, other.right))
+
+
+@dataclass(frozen=True)
+class Proof:
+    """Multipliers on a lattice: a lower bound for every (ε, δ), good near the one it was made for [Thm 6].
+
+    second : (shifts, events, weights) of a second (ε, δ).   budget : (μ, node values of the second loss, most).
+    """
+
+    costs: Array
+    first: int
+    shifts: Ints
+    events: Ints
+    weights: Array
+    monotone: Array | None
+    mirrored: bool
+    second: tuple[Ints, Ints, Array] | None = None
+    budget: tuple[float, Array, float] | None = None
+
+    def lower(self, privacy: Privacy, second: Privacy | None = None) -> float:
+        """The bound at (ε, δ) and a second (ε, δ), from the audit; multipliers of a second one not asked for are left
+        out."""
+        both = second is not None and self.second is not None
+        return audit.multiplier_bound_lower(
+            self.costs,
+            self.first,
+            epsilon=privacy.epsilon,
+            delta=privacy.delta,
+            shifts=self.shifts,
+            events=self.events,
+            weights=self.weights,
+            monotone=self.monotone,
+            mirrored=self.mirrored,
+            second=(second.epsilon, second.delta, *self.second) if both else None,
+            budget=self.budget,
+        )
+
+
+@dataclass(frozen=True)
+class Step:
+    """What a step found. `window`, `seed`: for the next step of the same kind; `proof`: of a lower bound."""
+
+    k: int
+    edge: int
+    bound: float
+    noise: PiecewiseNoise | None
+    delta_upper: float
+    worst_shift: float
+    repaired: bool
+    seed: Seed | None
+    window: Window
+    cells: int
+    pairs: int
+    status: str
+    proof: Proof | None = None
+
+
+def origin_of(problem: NoiseProblem) -> float:
+    """Where lattices start, in the query's unit: at an end of the support, else at the loss's minimiser, where its kink
+    and the atom are (for mirror images and for monotone laws always at 0)."""
+    lo, hi = problem.support
+    if problem.folds or problem.monotone:
+        return 0.0
+    return lo if math.isfinite(lo) else hi if math.isfinite(hi) else problem.loss.minimiser()[0]
+
+
+def reference_density(problem: NoiseProblem, x: Array) -> Array:
+    """A density of about the optimum's shape, for scaling; x in sensitivities."""
+    best = problem.paid_loss.minimiser(*problem.support)[0] / problem.sensitivity
+    return np.exp(-problem.privacy.epsilon * np.abs(x - best) * (1.0 if problem.folds else 0.5))
+
+
+def second_limit(problem: NoiseProblem) -> tuple[float, float] | None:
+    """(e^ε, δ) of the second pair for a program."""
+    second = problem.second
+    return None if second is None else (second.amplification, max(second.delta, LEAST_DELTA))
+
+
+def position(x: float, origin: float, sensitivity: float, k: int) -> Fraction | float:
+    """(x − origin)·k/sensitivity, exactly."""
+    return x if math.isinf(x) else (Fraction(x) - Fraction(origin)) * k / Fraction(sensitivity)
+
+
+def seed_of(lattice: Lattice, outcome: Outcome) -> Seed:
+    """The density of an outcome, in sensitivities from the origin of its lattice, and its active shifts."""
+    density = np.concatenate([[0.0], lattice.unfold(outcome.masses) * lattice.k, [0.0]])
+
+    def at(x: Array) -> Array:
+        index = np.floor(x * lattice.k + 0.5 * (1 - lattice.edge) + 1e-9).astype(int) - lattice.first
+        return density[np.clip(index + 1, 0, len(density) - 1)]
+
+    used = outcome.rates > TINY * outcome.rates.max(initial=0.0)
+    active = tuple(np.unique(np.abs(lattice.shifts[mine])) / lattice.k for mine in used)
+    return Seed(at, active, lattice.k)

@@ -1,0 +1,230 @@
+"""An upper bound from one lattice: a law constant on cells with an atom, audited and repaired [Thms 1, 3 and 5]."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from .. import audit
+from ..noise.piecewise import PiecewiseNoise
+from ..noise.staircase import amplitude_gamma
+from ..problem import NoiseProblem
+from . import laws
+from .lattice import Array, Lattice
+from .program import BudgetRow, LatticeProgram, Outcome, Seed
+from .step import Limits, Step, Window, origin_of, position, reference_density, second_limit, seed_of
+
+
+def upper_step(
+    problem: NoiseProblem,
+    k: int,
+    edge: int,
+    window: Window,
+    seed: Seed | None,
+    limits: Limits,
+) -> Step:
+    """A law constant on cells, k per sensitivity, with an atom (Thm 1), audited and repaired.
+
+    edge : 0 centres a cell at the origin, 1 puts a cell edge there.   `bound` is infinite when no law came out.
+    """
+    cells = _cell_lattice(problem, k, edge, window)
+    if cells is None:
+        return Step(k, edge, math.inf, None, math.inf, 0.0, False, seed, window, 0, 0, "no cell fits")
+    lattice, left, origin = cells
+    loss, D, privacy = problem.paid_loss, problem.sensitivity, problem.privacy
+    means = np.maximum(loss.mean(left, left + D / k), 0.0)
+    atom_x = 0.0 if problem.symmetric or problem.monotone else loss.minimiser(*problem.support)[0]
+    spending = _spending(problem, left, left + D / k, atom_x)
+    reference = reference_density(problem, (left + 0.5 * D / k) / D)
+
+    def program_for(objective: Array, at_atom: float, tight: float, budget: BudgetRow | None) -> LatticeProgram:
+        second = second_limit(problem)
+        return LatticeProgram(
+            lattice,
+            objective[lattice.representatives],
+            privacy.amplification,
+            privacy.delta * tight,
+            limits.scale,
+            reference,
+            atom_cost=at_atom,
+            monotone=problem.monotone,
+            second=None if second is None else (second[0], second[1] * tight),
+            budget=budget,
+        )
+
+    repair = laws.private_masses(lattice, problem, means, origin / D, spending)
+    if repair is None and spending is not None:
+        program = program_for(spending.means, spending.at_atom, 0.99, None)
+        program.start(seed, limits.deadline)
+        repair = _thrifty(
+            program.solve(limits.deadline, limits.stop, enough=lambda _: False), lattice, means, problem, spending
+        )
+    tight = 1.0 if repair else 1 - 1e-6
+    budget = None
+    if spending is not None:
+        most = spending.most * (1.0 if repair else 1 - 1e-6)
+        budget = BudgetRow(spending.means[lattice.representatives], most, spending.at_atom)
+    program = program_for(means, float(loss.value(atom_x)), tight, budget)
+    program.start(seed, limits.deadline)
+    span = repair.cost if repair else math.inf
+
+    def enough(outcome: Outcome) -> bool:
+        strict = repair.shortfalls if repair else [p.delta * tight for p in problem.privacies]
+        weight = max(
+            max(0.0, shortfall - p.delta * tight) / max(shortfall - least, 1e-300)
+            for shortfall, p, least in zip(outcome.shortfalls, problem.privacies, strict)
+        )
+        return weight * max(span - outcome.objective, 0.0) <= 0.01 * limits.gap * outcome.objective
+
+    outcome = program.solve(limits.deadline, limits.stop, enough=enough)
+    noise, delta_upper, worst_shift, repaired = None, math.inf, 0.0, False
+    if outcome.status == "optimal":
+        noise, delta_upper, worst_shift, repaired = _certified(
+            problem, lattice, outcome, repair, atom_x, origin, spending
+        )
+    bound = audit.loss_upper(noise, problem.loss) if noise is not None else math.inf
+    return Step(
+        k,
+        edge,
+        bound,
+        noise,
+        delta_upper,
+        worst_shift,
+        repaired,
+        seed_of(lattice, outcome),
+        _fitted(window, lattice, outcome, problem, origin / D),
+        len(means),
+        outcome.pairs,
+        outcome.status,
+    )
+
+
+def _spending(problem: NoiseProblem, left: Array, right: Array, atom_x: float) -> laws.Spending | None:
+    """The budget on cells with these ends."""
+    if problem.budget is None:
+        return None
+    loss = problem.budget_loss
+    means = np.maximum(loss.mean(left, right), 0.0)
+    return laws.Spending(means, float(loss.value(atom_x)), problem.budget.most)
+
+
+def _fitted(window: Window, lattice: Lattice, outcome: Outcome, problem: NoiseProblem, origin: float) -> Window:
+    """The stretch that carries all but 1e-6 δ of the mass, with a margin; a side whose last half sensitivity carries
+    more than 1e-3 δ was cut too short and gets one sensitivity more."""
+    masses, delta = lattice.unfold(outcome.masses), problem.privacy.delta
+    x = (lattice.indices + 0.5 * lattice.edge) / lattice.k + origin
+    below, above = np.cumsum(masses), np.cumsum(masses[::-1])[::-1]
+    kept = x[(below > 1e-6 * delta) & (above > 1e-6 * delta)]
+    if not kept.size:
+        return window
+    edge = max(1, lattice.k // 2)
+    margin = min(0.5, 4 * amplitude_gamma(problem.privacy.epsilon)) + 0.5 / lattice.k
+    left = window.left - 1 if masses[:edge].sum() > 1e-3 * delta else max(kept[0] - margin, window.left)
+    right = window.right + 1 if masses[-edge:].sum() > 1e-3 * delta else min(kept[-1] + margin, window.right)
+    if problem.folds:
+        right = max(-left, right)
+        left = -right
+    return Window(float(left), float(right))
+
+
+def _cell_lattice(problem: NoiseProblem, k: int, edge: int, window: Window) -> tuple[Lattice, Array, float] | None:
+    """Cells of width D/k over the window, inside the support, their left ends and the origin; None when the support
+    holds no such cell."""
+    D, origin = problem.sensitivity, origin_of(problem)
+    half = Fraction(1 - edge, 2)
+    lo, hi = (position(end, origin, D, k) for end in problem.support)
+    first = math.floor((window.left - origin / D) * k + 0.5 * (1 - edge))
+    last = math.ceil((window.right - origin / D) * k + 0.5 * (1 - edge)) - 1
+    if math.isfinite(lo):
+        first = max(first, math.ceil(lo + half))
+    if math.isfinite(hi):
+        last = min(last, math.floor(hi + half) - 1)
+    if problem.folds:
+        last = min(last, -first - edge)
+        first = -last - edge
+    if last < first:
+        return None
+    lattice = Lattice(k, first, last, first, last, problem.folds, edge)
+    return lattice, origin + (lattice.indices - 0.5 * (1 - edge)) * (D / k), origin
+
+
+def _certified(
+    problem: NoiseProblem,
+    lattice: Lattice,
+    outcome: Outcome,
+    repair: laws.StrictLaw | None,
+    atom_x: float,
+    origin: float,
+    spending: laws.Spending | None,
+) -> tuple[PiecewiseNoise | None, float, float, bool]:
+    """(noise, its δ rounded up, worst shift, repaired): the program's law, mixed with a strictly private one by as
+    little as makes the audited δ at most the problem's [Thms 3 and 5], and so with a second pair and a budget."""
+    delta, k = min(p.delta for p in problem.privacies), lattice.k
+    masses = lattice.unfold(outcome.masses)
+    if spending is not None and spending.most == 0:
+        masses = np.where(spending.means > 0, 0.0, masses)
+    total = math.fsum(masses) + outcome.atom
+    masses, atom = masses / total, outcome.atom / total
+    fine = 1 if math.isclose(atom_x, origin, abs_tol=0.0) else 1 << 20
+    resolution = 2 * k * fine
+    unit = problem.sensitivity / resolution
+    atom_unit = round((atom_x - origin) / unit)
+    atom_unit += (origin + atom_unit * unit < problem.support[0]) - (origin + atom_unit * unit > problem.support[1])
+    breaks = (2 * np.arange(lattice.first, lattice.last + 2) - (1 - lattice.edge)) * fine
+    figures = [(h / total, p.delta, 1e-15 / p.delta) for h, p in zip(outcome.shortfalls, problem.privacies)]
+    strict = repair.shortfalls if repair is not None else ()
+    if spending is not None:
+        figures.append((float(masses @ spending.means) + atom * spending.at_atom, spending.most, 1e-14))
+        strict = (*strict, repair.spent) if repair is not None else ()
+    dust = 1e-13 * delta / problem.privacy.amplification
+    for attempt in range(24):
+        weight = 0.0
+        if repair is not None and attempt:
+            room = 8.0 ** (attempt - 1)
+            weight = max(
+                (value - limit * (1 - margin * room)) / (value - least)
+                if value > max(limit * (1 - margin * room), least)
+                else 0.0
+                for (value, limit, margin), least in zip(figures, strict)
+            )
+            weight = min(weight, 1.0)
+        mixed = (1 - weight) * masses + (weight * repair.masses if weight else 0.0)
+        mixed_atom = (1 - weight) * atom + (weight * repair.atom if weight else 0.0)
+        mixed[mixed < dust] = 0.0
+        noise = PiecewiseNoise.from_masses(
+            sensitivity=problem.sensitivity,
+            resolution=resolution,
+            breaks=breaks,
+            masses=mixed,
+            atom=mixed_atom,
+            atom_unit=atom_unit,
+            origin=origin,
+        )
+        delta_upper, worst_shift = audit.shortfall_upper(noise, problem.privacy.epsilon)
+        if delta_upper <= problem.privacy.delta and meets_extras(problem, noise):
+            return noise, delta_upper, worst_shift, weight > 0
+        if repair is None:
+            return None, math.inf, 0.0, False
+    return None, math.inf, 0.0, False
+
+
+def meets_extras(problem: NoiseProblem, noise: PiecewiseNoise) -> bool:
+    """The law satisfies the second pair and the budget, as far as the problem has them, by the audit's upper bounds."""
+    second, budget = problem.second, problem.budget
+    if second is not None and audit.shortfall_upper(noise, second.epsilon)[0] > second.delta:
+        return False
+    return budget is None or audit.loss_upper(noise, budget.loss) <= budget.most
+
+
+def _thrifty(
+    outcome: Outcome, lattice: Lattice, means: Array, problem: NoiseProblem, spending: laws.Spending
+) -> laws.StrictLaw | None:
+    """The law that spends least of the budget at a slightly smaller δ, if it is a strict one: what repairs answers to
+    tight budgets."""
+    masses = lattice.unfold(outcome.masses)
+    total = math.fsum(masses) + outcome.atom
+    if outcome.status != "optimal" or not total > 0:
+        return None
+    return laws.strict_law(masses / total, lattice, problem, means, spending, outcome.atom / total)
