@@ -1,0 +1,358 @@
+"""Finished results on disk: what one process proved, every other one and every later one may use.
+
+An SQLite database of byte strings (JSON, npz) in one folder, shared by any number of processes on one machine and safe
+to kill at any moment. Nothing in it is ever unpickled or run. Every entry carries a seal that only readers of the
+folder's secret can make; a solution is, besides, rebuilt and audited again when it is read, so that of a forged one at
+most the lower bound could be false, and of a damaged one nothing is shown at all. Entries of other versions of this
+package are never read; those not used for longest make room. A folder that cannot be used costs one line in the log,
+and everything works without.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hmac
+import json
+import logging
+import math
+import os
+import secrets
+import sqlite3
+import threading
+import time
+import zlib
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, TypeVar
+
+import platformdirs
+
+from . import __version__
+from .errors import InputError
+from .export import solution_to_dict
+from .problem import NoiseProblem, SolverSettings
+from .reload import MAX_BYTES, solution_from_dict
+from .solution import Progress, Solution
+
+FOLDER = "DP_FRONTIER_STORE"
+"""Environment variable that names the folder; `off`: keep nothing."""
+
+LIMIT = 256 << 20
+"""Bytes of entries that a store keeps unless told otherwise; its files may be a few per cent larger."""
+
+FORMAT = 1
+"""Grows when older entries would be misread."""
+
+PATIENCE = 2.0
+"""Seconds to wait for another process that writes."""
+
+_TABLE = """
+CREATE TABLE IF NOT EXISTS answers
+  (key BLOB PRIMARY KEY, used REAL NOT NULL, size INTEGER NOT NULL, seal BLOB NOT NULL, value BLOB NOT NULL);
+CREATE INDEX IF NOT EXISTS answers_by_use ON answers (used, size);
+"""
+
+_EVICT = """
+DELETE FROM answers WHERE key IN
+  (SELECT key FROM (SELECT key, SUM(size) OVER (ORDER BY used DESC, key) AS total FROM answers) WHERE total > ?)
+"""
+
+Result = TypeVar("Result")
+
+log = logging.getLogger(__name__)
+
+
+def canonical(value: object) -> str:
+    """A value as text that no different value shares: 1, 1.0 and True differ, and so do equal fields of two classes.
+
+    Raises
+    ------
+    TypeError : the value is not made of data classes, functions at the top of a module, tuples and plain values.
+    """
+    if value is None or type(value) in (bool, int, float, str, bytes):
+        return repr(value)
+    if type(value) is tuple:
+        return f"({', '.join(canonical(item) for item in value)},)"
+    named = value if callable(value) else type(value)
+    name = f"{getattr(named, '__module__', '<none>')}.{getattr(named, '__qualname__', '<none>')}"
+    if "<" in name:
+        raise TypeError(f"{name} is not at the top of a module")
+    if named is value:
+        return name
+    if not is_dataclass(value):
+        raise TypeError(f"{name} is no data class, tuple or plain value")
+    return f"{name}({', '.join(canonical(getattr(value, part.name)) for part in fields(value) if part.compare)})"
+
+
+def default_folder() -> Path | None:
+    """The folder that the environment names, None for `off`; else one in the user's cache folder."""
+    named = os.environ.get(FOLDER, "").strip()
+    if named == "off":
+        return None
+    return Path(named) if named else Path(platformdirs.user_cache_dir("dp-frontier")) / "results"
+
+
+class Store:
+    """Bytes by kind and key, and solutions by problem and settings.
+
+    Parameters
+    ----------
+    folder : made if it is missing, for its owner alone; None keeps nothing.
+    limit : bytes of entries to keep.
+
+    No method raises on account of the disk: what cannot be read is absent, what cannot be written is dropped.
+    """
+
+    def __init__(self, folder: str | Path | None, limit: int = LIMIT) -> None:
+        self._limit, self._lock = limit, threading.Lock()
+        self._connection: sqlite3.Connection | None = None
+        if folder is None:
+            return
+        self._path, self._secret = Path(folder) / "results.sqlite", b""
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._secret = _shared_secret(self._path.with_name("secret"))
+            self._connection = _connected(self._path)
+        except (OSError, ValueError, sqlite3.Error) as error:
+            log.warning("results are not kept on disk: %s cannot be used (%s)", folder, error)
+
+    @property
+    def usable(self) -> bool:
+        """Entries are kept."""
+        return self._connection is not None
+
+    def get(self, kind: str, key: object) -> bytes | None:
+        """The bytes put under a key; None if there are none, or not as they were put."""
+        digest, now = _digest(kind, key), time.time()
+
+        def look(connection: sqlite3.Connection) -> bytes | None:
+            query = "SELECT value, seal, used FROM answers WHERE key = ? AND length(value) <= ?"
+            found = connection.execute(query, (digest, MAX_BYTES)).fetchone()
+            if found is None:
+                return None
+            value, seal, used = found
+            if not self._sealed(digest, value, seal):
+                log.warning("an entry of the store was not made by this program and is removed")
+                connection.execute("DELETE FROM answers WHERE key = ?", (digest,))
+                return None
+            if type(used) is not float or not now - 60 < used <= now:
+                connection.execute("UPDATE answers SET used = ? WHERE key = ?", (now, digest))
+            return value
+
+        return self._try(look)
+
+    def put(self, kind: str, key: object, value: bytes) -> None:
+        """Keep bytes under a key, in place of what is there. Entries used longest ago make room; what would fill a
+        quarter of the store is not kept."""
+        if len(value) > min(self._limit // 4, MAX_BYTES):
+            return
+        digest = _digest(kind, key)
+
+        def write(connection: sqlite3.Connection) -> None:
+            row = (digest, time.time(), len(value), self._seal(digest, value), value)
+            with _transaction(connection):
+                connection.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)", row)
+                (total,) = connection.execute("SELECT TOTAL(size) FROM answers").fetchone()
+                if total > self._limit:
+                    connection.execute(_EVICT, (0.9 * self._limit,))
+            if total > self._limit:
+                connection.execute("PRAGMA incremental_vacuum")
+
+        self._try(write)
+
+    def solution(self, problem: NoiseProblem, settings: SolverSettings) -> Solution | None:
+        """The best solution kept for a problem, audited again, if it is what a solve with these settings would aim at:
+        its gap is as small, or as much time was spent on it."""
+        found = self._solution(problem, settings)
+        return found[0] if found is not None and suffices(*found, settings) else None
+
+    def keep(self, solution: Solution, *, effort: float | None = None) -> None:
+        """Keep a solution unless a better one is there.
+
+        effort : seconds spent on it; default: what `spent` says.
+        """
+        if not self.usable:
+            return
+        effort = spent(solution) if effort is None else effort
+        before = self._solution(solution.problem, solution.settings)
+        if before is not None:
+            effort = max(effort, before[1])
+            solution = min(before[0], solution, key=width)
+        data = {"effort": effort, "source": solution.source, "shifts": int(solution.shifts)}
+        text = json.dumps(data | {"solution": solution_to_dict(solution)}, allow_nan=False)
+        self.put("solution", topic(solution.problem, solution.settings), zlib.compress(text.encode(), 1))
+
+    def close(self) -> None:
+        """Release the files; nothing is kept from now on."""
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+            self._connection = None
+
+    # Inside ------------------------------------------------------------------------------------------
+
+    def _solution(self, problem: NoiseProblem, settings: SolverSettings) -> tuple[Solution, float] | None:
+        """(solution, effort) as kept."""
+        raw = self.get("solution", topic(problem, settings))
+        if raw is None:
+            return None
+        try:
+            data = json.loads(_inflated(raw))
+            solution = solution_from_dict(data["solution"])
+            if solution.problem != problem:
+                raise InputError("problem", "another one", "the one asked for")
+            return _restored(solution, settings, data), float(data["effort"])
+        except (ValueError, KeyError, TypeError, zlib.error, RecursionError) as error:
+            log.warning("an entry of the store cannot be used (%s)", type(error).__name__)
+            return None
+
+    def _try(self, work: Callable[[sqlite3.Connection], Result]) -> Result | None:
+        """What `work` returns, one thread at a time; None when the disk or another process is in the way."""
+        with self._lock:
+            if self._connection is None:
+                return None
+            try:
+                return work(self._connection)
+            except sqlite3.OperationalError as error:  # busy for too long, disk full: it may pass
+                log.info("the store was not available (%s)", error)
+            except sqlite3.DatabaseError as error:
+                log.warning("the store is damaged (%s)", error)
+                self._connection.close()
+                self._connection = None
+                with contextlib.suppress(OSError, sqlite3.Error):
+                    self._connection = _afresh(self._path)
+            return None
+
+    def _seal(self, digest: bytes, value: bytes) -> bytes:
+        return hmac.digest(self._secret, digest + value, "sha256")
+
+    def _sealed(self, digest: bytes, value: object, seal: object) -> bool:
+        told = isinstance(value, bytes) and isinstance(seal, bytes)
+        return told and hmac.compare_digest(seal, self._seal(digest, value))
+
+
+# Solutions -------------------------------------------------------------------------------------------
+
+
+def topic(problem: NoiseProblem, settings: SolverSettings) -> tuple:
+    """What decides an answer apart from how long and how far to go."""
+    reference = settings.method == "reference"
+    cells = settings.cells_per_sensitivity if reference else settings.max_cells_per_sensitivity
+    return problem, settings.method, cells
+
+
+def width(solution: Solution) -> float:
+    """The relative gap, infinite where there is none."""
+    gap = solution.certificate.gap
+    return math.inf if gap is None else gap
+
+
+def spent(solution: Solution) -> float:
+    """Seconds of work in a solution that nobody stopped. A solver that gave up before its gap and before its time
+    would not do better in all of it."""
+    limit = solution.settings.time_limit
+    gave_up = width(solution) > solution.settings.gap and solution.seconds < 0.95 * limit
+    return limit if gave_up else solution.seconds
+
+
+def suffices(solution: Solution, effort: float, settings: SolverSettings) -> bool:
+    """A solve with these settings would aim no higher."""
+    return width(solution) <= settings.gap or effort >= 0.95 * settings.time_limit
+
+
+def _restored(solution: Solution, settings: SolverSettings, data: dict[str, Any]) -> Solution:
+    """The reloaded solution with what `dpcore.reload` leaves out: how it came about."""
+    stated = data["solution"]
+    trace = tuple(
+        Progress(float(seconds), float(lower), math.inf if upper is None else float(upper), int(cells), int(pairs))
+        for seconds, lower, upper, cells, pairs in stated["trace"]
+    )
+    certificate = replace(solution.certificate, repaired=stated["certificate"]["repaired"] is True)
+    return replace(
+        solution, settings=settings, certificate=certificate, trace=trace, cells=int(stated["cells"]),
+        shifts=int(data["shifts"]), source=str(data["source"]),
+    )  # fmt: skip
+
+
+def _inflated(raw: bytes) -> bytes:
+    unpacker = zlib.decompressobj()
+    text = unpacker.decompress(raw, MAX_BYTES)
+    if not unpacker.eof:
+        raise InputError("entry", f"more than {MAX_BYTES} bytes", "no more than that")
+    return text
+
+
+# Files -----------------------------------------------------------------------------------------------
+
+
+def _digest(kind: str, key: object) -> bytes:
+    return sha256(canonical((FORMAT, __version__, kind, key)).encode(errors="surrogatepass")).digest()
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    """The database, ready to be written to, made afresh if the file is damaged."""
+    try:
+        return _open(path)
+    except sqlite3.OperationalError:
+        raise
+    except sqlite3.DatabaseError as error:
+        log.warning("the store is damaged (%s)", error)
+        return _afresh(path)
+
+
+def _afresh(path: Path) -> sqlite3.Connection:
+    for suffix in ("-wal", "-shm", ""):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+    return _open(path)
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))  # made by SQLite itself it would be readable by everybody
+    connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
+    try:
+        connection.execute("PRAGMA trusted_schema = OFF")
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute(f"PRAGMA journal_size_limit = {16 << 20}")
+        with _transaction(connection):
+            for statement in _TABLE.split(";"):
+                connection.execute(statement)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+@contextlib.contextmanager
+def _transaction(connection: sqlite3.Connection):
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        with contextlib.suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _shared_secret(path: Path) -> bytes:
+    """The secret of a folder: 32 random bytes for its owner alone, made once by whoever comes first."""
+    with contextlib.suppress(FileNotFoundError):
+        found = path.read_bytes()
+        if len(found) == 32:
+            return found
+        path.unlink(missing_ok=True)
+    draft = path.with_name(f"secret-{secrets.token_hex(8)}")
+    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(handle, "wb") as file:
+        file.write(secrets.token_bytes(32))
+    try:
+        os.link(draft, path)  # unlike a move, never in place of one that another process made meanwhile
+    except FileExistsError:
+        pass
+    finally:
+        draft.unlink()
+    return path.read_bytes()
