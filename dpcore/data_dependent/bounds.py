@@ -1,0 +1,241 @@
+"""One lower or upper bound on one grid: its program, and the referee's word on what came out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._validate import decimal
+from . import referee
+from .channel import Channel, Grid
+from .constraints import MARGIN, rows_lower, rows_upper
+from .costs import Queries, cell_costs_upper, node_costs_lower, queries
+from .problem import DataDependentProblem
+from .program import ChannelProgram, Outcome
+
+Array = NDArray[np.float64]
+Stop = Callable[[], bool]
+
+LEAST_DELTA = 1e-7
+"""Programs for lower bounds use at least this δ: their multipliers are valid for every smaller one."""
+
+GAIN = 1e-4
+"""A lower bound's program ends with a round that raises its value by less than this share."""
+
+REPAIR = 1e-2
+"""A program's channel that needs more than this share of the uniform release to become private is thrown away."""
+
+
+@dataclass(frozen=True)
+class Seed:
+    """What a finished program hands to a finer one: its channel and which pairs of laws mattered."""
+
+    masses: Array
+    active: NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Step:
+    """What a step found: `bound`; for upper bounds the channel, its audited δ and the worst pair of laws."""
+
+    resolution: int
+    bound: float
+    seeds: tuple[Seed | None, ...]
+    cells: int
+    pairs: int
+    finished: bool
+    channel: Channel | None = None
+    delta_upper: float = 0.0
+    worst_pair: tuple[int, int] = (0, 0)
+    repaired: bool = False
+
+
+def partition_breaks(problem: DataDependentProblem, resolution: int) -> tuple[int, ...] | None:
+    """The partition's ends in cells, () without a partition, None if they are not cell edges at this resolution."""
+    if not problem.partition:
+        return ()
+    step = (problem.width if problem.narrow else decimal(problem.sensitivity)) / resolution
+    low = decimal(problem.query_range[0])
+    ends = [(decimal(b) - low) / step for b in (*problem.partition, problem.query_range[1])]
+    return None if any(e.denominator != 1 for e in ends) else (0, *(int(e) for e in ends))
+
+
+def lower_step(
+    problem: DataDependentProblem,
+    resolution: int,
+    cap: float | None,
+    seeds: tuple[Seed | None, ...],
+    deadline: float,
+    stop: Stop,
+) -> Step:
+    """A lower bound with true values D/resolution apart [Thm 3]: the sum of the bounds of a few programs."""
+    step = (problem.width if problem.narrow else decimal(problem.sensitivity)) / resolution
+    terms = queries(problem, resolution, partition_breaks(problem, resolution) or ())
+    bounds, new_seeds, pairs, finished = [], [], 0, True
+    for i, term in enumerate(terms):
+        nodes = node_costs_lower(problem, term, float(step))
+        costs = _row_costs(term, nodes)
+        delta = max(problem.privacy.delta, LEAST_DELTA)
+        program = ChannelProgram(
+            costs,
+            term.related,
+            problem.privacy.amplification,
+            delta,
+            further=rows_lower(problem, term, nodes, cap),
+            mirrored=term.folds,
+        )
+        if i < len(seeds) and seeds[i] is not None:
+            program.seed(*_refined(seeds[i], costs.shape, program.related))
+        outcome = program.solve(deadline, stop, enough=1e-5, gain=GAIN)
+        floor = max(float(problem.loss.value(0.0)), 0.0) * float(term.weights.sum()) * (1 - 1e-12)
+        bound = floor
+        if outcome is not None:
+            proved = referee.multiplier_bound_lower(
+                costs,
+                outcome.multipliers,
+                epsilon=problem.privacy.epsilon,
+                delta=problem.privacy.delta,
+                related=term.related,
+                mirrored=term.folds,
+            )
+            bound, pairs = max(floor, proved), pairs + outcome.pairs
+        finished = finished and outcome is not None and outcome.status == "optimal"
+        bounds.append(bound)
+        new_seeds.append(None if outcome is None else Seed(outcome.masses, outcome.active))
+    total = math.fsum(bounds) * (1 - 1e-15)
+    return Step(resolution, total, tuple(new_seeds), max(t.rows for t in terms), pairs, finished)
+
+
+def _row_costs(terms: Queries, nodes: Array) -> Array:
+    """Σ over the values of each law of weight·c̃(b − a), (G, n), rounded down."""
+    n = terms.rows
+    values = nodes[np.arange(n)[None, :] - np.arange(n)[:, None] + n - 1] * terms.weights[:, None]
+    costs = np.add.reduceat(values, np.searchsorted(terms.laws, np.arange(int(terms.laws[-1]) + 1)), axis=0)
+    return costs - 4 * (n + 1) * 2.0**-53 * np.abs(costs) if costs.shape[0] < n else costs - 2.0**-51 * np.abs(costs)
+
+
+def _refined(seed: Seed, shape: tuple[int, int], related: NDArray[np.bool_]) -> tuple[Array, Array, NDArray[np.bool_]]:
+    """A coarser channel carried over to a finer grid, the entry at the same place: as events (what stood at a
+    point may now stand next to it) and as covering entries (it stands at its own point only); rows
+    that mattered, and their neighbours."""
+    laws, points = shape
+    from_law = np.minimum((np.arange(laws) + 0.5) * seed.masses.shape[0] / laws, seed.masses.shape[0] - 1).astype(int)
+    from_point = np.minimum((np.arange(points) + 0.5) * seed.masses.shape[1] / points, seed.masses.shape[1] - 1)
+    events = seed.masses[np.ix_(from_law, from_point.astype(int))]
+    covers = events
+    if laws == points:
+        same = np.equal.outer(from_law, from_point.astype(int)) & ~np.eye(laws, dtype=bool)
+        covers = np.where(same, 0.0, events)
+    wide_events = events.copy()
+    if points % seed.masses.shape[1]:  # the cells of a multiple lie inside the coarse ones
+        wide_events[:, 1:] = np.maximum(wide_events[:, 1:], events[:, :-1])
+        wide_events[:, :-1] = np.maximum(wide_events[:, :-1], events[:, 1:])
+    active = seed.active[np.ix_(from_law, from_law)]
+    wide = active | np.roll(active, 1, axis=1) | np.roll(active, -1, axis=1)
+    return wide_events, covers, wide & related
+
+
+def upper_step(
+    problem: DataDependentProblem,
+    resolution: int,
+    cap: float | None,
+    seeds: tuple[Seed | None, ...],
+    deadline: float,
+    stop: Stop,
+) -> Step | None:
+    """A channel on D/resolution cells and its audited loss [Thm 2, 4]; None if the grid has no admissible channel, or
+    none was found in time."""
+    breaks = partition_breaks(problem, resolution)
+    grid = Grid.make(problem.query_range, problem.sensitivity, resolution, breaks or ())
+    costs = cell_costs_upper(problem, grid, spread=problem.monotone)
+    delta = problem.privacy.delta * (1 - MARGIN)
+    atoms = delta > 0 and not problem.partition  # a law shared by an interval cannot name the true value
+    program = ChannelProgram(
+        costs,
+        grid.related,
+        problem.privacy.amplification,
+        delta,
+        atom_costs=_atom_costs(problem, grid) if atoms else None,
+        further=rows_upper(problem, grid, cap, atoms=atoms),
+        mirrored=problem.folds,
+    )
+    if seeds and seeds[0] is not None:
+        program.seed(*_refined(seeds[0], costs.shape, program.related))
+    outcome = program.solve(deadline, stop, enough=1e-6 if cap is not None else 3e-5)
+    if outcome is None:
+        return None
+    found = _repaired(problem, grid, outcome, cap)
+    if found is None:
+        return None
+    channel, shortfall, pair, repaired = found
+    return Step(
+        resolution,
+        referee.loss_upper(channel, problem, costs),
+        (Seed(outcome.masses, outcome.active),),
+        grid.cells,
+        outcome.pairs,
+        outcome.status == "optimal",
+        channel,
+        shortfall,
+        pair,
+        repaired,
+    )
+
+
+def _atom_costs(problem: DataDependentProblem, grid: Grid) -> Array:
+    """c(0) times the law's share of the weight."""
+    least = float(problem.loss.value(0.0))
+    if least == 0:
+        return np.zeros(grid.laws)
+    width, total = problem.width, problem.density.total
+    ends = [grid.edges[b] / width for b in grid.breaks]
+    shares = [
+        sum(((v - u) * Fraction(p + q) / 2 / total for u, v, p, q in problem.density.pieces(a, b)), Fraction(0))
+        for a, b in zip(ends, ends[1:])
+    ]
+    return np.array([least * float(share) for share in shares])
+
+
+def _repaired(
+    problem: DataDependentProblem, grid: Grid, outcome: Outcome, cap: float | None
+) -> tuple[Channel, float, tuple[int, int], bool] | None:
+    """The program's channel, if need be mixed with a law that meets all rows strictly, as the referee finds it
+    admissible.
+
+    A release that ignores the true value has no shortfall, so mixing with a share s of it leaves at most 1 − s of the
+    channel's. Shapes need a law that has them strictly (`_strict_shape`).
+    """
+    strict = _strict_shape(grid) if problem.monotone or problem.ordered else np.ones((grid.laws, grid.cells))
+    strict = strict * [float((b - a) / grid.step) for a, b in zip(grid.edges, grid.edges[1:])]
+    strict /= strict.sum(axis=1, keepdims=True)
+    share = 0.0
+    while share <= REPAIR:
+        mixed = (1 - share) * outcome.masses + share * strict
+        channel = Channel.from_masses(grid, mixed, (1 - share) * outcome.atoms, spread=problem.monotone)
+        shortfall, pair = referee.shortfall_upper(channel, problem.privacy.epsilon)
+        excess = (shortfall - problem.privacy.delta) / max(shortfall, 1e-300)
+        if excess <= 0 and _admissible(problem, channel, cap):
+            return channel, shortfall, pair, share > 0
+        share = max(2 * share, 1e-12, 1.0001 * excess if share == 0 and excess <= REPAIR else 0.0)
+    return None
+
+
+def _strict_shape(grid: Grid) -> Array:
+    """Densities 1 + (1 − distance/K) about each law's own cells: they fall away from them, and larger values release
+    more (the ratio of neighbouring rows grows from point to point)."""
+    own = 0.5 * (np.array(grid.breaks[:-1]) + np.array(grid.breaks[1:]) - 1)
+    return 2 - np.abs(np.arange(grid.cells)[None, :] - own[:, None]) / grid.cells
+
+
+def _admissible(problem: DataDependentProblem, channel: Channel, cap: float | None) -> bool:
+    """The referee's word on everything but privacy."""
+    return (
+        (cap is None or referee.instance_loss_upper(channel, problem.loss) <= cap)
+        and (not problem.monotone or referee.is_monotone(channel))
+        and (not problem.ordered or referee.is_ordered(channel))
+    )

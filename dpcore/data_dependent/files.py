@@ -1,0 +1,236 @@
+"""Data-dependent solutions as files: JSON that is audited again when it is read, CSV. Keys: docs/cli.md."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import __version__
+from .._validate import decimal, real
+from ..errors import CertificateError, InputError
+from ..export import finite, layout, solution_from_dict, solution_to_dict
+from ..noise.piecewise import TOTAL, PiecewiseNoise
+from ..problem import SolverSettings
+from ..reload import FORMAT, MAX_BYTES, RELOADED
+from ..solution import Certificate
+from . import referee
+from .channel import Channel, Grid
+from .clamped import ClampedNoise, clamped_loss_upper
+from .problem import DataDependentProblem, data_dependent_problem
+from .solution import Solution
+
+KIND = "data-dependent"
+MAX_FILE_CELLS = 1000
+
+
+def channel_solution_to_dict(solution: Solution) -> dict[str, Any]:
+    """The solution in JSON types only."""
+    problem, certificate, independent = solution.problem, solution.certificate, solution.independent
+    known = independent.certificate if independent else None
+    return {
+        "format": FORMAT,
+        "kind": KIND,
+        "version": __version__,
+        "epsilon": problem.privacy.epsilon,
+        "delta": problem.privacy.delta,
+        "sensitivity": problem.sensitivity,
+        "loss": problem.loss.spec,
+        "query_range": list(problem.query_range),
+        "weight": problem.weight.spec,
+        "instance_cap": problem.instance_cap,
+        "monotone": problem.monotone,
+        "ordered": problem.ordered,
+        "partition": list(problem.partition),
+        "lower": certificate.lower,
+        "upper": certificate.upper,
+        "gap": finite(certificate.gap),
+        "seconds": solution.seconds,
+        "rows": solution.laws,
+        "cells": solution.cells,
+        "source": solution.source,
+        "data_independent": {
+            "lower": known.lower if known else None,
+            "upper": known.upper if known else None,
+            "clamped_upper": finite(solution.clamped_upper),
+        },
+        "certificate": {
+            "lower": certificate.lower,
+            "upper": certificate.upper,
+            "delta_upper": certificate.delta_upper,
+            "worst_distance": certificate.worst_shift,
+            "repaired": bool(certificate.repaired),
+            "cap": solution.cap,
+            "instance_upper": solution.instance_upper,
+        },
+        "mechanism": _mechanism(solution),
+        "trace": [[r.seconds, r.lower, finite(r.upper), int(r.cells), int(r.pairs)] for r in solution.trace],
+    }
+
+
+def _mechanism(solution: Solution) -> dict[str, Any]:
+    mechanism = solution.mechanism
+    if isinstance(mechanism, ClampedNoise):
+        return {"family": "clamped", "independent": solution_to_dict(solution.independent)}
+    grid = mechanism.grid
+    return {
+        "family": "channel",
+        "cells": grid.cells,
+        "reach": grid.reach,
+        "breaks": list(grid.breaks),
+        "points": grid.points.tolist(),
+        "spread": mechanism.spread,
+        "probabilities": mechanism.masses.tolist(),
+        "atom_probabilities": mechanism.atom_masses.tolist(),
+        # As text: most readers of JSON keep 53 bits of a number, a weight has 62.
+        "weights": [[str(w) for w in row] for row in mechanism.weights.tolist()],
+        "atoms": [str(a) for a in mechanism.atoms.tolist()],
+        "total": str(TOTAL),
+    }
+
+
+def solution_to_json(solution: Solution) -> str:
+    """The solution as text, one key a line."""
+    return layout(channel_solution_to_dict(solution)) + "\n"
+
+
+def channel_to_csv(solution: Solution) -> str:
+    """Comment lines, then one line per law: its interval of true values, its atom, its probability of every point."""
+    problem, certificate, mechanism = solution.problem, solution.certificate, solution.mechanism
+    lines = [
+        f"# dpcore {__version__}: data-dependent noise, epsilon {problem.privacy.epsilon!r}, "
+        f"delta {problem.privacy.delta!r}, sensitivity {problem.sensitivity!r}, loss {problem.loss.spec}, "
+        f"range {problem.query_range[0]!r}:{problem.query_range[1]!r}, weight {problem.weight.spec}",
+        f"# average loss between {certificate.lower!r} (no mechanism does better) and {certificate.upper!r} (this one)",
+    ]
+    if isinstance(mechanism, ClampedNoise):
+        return (
+            "\n".join([*lines, "# noise that ignores the true value, clamped to the range; see the JSON file"]) + "\n"
+        )
+    grid = mechanism.grid
+    low = decimal(problem.query_range[0])
+    ends = [float(low + grid.edges[b]) for b in grid.breaks]
+    lines.append(",".join(["from", "to", "true value itself", *map(repr, grid.points.tolist())]))
+    for g, row in enumerate(mechanism.masses.tolist()):
+        cells = [ends[g], ends[g + 1], float(mechanism.atom_masses[g]), *row]
+        lines.append(",".join(map(repr, cells)))
+    return "\n".join(lines) + "\n"
+
+
+# Reading back -------------------------------------------------------------------------------------------
+
+
+def load_solution(path: str | Path) -> Solution:
+    """The solution in a JSON file of at most 32 MB; see `solution_from_json`."""
+    try:
+        with open(path, "rb") as file:
+            raw = file.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        raise InputError("mechanism file", path, f"a readable file ({error})") from None
+    return solution_from_json(raw, name=str(path))
+
+
+def solution_from_json(text: str | bytes, *, name: str = "this text") -> Solution:
+    """The solution in a JSON text, believed only as far as it can be checked: the mechanism is rebuilt from its whole
+    numbers and audited again; a lower bound is kept when it does not contradict what the audit says.
+
+    Raises
+    ------
+    InputError : a field is missing or wrong, or the mechanism is not what its problem asks for.
+    """
+    if len(text) > MAX_BYTES:
+        raise InputError("mechanism file", name, f"at most {MAX_BYTES >> 20} MB")
+    try:
+        data = json.loads(text)
+        if not isinstance(data, dict) or data.get("kind") != KIND or data.get("format") != FORMAT:
+            raise ValueError
+    except (ValueError, RecursionError):
+        raise InputError("mechanism file", name, "JSON written by `python -m dpcore data-dependent`") from None
+    try:
+        return _solution(data)
+    except InputError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, CertificateError) as error:
+        text = f"{type(error).__name__}: {error}"[:80]
+        raise InputError("mechanism file", text, "a file as `python -m dpcore data-dependent` writes it") from None
+
+
+def _solution(data: dict) -> Solution:
+    problem = data_dependent_problem(
+        real(epsilon=data["epsilon"]),
+        real(delta=data["delta"]),
+        real(sensitivity=data["sensitivity"]),
+        str(data["loss"])[:100_000],
+        query_range=tuple(data["query_range"]),
+        weight=str(data["weight"])[:100_000],
+        instance_cap=data.get("instance_cap"),
+        monotone=data.get("monotone") is True,
+        ordered=data.get("ordered") is True,
+        partition=tuple(data.get("partition", ())),
+    )
+    lower = max(real(lower=data["lower"]), 0.0)
+    cap = data["certificate"].get("cap")
+    cap = None if cap is None else real(cap=cap)
+    if problem.instance_cap not in (None, "auto", cap) or (problem.instance_cap is None) != (cap is None):
+        raise InputError("certificate.cap", cap, "the instance cap of the problem")
+    fields = data["mechanism"]
+    if fields["family"] == "clamped":
+        return _clamped(problem, fields, lower, cap)
+    channel = _channel(problem, fields)
+    delta_upper, pair = referee.shortfall_upper(channel, problem.privacy.epsilon)
+    if delta_upper > problem.privacy.delta:
+        raise InputError("mechanism", f"delta = {delta_upper:.6g}", f"at most delta = {problem.privacy.delta:g}")
+    instance = referee.instance_loss_upper(channel, problem.loss)
+    shaped = (not problem.monotone or referee.is_monotone(channel)) and (
+        not problem.ordered or referee.is_ordered(channel)
+    )
+    fits = _partition_fits(problem, channel)
+    if not shaped or not fits or (cap is not None and instance > cap):
+        raise InputError("mechanism", "its laws", "laws that meet the problem's constraints")
+    certificate = Certificate(
+        lower, referee.loss_upper(channel, problem), delta_upper, referee.distance(channel.grid, pair)
+    )
+    independent = data.get("data_independent", {}).get("clamped_upper")
+    clamped = math.inf if independent is None else real(clamped_upper=independent)
+    return Solution(
+        problem, SolverSettings(), channel, certificate, cap, instance, None, clamped, (), 0.0, channel.grid.cells,
+        channel.grid.laws, RELOADED,
+    )  # fmt: skip
+
+
+def _partition_fits(problem: DataDependentProblem, channel: Channel) -> bool:
+    """A problem with a partition has one law per interval, and no atom."""
+    if not problem.partition:
+        return True
+    low = decimal(problem.query_range[0])
+    inner = tuple(low + channel.grid.edges[b] for b in channel.grid.breaks[1:-1])
+    return inner == tuple(decimal(b) for b in problem.partition) and not channel.atoms.any()
+
+
+def _channel(problem: DataDependentProblem, fields: dict) -> Channel:
+    cells, reach = int(fields["cells"]), int(fields["reach"])
+    if not 1 <= cells <= MAX_FILE_CELLS or not 1 <= reach <= 10**6:
+        raise InputError("mechanism.cells", cells, f"a whole number from 1 to {MAX_FILE_CELLS}")
+    grid = Grid(problem.query_range, problem.sensitivity, cells, reach, tuple(int(b) for b in fields["breaks"]))
+    weights = np.array([[int(w) for w in row] for row in fields["weights"]], dtype=np.int64)
+    return Channel(grid, weights, np.array([int(a) for a in fields["atoms"]], dtype=np.int64), fields["spread"] is True)
+
+
+def _clamped(problem: DataDependentProblem, fields: dict, lower: float, cap: float | None) -> Solution:
+    independent = solution_from_dict(fields["independent"])
+    asked, found = independent.problem, independent.certificate
+    same = (asked.privacy, asked.sensitivity, asked.loss) == (problem.privacy, problem.sensitivity, problem.loss)
+    constrained = problem.monotone or problem.partition or (cap is not None and found.upper > cap)
+    if not same or asked.granularity is not None or constrained:
+        raise InputError("mechanism.independent", "a law", "noise for the same privacy, sensitivity and loss")
+    upper = found.upper
+    if isinstance(independent.noise, PiecewiseNoise):
+        upper = min(upper, clamped_loss_upper(independent.noise, problem))
+    certificate = Certificate(lower, upper, found.delta_upper, found.worst_shift, found.repaired)
+    mechanism = ClampedNoise(independent.noise, problem.query_range)
+    return Solution(
+        problem, SolverSettings(), mechanism, certificate, cap, found.upper, independent, upper, (), 0.0, 0, 0, RELOADED
+    )

@@ -1,0 +1,173 @@
+"""What is asked: noise whose law may depend on the true value of a query with a bounded range."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+
+from .._validate import decimal, in_range
+from ..errors import InputError
+from ..loss import Loss, parse_loss, table
+from ..privacy import SENSITIVITY_RANGE, Privacy
+from .weight import Density, Weight, parse_weight
+
+MAX_RANGE = 100
+"""Widest range, in sensitivities."""
+
+STEEP = 1000.0
+"""Slope of the steep loss beyond its threshold [SLW, §5.4]."""
+
+MAX_LAWS = 200
+"""Most intervals a partition may have."""
+
+
+@dataclass(frozen=True)
+class DataDependentProblem:
+    """The least average loss of a release of a query with values in a range, under (ε, δ)-DP [SLW, (P′)].
+
+    A mechanism is one law of the release per true value. Its loss is the expectation of c(release − true value),
+    averaged over the range with a weight that does not depend on the data. Releases lie in the range.
+
+    Parameters
+    ----------
+    privacy : Privacy
+    sensitivity : float
+        Largest change of the query between neighbouring data sets, in the query's unit.
+    loss : Loss
+        Takes the error in the query's unit; does not fall away from 0, so releases outside the range are never useful.
+    query_range : (float, float)
+        Lowest and highest value the query can take.
+    weight : Weight
+    instance_cap : float, "auto" or None
+        No true value may lose more than this; "auto": the (certified) loss of the optimal data-independent noise.
+    monotone : bool
+        The density of the release does not increase away from the true value.
+    ordered : bool
+        A larger true value makes larger releases more likely: P(release ≥ y) grows with the true value for every y.
+    partition : tuple of float
+        Inner ends of intervals of the range that share one law of the release each; empty: no such restriction.
+
+    Every number is the decimal its shortest text names (0.1 is a tenth).
+    """
+
+    privacy: Privacy
+    sensitivity: float
+    loss: Loss
+    query_range: tuple[float, float]
+    weight: Weight = field(default_factory=lambda: parse_weight("uniform"))
+    instance_cap: float | str | None = None
+    monotone: bool = False
+    ordered: bool = False
+    partition: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sensitivity", in_range(*SENSITIVITY_RANGE, sensitivity=self.sensitivity))
+        object.__setattr__(self, "query_range", _range(self.query_range))
+        low, high = self.query_range
+        if self.width > MAX_RANGE * decimal(self.sensitivity):
+            accepted = f"a range of at most {MAX_RANGE} sensitivities; noise that ignores the range loses nothing there"
+            raise InputError("query_range", f"{low:g}:{high:g}", accepted)
+        if self.width < decimal(self.sensitivity) / 10**6:
+            raise InputError("query_range", f"{low:g}:{high:g}", "a range of at least a millionth of the sensitivity")
+        if not self.loss.grows_from_zero:
+            raise InputError("loss", self.loss.spec, "a loss that does not fall away from 0")
+        if self.instance_cap not in (None, "auto"):
+            cap = in_range(0, 1e15, also=(), instance_cap=self.instance_cap)
+            object.__setattr__(self, "instance_cap", cap)
+        _ = self.density  # says what is wrong with the weight
+        object.__setattr__(self, "partition", self._checked_partition())
+        if self.monotone and self.partition:
+            raise InputError("partition", self.partition, "no partition with monotone laws")
+
+    def _checked_partition(self) -> tuple[float, ...]:
+        low, high = self.query_range
+        accepted = f"increasing numbers inside {low:g}:{high:g}, fewer than {MAX_LAWS}"
+        try:
+            breaks = tuple(float(b) for b in self.partition)
+        except (TypeError, ValueError):
+            raise InputError("partition", self.partition, accepted) from None
+        inner = (low, *breaks, high)
+        if len(breaks) >= MAX_LAWS or not all(a < b for a, b in zip(inner, inner[1:])):
+            raise InputError("partition", breaks, accepted)
+        return breaks
+
+    @cached_property
+    def width(self) -> Fraction:
+        """Length of the range, exactly."""
+        low, high = self.query_range
+        return decimal(high) - decimal(low)
+
+    @cached_property
+    def density(self) -> Density:
+        """The weight as a function on the range scaled to [0, 1]."""
+        return self.weight.on(*self.query_range)
+
+    @property
+    def narrow(self) -> bool:
+        """All pairs of values may be neighbours."""
+        return self.width <= decimal(self.sensitivity)
+
+    @property
+    def folds(self) -> bool:
+        """An optimal mechanism is its own mirror image about the middle of the range."""
+        ends = [decimal(v) for v in (self.query_range[0], *self.partition, self.query_range[1])]
+        mirrored = [ends[0] + ends[-1] - v for v in reversed(ends)]
+        return self.loss.even and self.density.symmetric and ends == mirrored
+
+    # What a search asks of any problem [optimal.anytime].
+
+    @property
+    def paid_loss(self) -> Loss:
+        return self.loss
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """Errors that can occur."""
+        return -float(self.width), float(self.width)
+
+
+def _range(ends: object) -> tuple[float, float]:
+    accepted = "two numbers LO < HI"
+    try:
+        low, high = (float(v) for v in ends)  # type: ignore[union-attr]
+    except (TypeError, ValueError):
+        raise InputError("query_range", ends, accepted) from None
+    if not (low < high and math.isfinite(low) and math.isfinite(high) and max(abs(low), abs(high)) <= 1e15):
+        raise InputError("query_range", f"{low:g}:{high:g}", accepted)
+    return low, high
+
+
+def steep(threshold: float) -> Loss:
+    """|x| up to the threshold, then slope 1000: errors that change the sign of a gradient are rare [SLW, §5.4]."""
+    t = in_range(1e-9, 1e9, threshold=threshold)
+    x = (-2 * t, -t, 0.0, t, 2 * t)
+    return table(x, (t + STEEP * t, t, 0.0, t, t + STEEP * t))
+
+
+def read_loss(text: str) -> Loss:
+    """`parse_loss`, and steep:THRESHOLD."""
+    family, _, rest = str(text).strip().partition(":")
+    return steep(rest) if family == "steep" else parse_loss(text)  # type: ignore[arg-type]
+
+
+def data_dependent_problem(
+    epsilon: float,
+    delta: float,
+    sensitivity: float = 1.0,
+    loss: Loss | str = "l1",
+    *,
+    query_range: tuple[float, float],
+    weight: Weight | str = "uniform",
+    instance_cap: float | str | None = None,
+    monotone: bool = False,
+    ordered: bool = False,
+    partition: Iterable[float] = (),
+) -> DataDependentProblem:
+    """A `DataDependentProblem` from plain numbers and texts."""
+    loss = loss if isinstance(loss, Loss) else read_loss(loss)
+    weight = weight if isinstance(weight, Weight) else parse_weight(weight)
+    shape = (instance_cap, bool(monotone), bool(ordered), tuple(partition))
+    return DataDependentProblem(Privacy(epsilon, delta), sensitivity, loss, query_range, weight, *shape)

@@ -1,0 +1,292 @@
+"""The linear program of one bound: a channel on a grid, generated pair by pair [Thm 5].
+
+Unknowns are Q[a, b], the probability that law a releases point b, and for upper bounds an atom per law. For every two
+related laws a, a′ the shortfall atom_a + Σ_b max(0, Q_ab − E Q_a′b) must not exceed δ. A slack stands for one term of
+such a row; rows and slacks enter when a solution violates them, so every program along the way is a relaxation and its
+multipliers prove a lower bound. Mirror images Q[a, b] and Q[G−1−a, n−1−b] share one column where the problem allows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import SolverError
+from ..lp import INFINITY, LinearProgram
+from .referee import Multipliers
+
+Array = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+KEEP = 0.02
+"""Slacks whose violation is below this share of the row's largest wait for a later round."""
+
+TIE = 0.98
+"""A term of a coarser solution enters when its event reaches this share of its covering entry."""
+
+PARTNERS = 4
+"""Terms per entry that enter with a seed in any case."""
+
+LARGE = 10_000
+"""From so many slacks on the interior point method is faster, although it starts anew in every round."""
+
+FLOOR = 1e-3
+"""Privacy rows are divided by δ or, if larger, by this."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Further rows Σ values·(Q, atoms) ≤ limits: entry t belongs to row rows[t] and to the flat index columns[t] of
+    Q (G·n entries) followed by the atoms (G)."""
+
+    rows: Ints
+    columns: Ints
+    values: Array
+    limits: Array
+
+    @classmethod
+    def none(cls) -> Rows:
+        nothing = np.empty(0, dtype=np.int64)
+        return cls(nothing, nothing, np.empty(0), np.empty(0))
+
+    def joined(self, other: Rows) -> Rows:
+        """Both sets of rows."""
+        return Rows(
+            np.concatenate([self.rows, other.rows + len(self.limits)]),
+            np.concatenate([self.columns, other.columns]),
+            np.concatenate([self.values, other.values]),
+            np.concatenate([self.limits, other.limits]),
+        )
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A solved relaxation: the channel (rows normalised), its shortfall, multipliers, how many slacks, how it ended."""
+
+    masses: Array
+    atoms: Array
+    shortfall: float
+    multipliers: Multipliers
+    active: NDArray[np.bool_]
+    pairs: int
+    status: str
+
+
+@dataclass
+class ChannelProgram:
+    """The growing program of one bound.
+
+    costs : (G, n).   related : (G, G) pairs of laws with a privacy row.   atom_costs : (G,) or None for no atoms.
+    further : rows every admissible channel meets.   mirrored : fold mirror images.
+    """
+
+    costs: Array
+    related: NDArray[np.bool_]
+    amplification: float
+    delta: float
+    atom_costs: Array | None = None
+    further: Rows = field(default_factory=Rows.none)
+    mirrored: bool = False
+
+    def __post_init__(self) -> None:
+        laws, points = self.costs.shape
+        self._laws, self._points = laws, points
+        self._scale = max(float(self.costs.sum(axis=1).mean() / points), 1e-300)
+        flat = np.arange(laws * points)
+        kept = np.minimum(flat, flat[::-1]) if self.mirrored else flat
+        self._column = np.unique(kept, return_inverse=True)[1]
+        self._law_column = np.minimum(np.arange(laws), np.arange(laws)[::-1]) if self.mirrored else np.arange(laws)
+        self._size = max(self.delta, FLOOR)
+        self.lp = LinearProgram()
+        self._add_unknowns()
+        self._add_further()
+        self._row_of = np.full((laws, laws), -1, dtype=np.int64)
+        self._keys = np.empty(0, dtype=np.int64)
+        self._slack_row = np.empty(0, dtype=np.int64)
+
+    # Growing -----------------------------------------------------------------------------------------
+
+    def _add_unknowns(self) -> None:
+        """One mass row per law (or pair of mirror images) and the columns of Q and of the atoms."""
+        rows = int(self._law_column.max()) + 1
+        self.lp.add_rows(np.ones(rows), np.ones(rows), starts=np.zeros(rows, dtype=int), columns=[], values=[])
+        law = np.repeat(np.arange(self._laws), self._points)
+        first = law < rows
+        entries = np.unique(self._column[first] * rows + law[first], return_counts=True)
+        count = int(self._column.max()) + 1
+        self.lp.add_columns(
+            np.bincount(self._column, self.costs.ravel()) / self._scale,
+            starts=np.searchsorted(entries[0], np.arange(count) * rows),
+            rows=entries[0] % rows,
+            values=entries[1].astype(float),
+        )
+        self._atom = None
+        if self.atom_costs is not None:
+            self._atom = count + self._law_column
+            costs = np.bincount(self._law_column, self.atom_costs) / self._scale
+            self.lp.add_columns(
+                costs, 0.0, self.delta, starts=np.arange(rows), rows=np.arange(rows), values=np.ones(rows)
+            )
+
+    def _add_further(self) -> None:
+        """Further rows; of two mirror images the second adds nothing, but does no harm either."""
+        self._further_row = self.lp.rows + np.arange(len(self.further.limits))
+        if not len(self.further.limits):
+            return
+        every = self._column if self._atom is None else np.concatenate([self._column, self._atom])
+        width = int(every.max()) + 1
+        keys, index = np.unique(self.further.rows * width + every[self.further.columns], return_inverse=True)
+        values = np.bincount(index, self.further.values)
+        starts = np.searchsorted(keys // width, np.arange(len(self.further.limits)))
+        self.lp.add_rows(-INFINITY, self.further.limits, starts=starts, columns=keys % width, values=values)
+
+    def add_terms(self, laws: Ints, others: Ints, points: Ints) -> int:
+        """Slacks, with their rows, for terms (a, a′, b) not yet there; how many were new."""
+        if self.mirrored:
+            swap = laws * self._laws + others > (self._laws - 1 - laws) * self._laws + self._laws - 1 - others
+            laws, others = (np.where(swap, self._laws - 1 - v, v) for v in (laws, others))
+            points = np.where(swap, self._points - 1 - points, points)
+        keys = np.unique((laws * self._laws + others) * self._points + points)
+        keys = keys[~np.isin(keys, self._keys, assume_unique=True)]
+        laws, others, points = self._terms(keys)
+        event, cover = self._column[laws * self._points + points], self._column[others * self._points + points]
+        keys, laws, others, event, cover = (v[event != cover] for v in (keys, laws, others, event, cover))
+        if not len(keys):
+            return 0
+        self._add_privacy_rows(laws, others)
+        n, columns = len(keys), self.lp.columns + np.arange(len(keys))
+        self.lp.add_columns(
+            np.zeros(n), starts=np.arange(n), rows=self._row_of[laws, others], values=np.full(n, 1 / self._size)
+        )
+        self._slack_row = np.concatenate([self._slack_row, self.lp.rows + np.arange(n)])
+        self.lp.add_rows(
+            -INFINITY,
+            np.zeros(n),
+            starts=3 * np.arange(n),
+            columns=np.stack([event, cover, columns], axis=1).ravel(),
+            values=np.tile([1.0, -self.amplification, -1.0], n),
+        )
+        self._keys = np.concatenate([self._keys, keys])
+        return n
+
+    def _terms(self, keys: Ints) -> tuple[Ints, Ints, Ints]:
+        """(laws, others, points) of keys."""
+        return keys // self._points // self._laws, keys // self._points % self._laws, keys % self._points
+
+    def _add_privacy_rows(self, laws: Ints, others: Ints) -> None:
+        """Rows Σ slacks + atom ≤ δ that are not yet there."""
+        new = np.unique(laws * self._laws + others)
+        new = new[self._row_of[new // self._laws, new % self._laws] < 0]
+        if not len(new):
+            return
+        self._row_of[new // self._laws, new % self._laws] = self.lp.rows + np.arange(len(new))
+        columns = [] if self._atom is None else self._atom[new // self._laws]
+        starts = np.arange(len(new)) if len(columns) else np.zeros(len(new), dtype=int)
+        values = np.full(len(columns), 1 / self._size)
+        limits = np.full(len(new), self.delta / self._size)
+        self.lp.add_rows(-INFINITY, limits, starts=starts, columns=columns, values=values)
+
+    def seed(self, events: Array, covers: Array, active: NDArray[np.bool_]) -> None:
+        """Terms that nearly bind, in a channel like the one to be found, between laws of active rows; and for every
+        entry its `PARTNERS` terms with the smallest covering entries, lest it look free where the coarse channel has no
+        mass."""
+        covering = TIE * self.amplification * covers
+        for a in range(self._laws):
+            mates = np.flatnonzero(active[a] & self.related[a])
+            mates = mates if len(mates) else np.flatnonzero(self.related[a])
+            if not len(mates):
+                continue
+            tied = (events[a] >= covering[mates]) & (events[a] > 1e-9)
+            far_first = covers[mates] - 1e-9 * np.abs(mates - a)[:, None]
+            low = np.argsort(far_first, axis=0, kind="stable")[:PARTNERS]
+            np.put_along_axis(tied, low, True, axis=0)
+            at, points = np.nonzero(tied)
+            self.add_terms(np.full(len(at), a), mates[at], points)
+
+    # Solving -----------------------------------------------------------------------------------------
+
+    def solve(
+        self, deadline: float, stop: Callable[[], bool], *, enough: float, gain: float = 0.0, rounds: int = 200
+    ) -> Outcome | None:
+        """Rounds of solving and adding violated terms, until no shortfall exceeds δ by more than the relative
+        `enough`, or (for lower bounds, which every round proves) a round raises the value by less than the relative
+        `gain`.
+
+        None: the solver had nothing to show in time.
+        """
+        outcome, value = None, -math.inf
+        for _ in range(rounds):
+            try:
+                run = self.lp.run if len(self._keys) < LARGE else self.lp.run_interior
+                status = run(deadline, stop)
+            except SolverError:
+                status = "failed"
+            if status in ("infeasible", "unbounded", "failed") or (status != "optimal" and outcome is not None):
+                return outcome
+            masses, atoms = self._channel()
+            if masses is None:
+                return outcome
+            shortfalls = self._shortfalls(masses, atoms)
+            worst = float(max(shortfalls.max(initial=0.0), atoms.max()))
+            outcome = Outcome(
+                masses, atoms, worst, self._multipliers(), self._active(), len(self._keys), status
+            )  # fmt: skip
+            violated = shortfalls > self.delta * (1 + enough) + 1e-9
+            before, value = value, float((self.costs * masses).sum())
+            if value <= before * (1 + gain) and gain:
+                return outcome
+            if status != "optimal" or not violated.any() or stop():
+                return outcome
+            if not self._add_violated(masses, violated, KEEP) and not self._add_violated(masses, violated, 0.0):
+                return outcome
+        return outcome
+
+    def _channel(self) -> tuple[Array | None, Array]:
+        x = self.lp.primal()
+        if len(x) != self.lp.columns:
+            return None, np.empty(0)
+        masses = np.maximum(x[self._column], 0.0).reshape(self._laws, self._points)
+        atoms = np.zeros(self._laws) if self._atom is None else np.clip(x[self._atom], 0.0, self.delta)
+        total = masses.sum(axis=1) + atoms
+        if not (total > 0.5).all():
+            return None, atoms
+        return masses / total[:, None], atoms / total
+
+    def _shortfalls(self, masses: Array, atoms: Array) -> Array:
+        """(G, G), 0 between laws that are not related."""
+        out, covering = np.zeros(self.related.shape), self.amplification * masses
+        for a in range((self._laws + 1) // 2 if self.mirrored else self._laws):
+            mates = np.flatnonzero(self.related[a])
+            out[a, mates] = np.maximum(masses[a] - covering[mates], 0.0).sum(axis=1) + atoms[a]
+        return out
+
+    def _add_violated(self, masses: Array, violated: NDArray[np.bool_], share: float) -> int:
+        laws, others = np.nonzero(violated)
+        excess = masses[laws] - self.amplification * masses[others]
+        at, points = np.nonzero(excess > share * excess.max(axis=1, keepdims=True))
+        return self.add_terms(laws[at], others[at], points)
+
+    def _multipliers(self) -> Multipliers:
+        duals = self.lp.row_duals()
+        weights = np.maximum(-duals[self._slack_row], 0.0) * self._scale
+        rates = np.maximum(-duals[self._further_row], 0.0) * self._scale
+        further, own = self.further, self.further.columns < self.costs.size
+        return Multipliers(
+            *self._terms(self._keys),
+            weights,
+            further.rows[own],
+            further.columns[own],
+            further.values[own],
+            further.limits,
+            rates,
+        )
+
+    def _active(self) -> NDArray[np.bool_]:
+        """Pairs of laws whose row has a positive multiplier."""
+        duals = np.append(self.lp.row_duals(), 0.0)
+        active = duals[self._row_of] < -1e-12
+        return active | active[::-1, ::-1] if self.mirrored else active

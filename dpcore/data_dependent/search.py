@@ -1,0 +1,297 @@
+"""The optimal data-dependent mechanism: a search over grids that narrows a certified bracket.
+
+Each step solves one program for a lower or an upper bound; the clock only ends the search, it never chooses.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+from math import lcm
+
+from .._validate import decimal
+from ..errors import InfeasibleError, InputError
+from ..noise.piecewise import PiecewiseNoise
+from ..optimal import solve as solve_independent
+from ..optimal.anytime import Anytime, ProgressCallback
+from ..problem import NoiseProblem, SolverSettings
+from ..solution import Certificate
+from ..solution import Solution as NoiseSolution
+from . import referee
+from .bounds import Step, lower_step, upper_step
+from .channel import Channel, Grid
+from .clamped import ClampedNoise, clamped_loss_upper
+from .problem import DataDependentProblem
+from .solution import Solution
+
+PAIRS_PER_STEP = 1500
+"""The scan of coarse grids ends at a step that needed this many slacks."""
+
+ALIGNED_FROM = 2.5
+"""From this ε on the bounds depend on how the steps of nearly staircase-like laws fall on the grid, so the scan leaves
+out fewer grids and goes further."""
+
+MAX_CELLS = 250
+"""Most cells of a program's grid."""
+
+MAX_ORDERED_CELLS = 60
+"""The same for ordered laws, whose rows are many and long."""
+
+FIRST_CELLS = 6
+
+FEW = 8
+"""Grids are aligned with bins and jumps if that takes multiples of no more than this."""
+
+DEFAULT = SolverSettings(gap=1e-2, time_limit=60.0)
+
+
+def solve(
+    problem: DataDependentProblem, settings: SolverSettings | None = None, progress: ProgressCallback | None = None
+) -> Solution:
+    """The least average loss of an (ε, δ)-DP release, bracketed, with the mechanism that attains the upper end.
+
+    Parameters
+    ----------
+    progress : called with every improvement and about every 0.1 s; returning True stops the search. The answer is
+        valid whenever it stops; stopping early only widens the gap.
+
+    Raises
+    ------
+    InfeasibleError : no mechanism keeps every true value below the instance cap.
+    InputError : a partition whose ends no common grid meets.
+    """
+    return Search(problem, settings or DEFAULT, progress).run()
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A mechanism and its audited figures."""
+
+    mechanism: Channel | ClampedNoise
+    upper: float
+    delta_upper: float
+    worst_shift: float
+    repaired: bool
+    instance_upper: float
+    source: str
+
+
+class Search(Anytime):
+    """The state of one solve: the best bracket so far and the steps taken."""
+
+    def __init__(
+        self, problem: DataDependentProblem, settings: SolverSettings, progress: ProgressCallback | None = None
+    ) -> None:
+        super().__init__(problem, settings, progress, settings.gap)  # type: ignore[arg-type]
+        self._unit = _resolution_unit(problem)
+        self._steps: dict[str, list[Step]] = {"lower": [], "upper": []}
+        self.best: _Found | None = None
+        self.cap = None if problem.instance_cap == "auto" else problem.instance_cap
+        self._independent: NoiseSolution | None = None
+        self._clamped_upper = math.inf
+
+    def run(self) -> Solution:
+        """Mechanisms known beforehand, a scan of coarse grids, then finer ones for the side that lags."""
+        problem = self.problem
+        self._offer_constant()
+        self._solve_independent()
+        self._report()
+        resolution, aligned = self._first(), problem.privacy.epsilon >= ALIGNED_FROM
+        factor, most = (1.0, 6 * PAIRS_PER_STEP) if aligned else (1.15, PAIRS_PER_STEP)
+        while not self._over and resolution is not None:
+            pairs = max(self._step("lower", resolution), 0 if self._over else self._step("upper", resolution))
+            resolution = self._following(resolution, factor) if pairs < most else None
+        self._refine()
+        self._report()
+        return self._solution()
+
+    # Mechanisms known beforehand ---------------------------------------------------------------------
+
+    def _offer_constant(self) -> None:
+        """The middle of the range, whatever the true value; uniform on the range for monotone laws."""
+        problem = self.problem
+        grid = Grid.make(problem.query_range, problem.sensitivity, self._first() or self._unit)
+        channel = Channel.constant(grid)
+        if problem.monotone:
+            widths = [[float(b - a) for a, b in zip(grid.edges, grid.edges[1:])]] * grid.laws
+            channel = Channel.from_masses(grid, widths, [0.0] * grid.laws, spread=True)
+            if not referee.is_monotone(channel):
+                return
+        self._offer(channel, "the same release for every true value")
+
+    def _offer(self, channel: Channel, source: str) -> None:
+        delta_upper, pair = referee.shortfall_upper(channel, self.problem.privacy.epsilon)
+        instance = referee.instance_loss_upper(channel, self.problem.loss)
+        if delta_upper > self.problem.privacy.delta or (self.problem.instance_cap == "auto" and self.cap is None):
+            return
+        if self.cap is None or instance <= self.cap:
+            upper = referee.loss_upper(channel, self.problem)
+            self._accept(
+                _Found(channel, upper, delta_upper, referee.distance(channel.grid, pair), False, instance, source)
+            )
+
+    def _solve_independent(self) -> None:
+        """The optimal noise that ignores the true value: the cap `auto` and, clamped, a mechanism to beat."""
+        problem = self.problem
+        asked = NoiseProblem(problem.privacy, problem.sensitivity, problem.loss)
+        limit = max(0.2 * self.settings.time_limit, 0.5)
+        settings = SolverSettings(gap=1e-3, time_limit=min(limit, 5.0))
+        found = solve_independent(asked, settings, lambda _: self._stop())
+        self._independent, noise = found, found.noise
+        self._clamped_upper = found.certificate.upper
+        if isinstance(noise, PiecewiseNoise):
+            self._clamped_upper = min(self._clamped_upper, clamped_loss_upper(noise, problem))
+        if problem.instance_cap == "auto":
+            self.cap = found.certificate.upper
+            self._offer_constant()
+        if problem.monotone or problem.partition or (self.cap is not None and found.certificate.upper > self.cap):
+            return  # clamping piles mass up at the ends, and noise has one law per value
+        certificate = found.certificate
+        mechanism = ClampedNoise(noise, problem.query_range)
+        self._accept(
+            _Found(
+                mechanism,
+                self._clamped_upper,
+                certificate.delta_upper,
+                certificate.worst_shift,
+                certificate.repaired,
+                certificate.upper,
+                "optimal data-independent noise, clamped to the range",
+            )
+        )
+
+    def _accept(self, found: _Found) -> None:
+        if found.upper < self.upper:
+            self.best = found
+
+    # Programs ----------------------------------------------------------------------------------------
+
+    def _step(self, side: str, resolution: int) -> int:
+        """One bound; returns how many slacks its program had."""
+        problem, before = self.problem, self._steps[side]
+        whole = [step for step in before if resolution % step.resolution == 0 and 3 * step.resolution >= resolution]
+        seeds = (whole or before)[-1].seeds if before else ()  # the cells of a multiple lie inside the coarse ones
+        solve_step = lower_step if side == "lower" else upper_step
+        step = solve_step(problem, resolution, self.cap, seeds, self._deadline, self._stop)
+        if step is None:
+            return 0
+        if step.finished:
+            before.append(step)
+        self._cells, self._pairs = max(self._cells, step.cells), max(self._pairs, step.pairs)
+        if side == "lower":
+            self.lower = max(self.lower, step.bound)
+        elif step.bound < self.upper:
+            grid = step.channel.grid
+            instance = referee.instance_loss_upper(step.channel, problem.loss)
+            self._accept(
+                _Found(
+                    step.channel,
+                    step.bound,
+                    step.delta_upper,
+                    referee.distance(grid, step.worst_pair),
+                    step.repaired,
+                    instance,
+                    "linear program",
+                )
+            )
+        self._report()
+        return step.pairs
+
+    def _refine(self) -> None:
+        """Finer grids, for the side that promises more; a side whose last steps brought nothing waits."""
+        idle, exhausted = {"lower": 0, "upper": 0}, set()
+        while not self._over:
+            choices = []
+            for side, steps in self._steps.items():
+                resolution = None if side in exhausted else self._next(side)
+                if resolution is not None:
+                    effort = max((step.pairs for step in steps), default=0)
+                    choices.append(((1 + effort) * 2.0 ** idle[side], side, resolution))
+            if not choices:
+                return
+            _, side, resolution = min(choices)
+            width = self.upper - self.lower
+            known = len(self._steps[side])
+            self._step(side, resolution)
+            if len(self._steps[side]) == known and not self._over:
+                exhausted.add(side)  # no answer on this grid: a finer one is no easier
+            idle[side] = idle[side] + 1 if self.upper - self.lower > 0.97 * width else 0
+
+    def _next(self, side: str) -> int | None:
+        """A multiple of the grid with the smallest error for its size, the optimum taken to lie in the middle of the
+        bracket; for channels an odd one, whose cells have the same middles among theirs."""
+        steps = self._steps[side]
+        if not steps:
+            return None
+        largest, middle = max(step.resolution for step in steps), 0.5 * (self.lower + self.upper)
+        ranked = sorted((abs(step.bound - middle) * step.resolution**2, step.resolution) for step in steps)
+        base = ranked[0][1]
+        for multiple in (3, 5, 7) if side == "upper" else (2, 3, 4):
+            if 1.15 * largest <= base * multiple <= 2 * largest and self._fits(base * multiple):
+                return base * multiple
+        return self._following(largest, 1.3)
+
+    def _first(self) -> int | None:
+        return self._following(0, 1.0)
+
+    def _following(self, resolution: int, factor: float) -> int | None:
+        """The next resolution on the list, None beyond the largest grid."""
+        ratio = self.problem.width / decimal(self.problem.sensitivity)
+        least = FIRST_CELLS if self.problem.narrow else max(1, math.ceil(FIRST_CELLS / ratio))
+        wanted = max(least, math.ceil(resolution * factor), resolution + 1)
+        found = math.ceil(wanted / self._unit) * self._unit
+        return found if self._fits(found) or resolution == 0 else None
+
+    def _fits(self, resolution: int) -> bool:
+        ratio = self.problem.width / decimal(self.problem.sensitivity)
+        cells = resolution if self.problem.narrow else math.ceil(resolution * ratio)
+        return (
+            cells <= (MAX_ORDERED_CELLS if self.problem.ordered else MAX_CELLS)
+            and resolution <= self.settings.max_cells_per_sensitivity
+        )
+
+    def _solution(self) -> Solution:  # type: ignore[override]
+        if self.best is None:
+            raise InfeasibleError("instance_cap", self.cap, self._what_is_possible())
+        found, channel = self.best, isinstance(self.best.mechanism, Channel)
+        grid = found.mechanism.grid if channel else None
+        certificate = Certificate(self.lower, found.upper, found.delta_upper, found.worst_shift, found.repaired)
+        return Solution(
+            problem=self.problem,
+            settings=self.settings,
+            mechanism=found.mechanism,
+            certificate=certificate,
+            cap=self.cap,
+            instance_upper=found.instance_upper,
+            independent=self._independent,
+            clamped_upper=self._clamped_upper,
+            trace=tuple(self._trace),
+            seconds=time.perf_counter() - self._began,
+            cells=grid.cells if grid else 0,
+            laws=grid.laws if grid else 0,
+            source=found.source,
+        )
+
+    def _what_is_possible(self) -> str:
+        enough = self._independent.certificate.upper if self._independent else math.inf
+        return f"at least {enough:.6g}, which noise that ignores the true value attains (no mechanism was found below)"
+
+
+def _resolution_unit(problem: DataDependentProblem) -> int:
+    """Resolutions are multiples of this: with them the range is a whole number of cells, if few are enough, and so are
+    the intervals of a partition, the bins of a histogram and the jumps of the loss."""
+    D = problem.width if problem.narrow else decimal(problem.sensitivity)
+    low = decimal(problem.query_range[0])
+    must = lcm(*(((decimal(b) - low) / D).denominator for b in problem.partition), (problem.width / D).denominator)
+    if problem.partition:
+        cells = must * (1 if problem.narrow else math.ceil(problem.width / D))
+        if cells > MAX_CELLS:
+            raise InputError("partition", problem.partition, f"ends on a common grid of at most {MAX_CELLS} cells")
+        return must
+    unit = must if must <= FEW else 1
+    bins = problem.width / problem.density.parts if problem.density.parts <= FEW**2 else D
+    for length in (bins, *(decimal(x) for x in problem.loss.jumps)):
+        wished = lcm(unit, (length / D).denominator)
+        unit = wished if wished <= FEW else unit
+    return unit
