@@ -1,0 +1,185 @@
+"""Sensitivity profiles: how much each coordinate of a query can change, and how unequal they are [MK, Def. 4]."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .._validate import whole
+from ..errors import InputError
+
+Array = NDArray[np.float64]
+
+LARGEST = 1e12
+SMALLEST = 1e-300
+"""A positive sensitivity below this counts as this: larger is safe, and 0 would mean no noise at all."""
+
+LONGEST = 1_000_000
+
+PRESETS: dict[str, tuple[int, int]] = {
+    "uniform": (0, 0),
+    "linear": (1, 0),
+    "quadratic": (2, 0),
+    "exponential": (0, 1),
+    "one-hot": (0, 0),
+}
+"""Name → (a, b) of λ_i = i^a e^(b·i), i = 1 … K: the profiles of [MK, §V]. One-hot: the last coordinate alone."""
+
+PROFILES = "numbers such as 1,2,3, or uniform:K, linear:K, quadratic:K, exponential:K, one-hot:K"
+
+
+@dataclass(frozen=True)
+class SensitivityProfile:
+    """λ_1 … λ_K: the largest change of each coordinate between neighbouring data sets.
+
+    values : each 0 (the coordinate does not depend on the data) or up to 1e12; at least one is positive.
+    name : where the profile comes from, for people.
+    """
+
+    values: tuple[float, ...]
+    name: str = "list"
+
+    def __post_init__(self) -> None:
+        values = _checked(self.values, "profile", f"numbers from 0 to {LARGEST:g}, one of them positive")
+        values = np.where(values > 0, np.maximum(values, SMALLEST), 0.0)
+        if not values.any():
+            raise InputError("profile", "only zeros", "at least one positive sensitivity")
+        object.__setattr__(self, "values", tuple(values.tolist()))
+
+    @classmethod
+    def preset(cls, name: str, dimension: int, *, normalise: str = "none") -> SensitivityProfile:
+        """uniform 1, linear i, quadratic i², exponential e^i or one-hot, i = 1 … K, with norm 1 if asked for.
+
+        Without a normalisation an exponential beyond 1e12 is scaled down to a largest sensitivity of 1e12.
+        """
+        if name not in PRESETS:
+            raise InputError("profile", name, PROFILES)
+        dimension = whole(1, LONGEST, dimension=dimension)
+        index, (a, b) = np.arange(1.0, dimension + 1), PRESETS[name]
+        logs = a * np.log(index) + b * index
+        if name == "one-hot":
+            logs[:-1] = -math.inf
+        if normalise == "none" and logs[-1] <= math.log(LARGEST):
+            return cls(tuple(np.where(np.isneginf(logs), 0.0, index**a * np.exp(b * index))), f"{name}:{dimension}")
+        return cls._from_logs(logs, f"{name}:{dimension}", normalise)
+
+    @classmethod
+    def from_bounds(
+        cls, bounds: Iterable[tuple[float, float]], *, statistic: str = "sum", records: int = 1, replace: bool = True
+    ) -> SensitivityProfile:
+        """The profile of the column sums or means of a table whose columns are known to lie within (low, high).
+
+        One record replaced moves a sum by at most high − low; one added or removed (replace=False) by at most
+        max(|low|, |high|). A mean over a known number of records moves by that over the number.
+        """
+        pairs = np.array([_pair(pair, place) for place, pair in enumerate(bounds)])
+        if statistic not in ("sum", "mean"):
+            raise InputError("statistic", statistic, "sum or mean")
+        if statistic == "mean" and not replace:
+            raise InputError("statistic", statistic, "sum when records are added or removed: their number is private")
+        records = whole(1, 10**12, records=records)
+        change = pairs[:, 1] - pairs[:, 0] if replace else np.abs(pairs).max(axis=1)
+        return cls(tuple(change / (records if statistic == "mean" else 1)), f"column {statistic}s")
+
+    def normalised(self, norm: str) -> SensitivityProfile:
+        """The profile scaled to ‖λ‖₁ = 1 ("l1") or ‖λ‖₂ = 1 ("l2"), or itself ("none"); computed from logarithms."""
+        if norm == "none":
+            return self
+        with np.errstate(divide="ignore"):
+            return self._from_logs(np.log(self.array), self.name, norm)
+
+    @classmethod
+    def _from_logs(cls, logs: Array, name: str, norm: str) -> SensitivityProfile:
+        """The profile e^logs, scaled to the norm, or down to a largest value of 1e12 ("none")."""
+        logs = logs - logs.max()
+        if norm not in ("l1", "l2", "none"):
+            raise InputError("normalise", norm, "l1, l2 or none")
+        q = {"l1": 1, "l2": 2, "none": math.inf}[norm]
+        shift = math.log(LARGEST) if norm == "none" else -math.log(math.fsum(np.exp(q * logs))) / q
+        values = np.maximum(np.exp(logs + shift), SMALLEST)
+        return cls(tuple(np.where(np.isneginf(logs), 0.0, np.minimum(values, LARGEST))), name)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @cached_property
+    def array(self) -> Array:
+        """λ, (K,)."""
+        return np.array(self.values)
+
+    @cached_property
+    def positive(self) -> NDArray[np.bool_]:
+        """Which coordinates depend on the data, (K,)."""
+        return self.array > 0
+
+    def norm(self, q: float) -> float:
+        """‖λ‖_q, q ≥ 1 or inf."""
+        top = float(self.array.max())
+        return top if math.isinf(q) else top * math.fsum((self.array / top) ** q) ** (1 / q)
+
+    @property
+    def disparity(self) -> float:
+        """ν = (mean of λ)/(largest λ), 1 for a uniform profile [MK, Thm. 7]."""
+        return self.norm(1) / (len(self) * self.norm(math.inf))
+
+
+def gini(values: ArrayLike) -> float:
+    """Gini coefficient Σ_i Σ_j |λ_i − λ_j|/(2K ‖λ‖₁): 0 if all are equal, 1 − 1/K for one-hot [MK, §V]. O(K log K)."""
+    ordered = np.sort(np.asarray(values, dtype=float))
+    ordered = ordered / ordered[-1]
+    count = len(ordered)
+    ranks = 2 * np.arange(1, count + 1) - count - 1
+    return float(ranks @ ordered / (count * math.fsum(ordered)))
+
+
+def majorizes(values: ArrayLike, other: ArrayLike, *, tolerance: float = 1e-12) -> bool:
+    """values ≻ other: equal sums, and the k largest of `values` add up to at least those of `other`, every k
+    [MK, Def. 6]. `tolerance`: relative to the sum, for the rounding of both."""
+    a, b = (np.cumsum(np.sort(np.asarray(v, dtype=float))[::-1]) for v in (values, other))
+    slack = tolerance * max(abs(a[-1]), abs(b[-1]))
+    return len(a) == len(b) and abs(a[-1] - b[-1]) <= slack and bool((a >= b - slack).all())
+
+
+def parse_profile(text: str, *, normalise: str = "none") -> SensitivityProfile:
+    """The profile a text describes: a preset and a dimension (linear:20) or numbers (1, 2 3; commas, blanks, lines)."""
+    word, colon, rest = text.strip().partition(":")
+    if colon:
+        return SensitivityProfile.preset(word.strip().lower(), rest.strip(), normalise=normalise)  # type: ignore[arg-type]
+    words = text.replace(",", " ").replace(";", " ").split()
+    if not words:
+        raise InputError("profile", text, PROFILES)
+    try:
+        numbers = tuple(float(word) for word in words)
+    except ValueError:
+        raise InputError("profile", text if len(text) <= 80 else text[:80] + "…", PROFILES) from None
+    return SensitivityProfile(numbers).normalised(normalise)
+
+
+def _checked(values: Iterable[float], field: str, accepted: str, *, least: float = 0.0) -> Array:
+    """The values as a float array, each finite and in [least, LARGEST]."""
+    try:
+        array = np.array(values if isinstance(values, (tuple, list, np.ndarray)) else tuple(values), dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(field, values, accepted) from None
+    if array.ndim != 1 or not 1 <= len(array) <= LONGEST:
+        raise InputError(field, f"{array.size} numbers", f"1 to {LONGEST} numbers")
+    wrong = np.flatnonzero(~((array >= least) & (array <= LARGEST)))
+    if wrong.size:
+        raise InputError(field, f"{array[wrong[0]]:g} (coordinate {wrong[0] + 1})", accepted)
+    return array
+
+
+def _pair(pair: tuple[float, float], place: int) -> tuple[float, float]:
+    accepted = f"two numbers low ≤ high within ±{LARGEST:g}"
+    try:
+        low, high = (float(end) for end in pair)
+    except (TypeError, ValueError):
+        raise InputError("bounds", f"{pair} (column {place + 1})", accepted) from None
+    if not -LARGEST <= low <= high <= LARGEST:
+        raise InputError("bounds", f"[{low:g}, {high:g}] (column {place + 1})", accepted)
+    return low, high
