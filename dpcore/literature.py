@@ -7,7 +7,8 @@ import math
 import numpy as np
 
 from ._validate import in_range
-from .loss import UNIT
+from .errors import InputError
+from .loss import UNIT, Loss
 from .privacy import SENSITIVITY_RANGE, Privacy
 
 
@@ -35,3 +36,31 @@ def amplitude_lower(privacy: Privacy, sensitivity: float) -> float:
     # The product mε errs by a relative unit, hence e^−mε by (mε + 1) units; the other operations by a few more.
     slack = (8 + 2 * m * epsilon) * UNIT * (gain + price)
     return 2 * D * math.fsum(np.maximum(gain - price - slack, 0.0)) * (1 - 8 * UNIT)
+
+
+def even_lower(privacy: Privacy, sensitivity: float, loss: Loss) -> float:
+    """A lower bound of E c(X) over all (ε, δ)-DP additive noise for even losses that do not fall away from 0, rounded
+    down; for |x| it is `amplitude_lower`.
+
+    With q_m = P(X ≥ mD) as there, E c(X) ≥ c(0) + 2 Σ_{m≥1} (c(mD) − c((m−1)D)) max(0, q_m): summation by parts over
+    the steps of c, each counted from the multiple of D at which X has passed it. Every partial sum is a bound.
+
+    Raises
+    ------
+    InputError : another kind of loss.
+    """
+    if loss.spec == "l1":
+        return amplitude_lower(privacy, sensitivity)
+    if not (loss.even and loss.grows_from_zero):
+        raise InputError("loss", loss.spec, "an even loss that does not fall away from 0")
+    D = in_range(*SENSITIVITY_RANGE, sensitivity=sensitivity)
+    epsilon, delta = privacy.epsilon, privacy.delta
+    reach = 1 / (2 * delta) if epsilon == 0 else privacy.truncation() if delta else 40 / epsilon
+    m = np.arange(0, math.ceil(reach) + 2, dtype=float)
+    shrink = np.exp(-m[1:] * epsilon)
+    price = delta * (m[1:] if epsilon == 0 else -np.expm1(-m[1:] * epsilon) / math.expm1(epsilon))
+    slack = (8 + 2 * m[1:] * epsilon) * UNIT * (0.5 * shrink + price)
+    tails = np.maximum(0.5 * shrink - price - slack, 0.0)
+    values = loss.value(m * D)
+    rises = np.maximum(np.diff(values) - 8 * UNIT * (values[1:] + values[:-1]), 0.0)
+    return max(float(values[0]) + 2 * math.fsum(rises * tails) * (1 - 8 * UNIT), 0.0)

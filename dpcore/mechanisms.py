@@ -107,6 +107,18 @@ def baselines(problem: NoiseProblem) -> list[Baseline]:
     return [_baseline(key, mechanism, problem) for key, mechanism in MECHANISMS.items()]
 
 
+def baseline(key: str, problem: NoiseProblem) -> Baseline:
+    """One mechanism on the problem, by its key among those that `baselines` lists.
+
+    Raises
+    ------
+    KeyError : there is no such mechanism for this kind of query.
+    """
+    if problem.granularity is None:
+        return _baseline(key, MECHANISMS[key], problem)
+    return {entry.key: entry for entry in _lattice_baselines(problem)}[key]
+
+
 def integer_baselines(privacy: Privacy, sensitivity: int, loss: Loss) -> list[Baseline]:
     """Every mechanism of `INTEGER_MECHANISMS` for a whole-number query, in that order."""
     sensitivity = whole(1, LARGEST_INTEGER_SENSITIVITY, sensitivity=sensitivity)

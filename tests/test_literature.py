@@ -10,12 +10,14 @@ import pytest
 from hypothesis import given, settings
 from strategies import privacies, sensitivities
 
-from dpcore.literature import amplitude_lower
-from dpcore.loss import absolute
+from dpcore.errors import InputError
+from dpcore.literature import amplitude_lower, even_lower
+from dpcore.loss import absolute, parse_loss
 from dpcore.mechanisms import baselines
 from dpcore.noise import Staircase
+from dpcore.optimal import solve
 from dpcore.privacy import Privacy
-from dpcore.problem import NoiseProblem
+from dpcore.problem import NoiseProblem, SolverSettings, noise_problem
 
 
 def recursion(privacy: Privacy) -> mpmath.mpf:
@@ -86,3 +88,25 @@ def test_it_scales_and_falls_with_either_parameter(privacy, sensitivity):
     assert bound == pytest.approx(sensitivity * amplitude_lower(privacy, 1.0), rel=1e-13)
     easier = Privacy(min(privacy.epsilon * 1.1, 20.0), min(privacy.delta * 1.1, 0.999))
     assert amplitude_lower(easier, sensitivity) <= bound * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("spec", ["l2", "lp:1.5", "huber:1", "exceed:0.5", "table:-2=2,-1=0.5,0=0.5,1=0.5,2=2"])
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.2, 0.05), (1, 0.2), (3, 1e-4), (0, 0.1), (1, 0)])
+def test_the_bound_for_other_even_losses_is_below_every_law(spec, epsilon, delta):
+    problem = noise_problem(epsilon, delta, 1.0, spec)
+    bound = even_lower(problem.privacy, 1.0, problem.loss)
+    laws = [entry.loss for entry in baselines(problem) if entry.valid]
+    assert 0 <= bound <= min(laws)
+    assert bound > 0 or spec.startswith("exceed")
+    certificate = solve(problem, SolverSettings(gap=0.05)).certificate
+    assert bound <= certificate.upper
+
+
+def test_the_bound_for_even_losses_is_the_known_one_for_absolute_errors():
+    for pair in ((0.2, 0.05), (1, 0.2), (5, 0.25), (0, 0.1), (1, 0)):
+        privacy = Privacy(*pair)
+        known = amplitude_lower(privacy, 3.0)
+        assert even_lower(privacy, 3.0, parse_loss("l1")) == known
+        assert even_lower(privacy, 3.0, parse_loss("lp:1")) == pytest.approx(known, rel=1e-12)
+    with pytest.raises(InputError, match="an even loss"):
+        even_lower(Privacy(1, 0.1), 1.0, parse_loss("pinball:0.8"))
