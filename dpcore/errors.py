@@ -18,10 +18,19 @@ class InputError(ValueError):
 
     def __init__(self, field: str, value: object, accepted: str) -> None:
         self.field, self.value, self.accepted = field, value, accepted
-        super().__init__(f"{field} = {value}: expected {accepted}")
+        super().__init__(f"{field} = {_shown(value)}: expected {accepted}")
 
     def __reduce__(self) -> tuple:
         return type(self), (self.field, self.value, self.accepted)
+
+
+def _shown(value: object, longest: int = 200) -> str:
+    """The value as text, cut off: it may be a list of a million numbers."""
+    try:
+        text = str(value)
+    except ValueError:  # an integer of thousands of digits
+        return "a number too long to show"
+    return text if len(text) <= longest else text[:longest] + "…"
 
 
 class InfeasibleError(InputError):

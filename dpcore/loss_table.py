@@ -37,7 +37,9 @@ def load_table(path: str | Path) -> Loss:
 
 def read_table(text: str) -> Loss:
     """The loss in a text: lines ``error, loss`` (comma, semicolon, tab or spaces; # comments; one header line
-    allowed), or JSON, a list of pairs or an object with two lists ``x`` and ``y``."""
+    allowed), or JSON, a list of pairs or an object with two lists ``x`` and ``y``; at most 1 MB."""
+    if len(text) > MAX_BYTES:
+        raise InputError("loss table", f"{len(text)} characters", f"at most {MAX_BYTES}")
     text = text.strip()
     pairs = _from_json(text) if text[:1] in ("[", "{") else _from_lines(text)
     if len(pairs) > MAX_BREAKPOINTS:

@@ -132,6 +132,27 @@ class LinearProgram:
                 if retries == 2:
                     self._highs.clearSolver()
 
+    def run_interior(self, deadline: float, stop: Callable[[], bool] = lambda: False) -> str:
+        """`run` by the interior point method, no basis before or after: for large programs that few runs finish."""
+        left = deadline - time.perf_counter()
+        if left <= 0:
+            return "time"
+        watch = lambda event: event.interrupt() if stop() else None  # noqa: E731
+        self._highs.clearSolver()
+        limit = self._highs.getRunTime() + left
+        for option, value in (("solver", "ipx"), ("run_crossover", "off"), ("time_limit", limit)):
+            self._highs.setOptionValue(option, value)
+        self._highs.cbIpmInterrupt.subscribe(watch)
+        try:
+            self._highs.run()
+        finally:
+            self._highs.cbIpmInterrupt.unsubscribe(watch)
+            self._highs.setOptionValue("solver", "simplex")
+        status = self._highs.getModelStatus()
+        if status in _FINAL:
+            return _FINAL[status]
+        return "time" if status == highspy.HighsModelStatus.kTimeLimit else "stopped"
+
     def primal(self) -> Array:
         """Column values, (columns,)."""
         return np.array(self._highs.getSolution().col_value)

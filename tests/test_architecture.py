@@ -35,15 +35,28 @@ ALLOWED = {
     "optimal": SEARCH,
     "mechanisms": LAWS,
     "literature": DATA,
+    "vector": SEARCH,
     "exact": LAWS,
     "reload": LAWS,
     "snippet": LAWS | {"reload"},
     "export": LAWS | {"reload", "snippet"},
-    "cli": LAWS | {"optimal", "mechanisms", "loss_table", "exact", "export"},
+    "store": LAWS | {"export", "reload"},
+    "sweep": LAWS | {"optimal", "mechanisms", "store"},
+    "invert": LAWS | {"optimal", "mechanisms"},
+    "private_optimization": LAWS | {"lp", "optimal", "exact"},
+    "data_dependent": SEARCH | {"exact", "export", "reload"},
+    "cli": (
+        LAWS
+        | {"optimal", "vector", "data_dependent", "private_optimization", "mechanisms", "loss_table", "exact"}
+        | {"export", "sweep", "store", "invert"}
+    ),
     "__main__": {"cli"},
     "__init__": set(),
 }
-ONLY_IN = {"numba": "dpcore/kernels/", "highspy": "dpcore/lp.py", "streamlit": ("app.py", "pages/"), "plotly": "pages/"}
+ONLY_IN = {
+    "numba": "dpcore/kernels/", "highspy": "dpcore/lp.py", "plotly": "pages/", "prometheus_client": "service/",
+    "streamlit": ("app.py", "server.py", "pages/", "service/"), "starlette": ("server.py", "service/"),
+}  # fmt: skip
 
 
 def imports(path: Path) -> set[str]:
@@ -68,7 +81,10 @@ def imports(path: Path) -> set[str]:
     return names
 
 
-SOURCES = sorted(p for p in [ROOT / "app.py", *(ROOT / "dpcore").rglob("*.py"), *(ROOT / "pages").rglob("*.py")])
+SOURCES = sorted(
+    [ROOT / "app.py", ROOT / "server.py"]
+    + [path for name in ("dpcore", "pages", "service") for path in (ROOT / name).rglob("*.py")]
+)
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
@@ -80,10 +96,12 @@ def test_imports_follow_the_allowed_edges(path):
             assert where.startswith(ONLY_IN[top]), f"{where} imports {name}"
         assert name != "scipy.stats", f"{where}: scipy.stats costs 1.5 s"
         if where.startswith("dpcore/"):
-            assert top not in ("pandas", "pages", "app", "tests"), f"{where} imports {name}"
+            assert top not in ("pandas", "pages", "app", "server", "service", "tests"), f"{where} imports {name}"
             module = path.relative_to(ROOT / "dpcore").parts[0].removesuffix(".py")
             if top == "dpcore" and rest and rest[0] not in (module, "__version__"):
                 assert rest[0] in ALLOWED[module], f"{where} imports {name}"
+        elif where.startswith("service/"):
+            assert top not in ("pages", "app", "server"), f"{where} imports {name}"
         elif top == "dpcore" and rest:
             assert rest[0] not in ("kernels", "lp"), f"{where} imports {name}"
 

@@ -14,13 +14,16 @@ from collections.abc import Sequence
 
 from .. import __version__
 from ..errors import InputError
-from . import noise
+from . import data_dependent, invert, noise, private_program, profile, sweep
 from .base import EXIT_BAD_INPUT, EXIT_FAILED, EXIT_INTERRUPTED, Parser, clipped, complain
 
-COMMANDS = (noise,)
+COMMANDS = (noise, sweep, invert, data_dependent, profile, private_program)
 """Modules with `add_parser(commands)`, which sets `run(arguments) -> exit status` for each of their commands."""
 
-_OPTION_NAMES = {"cells_per_sensitivity": "cells", "time_limit": "time-limit", "loss table file": "loss table:FILE"}
+_OPTION_NAMES = {
+    "cells_per_sensitivity": "cells", "time_limit": "time-limit", "loss table file": "loss table:FILE",
+    "query_range": "range", "instance_cap": "instance-cap",
+}  # fmt: skip
 
 
 def build_parser() -> Parser:

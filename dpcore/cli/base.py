@@ -65,8 +65,9 @@ def write_out(text: str, path: str | None) -> None:
     if path is not None:
         try:
             Path(path).write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise InputError("out", path, f"a file that can be written ({error.strerror})") from None
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or "no file can have this name"
+            raise InputError("out", path, f"a file that can be written ({reason})") from None
     sys.stdout.write(text)
     sys.stdout.flush()
 

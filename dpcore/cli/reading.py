@@ -19,8 +19,13 @@ def add_problem_options(parser: argparse.ArgumentParser) -> None:
     options = parser.add_argument_group("the problem")
     options.add_argument("--epsilon", metavar="E", default=MISSING, help="0, or 0.001 to 20")
     options.add_argument("--delta", metavar="D", default=MISSING, help="0, or 1e-12 to 0.999")
-    options.add_argument("--sensitivity", metavar="S", default="1", help="of the query, in its unit (default 1)")
     options.add_argument("--loss", metavar="LOSS", default="l1", help=f"{LOSSES} (default l1)")
+    add_query_options(options)
+
+
+def add_query_options(options: argparse._ArgumentGroup) -> None:
+    """What a problem has besides (ε, δ) and the loss."""
+    options.add_argument("--sensitivity", metavar="S", default="1", help="of the query, in its unit (default 1)")
     options.add_argument("--symmetric", action="store_true", help="only symmetric laws")
     options.add_argument("--monotone", action="store_true", help="only densities that fall away from 0")
     options.add_argument("--support", metavar="LO:HI", default=":", help="noise stays in here; an empty side is open")

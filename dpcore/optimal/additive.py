@@ -285,9 +285,10 @@ class Search(Anytime):
             done = [step for step in neighbour._steps[kind] if step.k <= schedule.finest]
             if done and not self._over:
                 best = (max if kind == "lower" else min)(done, key=lambda step: step.bound)
+                place = len(self._steps[kind])
                 self._steps[kind].append(best)
                 self._step(schedule, kind, best.k)
-                self._steps[kind].remove(best)
+                del self._steps[kind][place]  # it may have been replaced, its window widened
         if self._over:  # nothing left to learn: whoever starts from here starts from there
             self._steps = {kind: self._steps[kind] or neighbour._steps[kind] for kind in self._steps}
 

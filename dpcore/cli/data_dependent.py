@@ -1,0 +1,119 @@
+"""data-dependent: a law of the release per true value, for queries with a bounded range."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from .._validate import real
+from ..errors import InputError
+from ..problem import SolverSettings
+from .base import MISSING, ended, refuse_unwritable, stop_on_interrupt, write_out
+from .reading import LOSSES
+from .reading import read_loss as read_table_or_loss
+
+
+def add_parser(commands: Any) -> None:
+    """The grammar. Numbers stay text here: the core's own checks read them and word the message."""
+    command = commands.add_parser(
+        "data-dependent",
+        help="noise that may depend on the true value",
+        description="The certified optimal release of a query with a bounded range.",
+    )
+    problem = command.add_argument_group("the problem")
+    problem.add_argument("--epsilon", metavar="E", default=MISSING, help="0, or 0.001 to 20")
+    problem.add_argument("--delta", metavar="D", default=MISSING, help="0, or 1e-12 to 0.999")
+    problem.add_argument("--sensitivity", metavar="S", default="1", help="of the query, in its unit (default 1)")
+    problem.add_argument("--range", metavar="LO:HI", default=MISSING, help="of the query's values")
+    problem.add_argument("--loss", metavar="LOSS", default="l1", help=f"{LOSSES}, or steep:2 (default l1)")
+    problem.add_argument(
+        "--weight",
+        metavar="W",
+        default="uniform",
+        help="uniform (default), triangular, normal:MEAN:SD, histogram:1,3,2",
+    )
+    problem.add_argument("--instance-cap", metavar="C", help="auto or a number: no true value loses more than this")
+    problem.add_argument("--monotone", action="store_true", help="densities that fall away from the true value")
+    problem.add_argument("--ordered", action="store_true", help="larger true values make larger releases more likely")
+    problem.add_argument("--partition", metavar="B1,B2", help="inner ends of intervals that share one law each")
+    effort = command.add_argument_group("how hard to try")
+    effort.add_argument("--gap", metavar="G", default="0.01", help="stop at this relative gap (default 0.01)")
+    effort.add_argument("--time-limit", metavar="T", default="60", help="or after this many seconds (default 60)")
+    command.add_argument("--value", metavar="X", help="print one exact release of this value instead")
+    command.add_argument("--mechanism", metavar="FILE", help="with --value: JSON written by an earlier run")
+    command.add_argument("--out", metavar="FILE", help="write the JSON to this file as well")
+    command.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Solve and print, or release one value."""
+    value = None if arguments.value is None else real(value=arguments.value)
+    if arguments.mechanism is not None:
+        if value is None:
+            raise InputError("value", MISSING, "a number to release with the mechanism")
+        from ..data_dependent.files import load_solution
+
+        return _release(load_solution(arguments.mechanism), value)
+    from ..data_dependent import solve
+    from ..data_dependent.files import solution_to_json
+
+    problem = _problem(arguments)
+    settings = SolverSettings(gap=arguments.gap, time_limit=arguments.time_limit)
+    if arguments.out is not None:
+        refuse_unwritable(arguments.out)
+    with stop_on_interrupt() as stop:
+        solution = solve(problem, settings, stop)
+        interrupted = stop(None)
+    if value is not None:
+        if arguments.out is not None:
+            Path(arguments.out).write_text(solution_to_json(solution), encoding="utf-8")
+        return _release(solution, value)
+    write_out(solution_to_json(solution), arguments.out)
+    return ended("dpcore data-dependent", interrupted)
+
+
+def _release(solution: Any, value: float) -> int:
+    from ..export import layout
+
+    privacy = solution.problem.privacy
+    answer = {
+        "release": solution.mechanism.release(value),
+        "epsilon": privacy.epsilon,
+        "delta": privacy.delta,
+        "delta_upper": solution.certificate.delta_upper,
+        "sensitivity": solution.problem.sensitivity,
+        "query_range": list(solution.problem.query_range),
+    }
+    write_out(layout(answer) + "\n", None)
+    return 0
+
+
+def _problem(arguments: argparse.Namespace) -> Any:
+    from ..data_dependent import data_dependent_problem
+    from ..data_dependent.problem import read_loss
+
+    steep = arguments.loss.strip().startswith("steep:")
+    return data_dependent_problem(
+        arguments.epsilon,
+        arguments.delta,
+        arguments.sensitivity,
+        read_loss(arguments.loss) if steep else read_table_or_loss(arguments.loss),
+        query_range=read_range(arguments.range),
+        weight=arguments.weight,
+        instance_cap=arguments.instance_cap,
+        monotone=arguments.monotone,
+        ordered=arguments.ordered,
+        partition=() if arguments.partition is None else arguments.partition.split(","),
+    )
+
+
+def read_range(text: str) -> tuple[float, float]:
+    """LO:HI as two numbers."""
+    low, colon, high = text.partition(":")
+    try:
+        if not colon:
+            raise ValueError
+        return float(low), float(high)
+    except ValueError:
+        raise InputError("range", text, "LO:HI, two numbers with LO < HI") from None

@@ -1,0 +1,124 @@
+"""profile: noise for a query with several coordinates."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import InputError
+from ..privacy import Privacy
+from .base import MISSING, ended, refuse_unwritable, stop_on_interrupt, write_out
+
+if TYPE_CHECKING:
+    from ..vector import Allocation, SensitivityProfile, VectorQuery
+
+
+def add_parser(commands: Any) -> None:
+    parser = commands.add_parser(
+        "profile",
+        help="noise for a query with several coordinates",
+        description="Mechanisms for a query whose coordinates have their own sensitivities.",
+    )
+    parser.add_argument("--epsilon", metavar="E", default=MISSING, help="0, or 0.001 to 20")
+    parser.add_argument("--delta", metavar="D", default=MISSING, help="0, or 1e-12 to 0.999")
+    parser.add_argument(
+        "--profile", metavar="P", default=MISSING,
+        help="1,2,3 or linear:20 (uniform, linear, quadratic, exponential, one-hot) or csv:FILE or csv:FILE:COLUMN",
+    )  # fmt: skip
+    parser.add_argument("--normalise", metavar="NORM", default="none", help="l1, l2 or none (default)")
+    parser.add_argument("--power", metavar="P", default="2", help="of the error Σ |T_i|^P, 1 to 10 (default 2)")
+    parser.add_argument("--weights", metavar="W", help="weights of the coordinates in the error: 1,2,3")
+    parser.add_argument("--l1", metavar="S", help="global l1 sensitivity, if less than the profile's")
+    parser.add_argument("--l2", metavar="S", help="global l2 sensitivity, if less than the profile's")
+    keys = "all (default) or keys such as laplace-optimal,mixed"
+    parser.add_argument("--mechanism", metavar="M", default="all", help=keys)
+    parser.add_argument("--out", metavar="FILE", help="write the JSON to this file as well")
+    parser.set_defaults(run=_run)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from ..vector.compare import MECHANISMS, allocations
+
+    query = _read(arguments)
+    if arguments.out is not None:
+        refuse_unwritable(arguments.out)
+    words = [word.strip() for word in arguments.mechanism.split(",")]
+    keys = MECHANISMS if words == ["all"] else tuple(words)
+    with stop_on_interrupt() as stop:
+        found = allocations(query, keys, progress=stop)
+        interrupted = stop(None)
+    rows = ",\n".join("  " + json.dumps(row, allow_nan=False) for row in report(query, found))
+    write_out(f"[\n{rows}\n]\n", arguments.out)
+    return ended("dpcore profile", interrupted)
+
+
+def report(query: VectorQuery, found: list[Allocation]) -> list[dict[str, Any]]:
+    """One JSON object per mechanism. A mechanism that does not exist has `error` null and a `reason`."""
+    from ..export import finite
+    from ..vector.compare import allocation, decibels
+
+    known = {one.key: one for one in found}
+    references = {key: known.get(key) or allocation(query, key) for key in {one.reference for one in found}}
+    rows = []
+    for one in found:
+        exists, base = one.guarantee is not None, references[one.reference]
+        ratio = base.error / one.error if exists and base.guarantee is not None else math.nan
+        row = {
+            "name": one.name,
+            "key": one.key,
+            "scales": one.scales.tolist(),
+            "error": finite(one.error) if exists else None,
+            "reduction_db": finite(decibels(ratio)),
+            "reduction_ratio": finite(ratio),
+            "reduction_over": one.reference,
+            "guarantee": [one.guarantee.epsilon, one.guarantee.delta] if exists else None,
+            "kinds": _runs(one.kinds),
+            "proof": one.proof,
+            "reason": one.reason,
+        }
+        rows.append(row)
+    return rows
+
+
+def _runs(kinds: tuple[str, ...]) -> list[list[Any]]:
+    """Neighbouring coordinates of one kind together: [[kind, how many], …]."""
+    out: list[list[Any]] = []
+    for kind in kinds:
+        if out and out[-1][0] == kind:
+            out[-1][1] += 1
+        else:
+            out.append([kind, 1])
+    return out
+
+
+def _read(arguments: argparse.Namespace) -> VectorQuery:
+    from ..vector import VectorQuery
+
+    privacy = Privacy(arguments.epsilon, arguments.delta)
+    profile = read_profile(arguments.profile, arguments.normalise)
+    weights = None if arguments.weights is None else tuple(arguments.weights.replace(",", " ").split())
+    return VectorQuery(privacy, profile, arguments.power, weights, arguments.l1, arguments.l2)  # type: ignore[arg-type]
+
+
+def read_profile(text: str, normalise: str) -> SensitivityProfile:
+    """`parse_profile`, but csv:FILE[:COLUMN] reads a file's first column or the one of that name or number."""
+    from ..vector import parse_profile
+    from ..vector.files import profile_from_csv
+    from ..vector.profile import PROFILES
+
+    if text == MISSING:
+        raise InputError("profile", MISSING, PROFILES + ", or csv:FILE")
+    word, _, rest = text.strip().partition(":")
+    if word != "csv":
+        return parse_profile(text, normalise=normalise)
+    path, column = rest, None
+    if not Path(rest).is_file():
+        path, _, column = rest.rpartition(":")
+    try:
+        content = Path(path).read_text(encoding="utf-8-sig")
+    except (OSError, ValueError, UnicodeDecodeError):
+        raise InputError("profile", text, "csv:FILE or csv:FILE:COLUMN with a readable text file") from None
+    return profile_from_csv(content, column).normalised(normalise)
