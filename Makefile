@@ -26,7 +26,8 @@ endif
 .DELETE_ON_ERROR:
 
 run: $(WARM)
-	$(PYBIN) -m streamlit run app.py --server.port $(PORT) --server.showEmailPrompt false
+	@STREAMLIT_SERVER_PORT=$(PORT) $(PYBIN) -m service.health --open & \
+	$(PYBIN) -m streamlit run server.py --server.port $(PORT) --server.showEmailPrompt false
 
 test: $(DEVELOP) chromium
 	$(PYBIN) -m pytest $(ARGS)

@@ -1,0 +1,72 @@
+"""The dashboard as a service: `streamlit run server.py`. The pages are app.py's; this is what stands around them."""
+
+from __future__ import annotations
+
+import gc
+import logging
+import platform
+import sys
+import threading
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import streamlit as st
+from starlette.middleware import Middleware
+from streamlit import net_util
+
+from dpcore import __version__
+from pages.shared import charts, compute
+from service import configuration, journal, metrics, warm
+from service.gate import Gate
+
+# Streamlit would ask a server on the internet for this machine's public address, to name it or to check an origin.
+net_util.get_external_ip = lambda: None
+
+try:
+    settings = configuration.current()
+except configuration.ConfigurationError as error:
+    sys.exit("\n".join(["The dashboard does not start:", *error.faults]))
+
+
+@asynccontextmanager
+async def lifespan(_: st.App) -> AsyncIterator[None]:
+    """From the first request possible to the last one answered."""
+    if settings.log == "json":
+        journal.install()
+    sys.setswitchinterval(0.001)  # the event loop is one thread among many: it waits for its turn
+    started = time.monotonic()
+    journal.record(
+        "start", version=__version__, python=platform.python_version(), workers=settings.workers,
+        store=settings.store is not None, metrics=settings.metrics is not None,
+    )  # fmt: skip
+    stop_metrics = metrics.serve(settings.metrics, compute.figures)
+    threading.Thread(target=prepare, name="prepare", daemon=True).start()
+    yield
+    stop_metrics()
+    journal.record("stop", seconds=round(time.monotonic() - started, 1))
+
+
+def prepare() -> None:
+    """Load, compile and draw what the first visitor would otherwise wait for.
+
+    What is there then stays: a full collection of garbage need not look through it again, which would hold up every
+    session for a tenth of a second.
+    """
+    solution = warm.warm()
+    charts.density([charts.Law("optimal", "", solution.noise)], unit="", colours=charts.LIGHT).to_json()
+    gc.collect()
+    gc.freeze()
+
+
+def failed(error: Exception) -> None:
+    """A page failed: a word in the log, without what the visitor had given; the page shows its own."""
+    journal.record("script error", level=logging.ERROR, error=type(error).__name__, place=journal.place(error))
+
+
+app = st.App(
+    "app.py",
+    lifespan=lifespan,
+    middleware=[Middleware(Gate, address_length=settings.address_length)],
+    on_script_error=failed,
+)

@@ -1,0 +1,18 @@
+"""`python -m service.warm`: compile every kernel into the cache and load what a first visit needs."""
+
+from __future__ import annotations
+
+from dpcore.optimal import solve
+from dpcore.problem import SolverSettings, noise_problem
+from dpcore.solution import Solution
+
+
+def warm() -> Solution:
+    """Solve small problems until nothing is left to compile; returns the answer to the first."""
+    for loss in ("l1", "pinball:0.8"):
+        solve(noise_problem(1, 0.2, 1, loss), SolverSettings(method="reference", cells_per_sensitivity=4))
+    return solve(noise_problem(1, 0.2), SolverSettings(gap=0.02))
+
+
+if __name__ == "__main__":
+    warm()

@@ -1,0 +1,80 @@
+"""Every page of the router under AppTest, opened with any address."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import re
+from functools import cache
+from pathlib import Path
+from urllib.parse import urlencode
+
+from streamlit.testing.v1 import AppTest
+
+import pages
+from pages.shared import address
+
+ROOT = Path(__file__).parents[2]
+PAGES = re.findall(r'"(pages/\w+\.py)"', (ROOT / "app.py").read_text())
+"""All pages that the router knows."""
+
+HOME = "pages/optimal_noise.py"
+assert HOME in PAGES
+
+
+@cache
+def addresses() -> dict[str, list[str]]:
+    """All parameters that any page reads, each with values that it accepts."""
+    found: dict[str, list[str]] = {}
+    for module in pkgutil.walk_packages(pages.__path__, "pages."):
+        if module.name.count(".") == 1:
+            continue  # the pages themselves run when they are imported
+        for one in vars(importlib.import_module(module.name)).values():
+            if isinstance(one, address.Address):
+                for key, control in one.controls.items():
+                    found[key] = [*map(str, getattr(control, "options", ())), *_near(control.default)]
+    return found
+
+
+def _near(default: object) -> list[str]:
+    if isinstance(default, bool):
+        return ["true", "false"]
+    if isinstance(default, int | float):
+        return [str(default), str(2 * default), str(default / 3), "1"]
+    return [str(default)] if isinstance(default, str) else ["1", "0.5"]
+
+
+@cache
+def page_hash(page: str) -> str:
+    """How a session names a page."""
+    if page == HOME:
+        return ""
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
+    return app.switch_page(page)._page_hash
+
+
+def visit(page: str, query: dict[str, str | list[str]]) -> AppTest:
+    """A fresh session that opens a page with this address, after one run of the script."""
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    app._page_hash = page_hash(page)
+    for key, text in query.items():
+        app.query_params[key] = text
+    return app.run()
+
+
+def shown(app: AppTest) -> list[str]:
+    """Every text on the page that Streamlit reads as Markdown."""
+    kinds = (app.markdown, app.caption, app.info, app.warning, app.error, app.success, app.title, app.header,
+             app.subheader, app.metric, app.toggle, app.button, app.selectbox, app.number_input)  # fmt: skip
+    return [
+        str(text)
+        for kind in kinds
+        for block in kind
+        for text in (getattr(block, "value", ""), getattr(block, "label", ""), getattr(block, "help", ""))
+        if isinstance(text, str)
+    ]
+
+
+def link(query: dict[str, str | list[str]]) -> str:
+    """The address as one would send it, for messages."""
+    return urlencode(query, doseq=True, errors="replace")[:300]
