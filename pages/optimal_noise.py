@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.shared import compute, controls, evidence, hands_on, panels, prose
+from pages.shared import compute, controls, evidence, frame, hands_on, panels, pins, prose
+from pages.shared.address import FRAME
+from pages.shared.inputs import HOME, PANELS
 
 TEXT = prose.sections("optimal_noise")
 
+HOME.open()
 st.title("Optimal noise", anchor=False)
 asked = controls.noise_controls()
 view = panels.last_good(asked)
@@ -18,28 +21,23 @@ if view is None:
 bars = compute.baselines(view.problem)
 with panels.first_sight(view, bars):
     job = compute.ask("picture", view.problem, view.settings)
-complete = job.done
-if complete:
-    solution = job.solution
-    if solution is None:
+complete, solution = job.done, panels.presentable(job)
+if solution is None:
+    if complete:
         panels.failure(job, asked)
-        st.stop()
-else:
-    first = compute.ask("first picture", view.problem, panels.rough(view.settings), wait=1.2)
-    solution = first.solution
-    if solution is None:
-        panels.waiting(job, first, view, bars)
-        st.stop()
+    else:
+        panels.waiting(job, view, bars)
+    st.stop()
 
 panels.headline(solution, view, bars)
+frame.cite(*panels.claim(solution, view))
 if not complete:
     panels.sharpening(job, view)
 elif job.halt.is_set():
     panels.stopped_early()
 panels.pictures(solution, view, bars)
 
-names = ["How sure is this?", "Price of a constraint", "Try it", "Take it away"]
-sure, price, attempt, export = st.tabs(names, key="panel", bind="query-params", on_change="rerun")
+sure, price, attempt, beside, export = st.tabs(PANELS, key="panel", on_change="rerun")
 if sure.open:
     with sure:
         evidence.certainty(solution, view, job)
@@ -49,10 +47,13 @@ if price.open:
 if attempt.open:
     with attempt:
         hands_on.try_it(solution, view, bars)
+if beside.open:
+    with beside:
+        pins.side_by_side(solution, view)
 if export.open:
     with export:
         hands_on.export(solution, view)
 
 panels.next_steps(solution, bars)
-with st.expander("What is computed here, and where it comes from"):
+with st.expander("What is computed here, and where it comes from", expanded=bool(FRAME["explain"])):
     st.markdown(TEXT["about"] + "\n\n" + TEXT["formulas"] + "\n\n**References**\n\n" + TEXT["references"])

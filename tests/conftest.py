@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
+import tempfile
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(__file__).parents[1] / ".numba_cache"))
+
+if "DP_FRONTIER_STORE" not in os.environ:  # tests leave nothing in anybody's cache and find nothing there
+    os.environ["DP_FRONTIER_STORE"] = tempfile.mkdtemp(prefix="dp-frontier-")
+    atexit.register(shutil.rmtree, os.environ["DP_FRONTIER_STORE"], ignore_errors=True)
 
 ON_CI = os.environ.get("CI", "").lower() in ("1", "true")
 

@@ -15,23 +15,8 @@ from dpcore.errors import InputError
 from dpcore.problem import NoiseProblem, SolverSettings
 
 from . import prose
-from .inputs import (
-    BUDGETS,
-    DEFAULTS,
-    LOSSES,
-    METHODS,
-    OVERLAYS,
-    PRESETS,
-    SUPPORTS,
-    VALUES,
-    choice,
-    choose,
-    current,
-    explain,
-    malformed,
-    read_problem,
-    read_settings,
-)
+from .address import FRAME
+from .inputs import HOME, PRESETS, explain, read_problem, read_settings, read_unit
 
 EPSILON_STOPS = [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 7.0, 10.0]
 DELTA_STOPS = [0.0, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3,
@@ -76,15 +61,16 @@ def noise_controls() -> Controls:
     """Draw the controls of a scalar noise problem in the sidebar and read them."""
     controls = Controls()
     with st.sidebar:
-        if notes := malformed():
-            st.info("Not understood in the link, a default stands in: " + "; ".join(f"`{note}`" for note in notes))
+        HOME.note()
         _presets()
-        for draw in (_privacy, _query, _loss, _constraints, _view, _solver):
+        groups = (_privacy, _loss) if FRAME["projector"] else (_privacy, _query, _loss, _constraints, _view, _solver)
+        for draw in groups:
             draw(controls.slots)
-    controls.unit, controls.overlays = str(st.session_state["unit"] or "").strip(), tuple(st.session_state["overlays"])
+    controls.overlays = tuple(HOME["overlays"])
     try:
-        controls.settings = read_settings()
-        controls.problem = read_problem()
+        controls.unit = read_unit(HOME.values())
+        controls.settings = read_settings(HOME.values())
+        controls.problem = read_problem(HOME.values())
     except InputError as error:
         controls.complain(error)
     return controls
@@ -108,22 +94,22 @@ def _take_preset() -> None:
         if preset["title"] == st.session_state["preset"]:
             reset = ("values", "symmetric", "monotone", "support", "low", "high", "budget")
             reset += ("second_epsilon", "second_delta")
-            plain = {key: DEFAULTS[key] for key in reset}
-            choose({**plain, **preset["values"]})
+            plain = {key: HOME.default(key) for key in reset}
+            HOME.choose({**plain, **preset["values"]})
 
 
 def _privacy(slots: dict) -> None:
     st.subheader("Privacy", anchor=False)
     _stops("epsilon", "ε — how much one person may change what is seen", EPSILON_STOPS, lambda v: f"{v:g}")
     st.html('<div class="ends"><span>stronger privacy</span><span>more accurate</span></div>')
-    slots["epsilon"] = _number(
+    slots["epsilon"] = _exactly(
         "epsilon", "ε exactly", help="0, or from 0.001 to 20. Small ε: an observer learns little about any one person."
     )
-    if (st.session_state["epsilon"] or 0) > 5:
+    if (HOME["epsilon"] or 0) > 5:
         st.warning(f"e^ε = {math.exp(min(st.session_state['epsilon'], 50)):,.0f}: little protection.")
     _stops("delta", "δ — probability that the promise fails", DELTA_STOPS, prose.delta_text)
     st.html('<div class="ends"><span>stronger privacy</span><span>more accurate</span></div>')
-    slots["delta"] = _number(
+    slots["delta"] = _exactly(
         "delta", "δ exactly", help="0, or from 1e-12 to 0.999. Keep δ well below 1/n for n people in the data."
     )
     st.caption("Keep δ well below 1/n, n the number of people.")
@@ -136,28 +122,21 @@ def _query(slots: dict) -> None:
         slots["sensitivity"] = _number(
             "sensitivity", "Sensitivity", help="The most that one person can change the true answer, in its unit."
         )
-    right.text_input(
-        "Unit", value=DEFAULTS["unit"], key="unit", bind="query-params", max_chars=24, help="Unit of the answer."
-    )
-
-
-    with choice("values", VALUES):
-        st.selectbox(
-            "Query values", list(VALUES), format_func=VALUES.__getitem__, key="values", persist_state="session",
-            help="Of a count only changes by whole numbers have to be hidden, and the noise can be whole numbers too.",
-        )  # fmt: skip
-    step = _number("step", "Step, in the unit", step=0.1) if st.session_state["values"] == "step" else None
+    with right:
+        st.text_input("Unit", key="unit", max_chars=24, help="Unit of the answer.")
+        slots["unit"] = st.empty()
+    _choice(
+        "values", "Query values",
+        help="Of a count only changes by whole numbers have to be hidden, and the noise can be whole numbers too.",
+    )  # fmt: skip
+    step = _number("step", "Step, in the unit", step=0.1) if HOME["values"] == "step" else None
     slots["granularity"] = step or st.empty()
 
 
 def _loss(slots: dict) -> None:
     st.subheader("What an error costs", anchor=False)
-    with choice("loss", LOSSES):
-        st.selectbox(
-            "Loss", list(LOSSES), format_func=LOSSES.__getitem__, key="loss", persist_state="session",
-            help="The optimal noise makes the average of this as small as (ε, δ)-privacy allows.",
-        )  # fmt: skip
-    family, where = st.session_state["loss"], None
+    _choice("loss", "Loss", help="The optimal noise makes the average of this as small as (ε, δ)-privacy allows.")
+    family, where = HOME["loss"], None
     if family == "lp":
         where = _number("exponent", "Exponent p, from 1 to 4", step=0.1)
     elif family == "pinball":
@@ -177,7 +156,7 @@ def _loss(slots: dict) -> None:
 
 def _table_controls() -> None:
     st.text_area(
-        "One line per point: error, loss", value=DEFAULTS["table"], key="table", bind="query-params", max_chars=20_000,
+        "One line per point: error, loss", key="table", max_chars=20_000,
         help="Linear between the points; continued with its first and last slopes, which must not point down.",
     )  # fmt: skip
     st.file_uploader(
@@ -193,13 +172,10 @@ def _take_table() -> None:
 
 def _constraints(slots: dict) -> None:
     st.subheader("Constraints", anchor=False)
-    st.toggle("Symmetric", key="symmetric", bind="query-params", help="The law is its own mirror image.")
-    st.toggle("Monotone", key="monotone", bind="query-params", help="The density never rises away from 0.")
-    with choice("support", SUPPORTS):
-        st.selectbox(
-            "Noise may be", list(SUPPORTS), format_func=SUPPORTS.__getitem__, key="support", persist_state="session"
-        )
-    if st.session_state["support"] == "interval":
+    st.toggle("Symmetric", key="symmetric", help="The law is its own mirror image.")
+    st.toggle("Monotone", key="monotone", help="The density never rises away from 0.")
+    _choice("support", "Noise may be")
+    if HOME["support"] == "interval":
         left, right = st.columns(2)
         with left:
             _number("low", "from", help="Empty: no end.")
@@ -211,21 +187,20 @@ def _constraints(slots: dict) -> None:
 
 def _more_constraints(slots: dict) -> None:
     """A budget for a second loss and a second pair (ε₂, κ)."""
-    used = any(current(key) is not None for key in ("budget_most", "second_epsilon", "second_delta"))
+    used = any(HOME[key] is not None for key in ("budget_most", "second_epsilon", "second_delta"))
     with st.expander("More constraints", expanded=used):
-        with choice("budget", BUDGETS):
-            st.selectbox(
-                "Second loss with a limit", list(BUDGETS), format_func=BUDGETS.__getitem__, key="budget",
-                persist_state="session", help="The first loss is made small; the mean of this one stays below a limit.",
-            )  # fmt: skip
-        if st.session_state["budget"] == "exceed":
+        _choice(
+            "budget", "Second loss with a limit",
+            help="The first loss is made small; the mean of this one stays below a limit.",
+        )  # fmt: skip
+        if HOME["budget"] == "exceed":
             _number("budget_threshold", "its threshold, in the unit", step=0.5)
-        elif st.session_state["budget"] == "other":
+        elif HOME["budget"] == "other":
             st.text_input(
-                "its text", value=DEFAULTS["budget_text"], key="budget_text", bind="query-params", max_chars=2000,
+                "its text", key="budget_text", max_chars=2000,
                 help="As on the command line: huber:1, lp:1.5, asym:1:3, pinball:0.8, table:-1=1,0=0,1=1.",
             )  # fmt: skip
-        if st.session_state["budget"] != "none":
+        if HOME["budget"] != "none":
             _number("budget_most", "its mean may be at most", help="Empty: no limit yet.")
         slots["budget"] = st.empty()
         left, right = st.columns(2)
@@ -238,24 +213,20 @@ def _more_constraints(slots: dict) -> None:
 
 def _view(slots: dict) -> None:
     st.subheader("Compare with", anchor=False)
-    with choice("overlays", OVERLAYS):
-        st.multiselect(
-            "Mechanisms drawn beside the optimum", list(OVERLAYS), format_func=OVERLAYS.__getitem__, key="overlays",
-            persist_state="session", label_visibility="collapsed", disabled=st.session_state["values"] != "real",
-        )  # fmt: skip
-    if st.session_state["values"] != "real":
+    st.multiselect(
+        "Mechanisms drawn beside the optimum", HOME.options("overlays"), format_func=HOME.label("overlays"),
+        key="overlays", label_visibility="collapsed", disabled=HOME["values"] != "real",
+    )  # fmt: skip
+    if HOME["values"] != "real":
         st.caption("Drawn beside whole-number noise: the geometric law and the discrete staircase.")
 
 
 def _solver(slots: dict) -> None:
     with st.expander("Solver"):
-        with choice("method", METHODS):
-            st.radio("Method", list(METHODS), format_func=METHODS.__getitem__, key="method", persist_state="session")
+        st.radio("Method", HOME.options("method"), format_func=HOME.label("method"), key="method")
         _number("gap", "Stop at a relative gap of (%)", step=0.05)
         _number("seconds", "Time limit (s)", step=1.0)
-        st.number_input(
-            "Cells per sensitivity (reference method)", 1, 64, value=DEFAULTS["cells"], key="cells", bind="query-params"
-        )
+        st.number_input("Cells per sensitivity (reference method)", 1, 64, value=HOME.default("cells"), key="cells")
         slots["solver"] = st.empty()
 
 
@@ -264,9 +235,19 @@ def _solver(slots: dict) -> None:
 
 def _number(key: str, label: str, *, step: float | None = None, help: str | None = None):
     """A number box without limits (the core names them) and the place for a complaint under it."""
-    step = step or _step(current(key))
-    st.number_input(label, value=DEFAULTS[key], key=key, bind="query-params", format="%g", step=step, help=help)
+    step = step or _step(HOME[key])
+    st.number_input(label, value=HOME.default(key), key=key, format="%g", step=step, help=help)
     return st.empty()
+
+
+def _exactly(key: str, label: str, *, help: str):
+    """The number box under a slider; on a projector the slider is enough."""
+    return st.empty() if FRAME["projector"] else _number(key, label, help=help)
+
+
+def _choice(key: str, label: str, *, help: str | None = None) -> None:
+    """A box of the options of a choice."""
+    st.selectbox(label, HOME.options(key), format_func=HOME.label(key), key=key, help=help)
 
 
 def _step(value: float | None) -> float:
@@ -279,10 +260,13 @@ def _step(value: float | None) -> float:
 
 def _stops(key: str, label: str, stops: list[float], show: Callable[[float], str]) -> None:
     """A slider over rounded stops that moves, and follows, the number box of the same key."""
-    value = current(key)
+    value = HOME[key]
     size = lambda v: math.log(max(v, 1e-14))  # noqa: E731
-    st.session_state[f"{key}_stop"] = min(stops, key=lambda stop: abs(size(stop) - size(value or 0.0)))
-    st.select_slider(label, stops, key=f"{key}_stop", format_func=show, on_change=_take_stop, args=(key,))
+    nearest = min(stops, key=lambda stop: abs(size(stop) - size(value or 0.0)))
+    if st.session_state.get(f"{key}_stop") != nearest:
+        st.session_state[f"{key}_stop"] = nearest
+    told = {"value": nearest, "key": f"{key}_stop", "on_change": _take_stop, "args": (key,)}
+    st.select_slider(label, stops, format_func=show, **told)
 
 
 def _take_stop(key: str) -> None:

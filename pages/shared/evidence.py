@@ -12,23 +12,23 @@ from dpcore.errors import InputError
 from dpcore.problem import NoiseProblem
 from dpcore.solution import Certificate, Solution
 
-from . import compute, inputs, prose
-from .panels import View, closing, escape, heading
+from . import compute, frame, inputs, prose
+from .panels import TEXT, View, closing, escape
 
 
 def certainty(solution: Solution, view: View, job: compute.Job) -> None:
     """The gap over time, the certificate, and the other method beside it."""
     left, right = st.columns([3, 2], gap="large")
     with left:
-        heading("Closing the gap", "gap")
+        frame.heading("Closing the gap", TEXT["gap"])
         if not job.done:
-            st.fragment(lambda: closing(job.trace or solution.trace, view), run_every=0.4)()
+            st.fragment(lambda: closing(job.trace or solution.trace, view), run_every=4 * compute.pace(job))()
         elif solution.trace:
             closing(solution.trace, view)
         else:
             st.caption("A closed form: nothing had to be refined.")
     with right:
-        heading("Certificate", "method")
+        frame.heading("Certificate", TEXT["method"])
         st.markdown(certificate_table(solution, view))
     _methods(solution, view)
 
@@ -60,12 +60,12 @@ def certificate_table(solution: Solution, view: View) -> str:
 def _methods(solution: Solution, view: View) -> None:
     other = "certified" if view.settings.method == "reference" else "reference"
     left, right = st.columns([2, 3], gap="large", vertical_alignment="center")
-    on = left.toggle(f"Also solve with the {other} method", key="both", bind="query-params")
+    on = left.toggle(f"Also solve with the {other} method", key="both")
     if not on:
         right.caption(f"The picture shows the {view.settings.method} method; change it under “Solver” on the left.")
         return
     job = compute.ask("other method", view.problem, replace(view.settings, method=other), urgent=False, wait=0.0)
-    _when_done([job], lambda: st.markdown(method_table([solution, job.solution]) if job.solution else _trouble(job)))
+    when_done([job], lambda: st.markdown(method_table([solution, job.solution]) if job.solution else _trouble(job)))
 
 
 def _trouble(job: compute.Job) -> str:
@@ -84,7 +84,7 @@ def method_table(solutions: Sequence[Solution]) -> str:
     return "\n".join(lines)
 
 
-def _when_done(jobs: Sequence[compute.Job], draw: Callable[[], object]) -> None:
+def when_done(jobs: Sequence[compute.Job], draw: Callable[[], object]) -> None:
     """Draw when all jobs are done; until then a fragment waits for them."""
     if all(job.done for job in jobs):
         draw()
@@ -101,12 +101,12 @@ def _when_done(jobs: Sequence[compute.Job], draw: Callable[[], object]) -> None:
 
 def price(solution: Solution, view: View) -> None:
     """Value with and without each constraint, as certified intervals."""
-    heading("Price of a constraint", "price")
+    frame.heading("Price of a constraint", TEXT["price"])
     jobs = {
         name: compute.ask(f"price of {name}", variant, view.settings, urgent=False, wait=0.0)
         for name, variant in variants(view.problem).items()
     }
-    _when_done(list(jobs.values()), lambda: st.markdown(price_table(solution, view, jobs)))
+    when_done(list(jobs.values()), lambda: st.markdown(price_table(solution, view, jobs)))
 
 
 def variants(problem: NoiseProblem) -> dict[str, NoiseProblem]:

@@ -11,26 +11,28 @@ from dpcore import export as files
 from dpcore.errors import InputError
 from dpcore.solution import Solution
 
-from . import charts, inputs, prose
-from .panels import OPTIMUM, TEXT, View, dark, escape, heading
+from . import actions, charts, drawing, frame, inputs, prose
+from .panels import OPTIMUM, TEXT, View, escape
 
 DRAWS = 1000
 
 
 def try_it(solution: Solution, view: View, bars: Sequence) -> None:
     """One release and a thousand, for two mechanisms side by side."""
-    heading("Try it", "try")
+    frame.heading("Try it", TEXT["try"])
     laws = {"optimal": charts.Law("optimal", OPTIMUM, solution.noise)}
     laws |= {b.key: charts.Law(b.key, b.name, b.noise) for b in bars if b.noise is not None and b.valid}
     first, second, third = st.columns(3, vertical_alignment="bottom")
     truth = first.number_input(
-        prose.axis("True value", view.unit), value=inputs.DEFAULTS["truth"], key="truth", bind="query-params",
-        format="%g",
-    )  # fmt: skip
-    rival = second.selectbox(
-        "Beside the optimum", [k for k in laws if k != "optimal"], format_func=lambda key: laws[key].name, key="rival"
+        prose.axis("True value", view.unit), value=inputs.HOME.default("truth"), key="truth", format="%g"
     )
-    style = third.segmented_control("Show as", ["dots", "histogram"], default="dots", key="style", bind="query-params")
+    rivals = [key for key in laws if key != "optimal"]
+    if rivals and inputs.HOME["rival"] not in rivals:
+        inputs.HOME.choose({"rival": rivals[0]})
+    rival = second.selectbox(
+        "Beside the optimum", rivals, format_func=lambda key: laws[key].name, key="rival", disabled=not rivals
+    )
+    style = third.segmented_control("Show as", inputs.HOME.options("style"), key="style", required=True)
     shown = [laws["optimal"], *([laws[rival]] if rival else [])]
     playing = bool(st.session_state.get("play"))
     st.fragment(_draws, run_every=1.0 if playing else None)(shown, truth or 0.0, style or "dots", view, playing)
@@ -61,13 +63,24 @@ def _draws(laws: Sequence[charts.Law], truth: float, style: str, view: View, pla
             )
             draws = charts.Draws(law.key, released, many, truth)
             figure = draw(draws, span=span, unit=view.unit, colours=view.colours)
-            alt = f"{DRAWS} releases of {law.name} around {truth:g}."
-            st.plotly_chart(figure, key=f"chart_draws_{law.key}", alt=alt)
+            middle = np.quantile(many, (0.05, 0.95))
+            alt = (
+                f"{DRAWS} releases of {law.name} around {truth:g}, 90 % of them from {middle[0]:.4g} to {middle[1]:.4g}"
+            )
+            table = lambda many=many: st.dataframe(draws_table(many), hide_index=True)  # noqa: E731
+            drawing.draw(figure, key=f"chart_draws_{law.key}", alt=alt, table=table)
+
+
+def draws_table(many: np.ndarray) -> dict[str, list[str]]:
+    """Quantiles of the draws."""
+    shares = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
+    values = [prose.number(float(value), 5) for value in np.quantile(many, shares)]
+    return {"share of draws below": [prose.percent(share) for share in shares], "released value": values}
 
 
 def export(solution: Solution, view: View) -> None:
     """Files to take away, and a file brought back."""
-    heading("Take it away", "export")
+    frame.heading("Take it away", TEXT["export"])
     name = "noise_" + "_".join(f"{v:g}" for v in (view.problem.privacy.epsilon, view.problem.privacy.delta))
     with st.container(horizontal=True):
         st.download_button("CSV", files.noise_to_csv(solution), f"{name}.csv", "text/csv", on_click="ignore")
@@ -77,6 +90,15 @@ def export(solution: Solution, view: View) -> None:
         st.download_button(
             "Figure (HTML)", lambda: figure_file(solution, view), f"{name}.html", "text/html", on_click="ignore"
         )
+    actions.row(
+        [
+            actions.figure("Noise as PNG", chart="chart_density", form="png", name=name),
+            actions.figure("Noise as SVG", chart="chart_density", form="svg", name=name),
+            actions.figure("Costs as PNG", chart="chart_losses", form="png", name=f"{name}_costs"),
+            actions.figure("Costs as SVG", chart="chart_losses", form="svg", name=f"{name}_costs"),
+        ],
+        key="figures",
+    )
     with st.expander("Python snippet"):
         st.code(files.python_snippet(solution), language="python")
     _reload()
@@ -107,6 +129,13 @@ def _reload() -> None:
     epsilon = f"{saved.problem.privacy.epsilon:g}"
     st.success(f"The law in the file was audited again: it is ({epsilon}, {delta})-DP and costs at most {cost}.")
     law = charts.Law("optimal", "Noise in the file", saved.noise)
-    figure = charts.density([law], unit="", colours=charts.palette(dark()))
-    st.plotly_chart(figure, key="chart_reloaded", alt="Density of the noise in the file.")
-    st.button("Set the controls to its problem", on_click=inputs.restore, args=(saved.problem,), key="restore")
+    figure = charts.density([law], unit="", colours=drawing.colours())
+    low, high = saved.noise.interval(0.9)
+    alt = f"Density of the noise in the file: 90 % of it lies between {low:.3g} and {high:.3g}."
+    drawing.draw(figure, key="chart_reloaded", alt=alt)
+    st.button(
+        "Set the controls to its problem",
+        on_click=inputs.HOME.choose,
+        args=(inputs.values_of(saved.problem),),
+        key="restore",
+    )

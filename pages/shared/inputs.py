@@ -1,28 +1,22 @@
-"""What the controls hold → a problem, and back. The only reader of the page's address; every value in it is
-untrusted text.
-
-Each control has a key that is also its name in the address, so a link reproduces the screen. Numbers, switches
-and texts are bound by Streamlit (`bind="query-params"`); choices would be written there by their labels, so they
-are read and written here by their short names.
-"""
+"""The controls of the page "Optimal noise" by name, and what they hold → a problem, and back."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Mapping
 
-import streamlit as st
-
+from dpcore._validate import above
 from dpcore.errors import InputError
 from dpcore.loss import Loss, parse_loss
 from dpcore.loss_table import read_table
-from dpcore.mechanisms import MECHANISMS
+from dpcore.mechanisms import INTEGER_MECHANISMS, MECHANISMS
 from dpcore.privacy import Privacy
 from dpcore.problem import Budget, NoiseProblem, SolverSettings
+from service import configuration
 
 from . import prose
+from .address import PLAIN, Address, Choice, Choices, Label, Number, Switch, Text
 
 PRESETS: list[dict] = json.loads((prose.ASSETS / "presets.json").read_text(encoding="utf-8"))
 
@@ -55,19 +49,30 @@ BUDGETS = {
 """Second losses that a budget can bound."""
 
 OVERLAYS = {key: mechanism.name for key, mechanism in MECHANISMS.items()}
+INTEGER_OVERLAYS = {key: mechanism.name for key, mechanism in INTEGER_MECHANISMS.items()}
 METHODS = {"certified": "certified (this project)", "reference": "reference (Selvi, Liu, Wiesemann)"}
 
-DEFAULTS: dict[str, object] = {
-    "epsilon": 1.0, "delta": 0.2, "sensitivity": 1.0, "unit": "people", "values": "real", "step": 1.0,
-    "loss": "l1", "exponent": 1.5, "tau": 0.8, "slope_below": 1.0, "slope_above": 3.0, "threshold": 2.0,
-    "table": "-2, 1\n0, 0\n2, 2",
-    "symmetric": False, "monotone": False, "support": "line", "low": None, "high": None,
-    "budget": "none", "budget_threshold": 2.0, "budget_text": "huber:1", "budget_most": None,
-    "second_epsilon": None, "second_delta": None,
-    "overlays": ["laplace", "truncated-laplace", "gaussian"],
-    "gap": 0.1, "seconds": 10.0, "method": "certified", "cells": 8, "truth": 100.0,
-}  # fmt: skip
-"""Every control's key and first value."""
+PANELS = ("How sure is this?", "Price of a constraint", "Try it", "Side by side", "Take it away")
+
+HOME = Address(
+    "optimal noise",
+    epsilon=Number(1.0), delta=Number(0.2), sensitivity=Number(1.0), unit=Label("people", 24),
+    values=Choice("real", VALUES), step=Number(1.0),
+    loss=Choice("l1", LOSSES), exponent=Number(1.5), tau=Number(0.8), slope_below=Number(1.0),
+    slope_above=Number(3.0), threshold=Number(2.0), table=Text("-2, 1\n0, 0\n2, 2", 20_000),
+    symmetric=Switch(), monotone=Switch(), support=Choice("line", SUPPORTS), low=Number(None), high=Number(None),
+    budget=Choice("none", BUDGETS), budget_threshold=Number(2.0), budget_text=Text("huber:1", 2000),
+    budget_most=Number(None), second_epsilon=Number(None), second_delta=Number(None),
+    overlays=Choices(("laplace", "truncated-laplace", "gaussian"), OVERLAYS), log_y=Switch(),
+    gap=Number(0.1), seconds=Number(10.0), method=Choice("certified", METHODS),
+    cells=Number(8, 1, 64, whole=True), both=Switch(),
+    panel=Choice(PANELS[0], PANELS), truth=Number(100.0), rival=Choice("laplace", OVERLAYS | INTEGER_OVERLAYS),
+    style=Choice("dots", ("dots", "histogram")), pins=Text("", 4000),
+)  # fmt: skip
+"""Every control of the page."""
+
+ASKED = (*list(HOME.controls)[: list(HOME.controls).index("second_delta") + 1], "gap", "seconds", "method", "cells")
+"""The controls that say what is asked; the others say how it is looked at."""
 
 LOSS_ARGUMENTS = {
     "lp": ("exponent",),
@@ -91,47 +96,58 @@ def explain(error: InputError) -> str:
     given = "nothing" if error.value is None else error.value
     if isinstance(given, float):
         given = f"{given:g}".replace("-", "−")
-    return f"{name} = {given}: expected {error.accepted}."
+    return f"{name} = {prose.literal(str(given))}: expected {error.accepted}."
 
 
-def read_problem() -> NoiseProblem:
-    """The problem that the controls' current values describe."""
-    state = st.session_state
-    privacy = Privacy(state["epsilon"], state["delta"])
+Values = Mapping[str, object]
+"""What the controls of `HOME` hold, by key: `HOME.values()`, or another address read by `HOME.read`."""
+
+
+def read_problem(values: Values) -> NoiseProblem:
+    """The problem that the controls' values describe."""
+    privacy = Privacy(values["epsilon"], values["delta"])
     support = {
         "line": (-math.inf, math.inf),
         "negative": (-math.inf, 0.0),
         "positive": (0.0, math.inf),
-        "interval": (_end("low", -math.inf), _end("high", math.inf)),
-    }[state["support"]]
-    shape = (state["symmetric"], state["monotone"], support)
-    extras = {"budget": read_budget(), "second": read_second(), "granularity": read_granularity()}
-    return NoiseProblem(privacy, state["sensitivity"], read_loss(), *shape, **extras)
+        "interval": (_or(values["low"], -math.inf), _or(values["high"], math.inf)),
+    }[values["support"]]
+    shape = (values["symmetric"], values["monotone"], support)
+    extras = {"budget": read_budget(values), "second": read_second(values), "granularity": read_granularity(values)}
+    return NoiseProblem(privacy, values["sensitivity"], read_loss(values), *shape, **extras)
 
 
-def read_granularity() -> float | None:
+def read_unit(values: Values) -> str:
+    """The unit of the query; shown everywhere, so only plain text is accepted."""
+    text = str(values["unit"] or "").strip()
+    if not PLAIN.fullmatch(text):
+        raise InputError("unit", text, "letters, digits, spaces and the signs % ° € $ £ ¥ · / ( ) ' + −")
+    return text
+
+
+def read_granularity(values: Values) -> float | None:
     """The step of the query's values; None for real numbers."""
-    if st.session_state["values"] == "step" and st.session_state.get("step") is None:
+    if values["values"] == "step" and values["step"] is None:
         raise InputError("granularity", None, "a number")
-    return {"real": None, "whole": 1.0, "step": st.session_state.get("step")}[st.session_state["values"]]
+    return {"real": None, "whole": 1.0, "step": values["step"]}[values["values"]]
 
 
-def read_budget() -> Budget | None:
+def read_budget(values: Values) -> Budget | None:
     """The budget that the controls describe; None while there is no second loss or no bound on it."""
-    state = st.session_state
-    family, most = state["budget"], state.get("budget_most")
+    family, most = values["budget"], values["budget_most"]
     if family == "none" or most is None:
         return None
-    text = {"exceed": f"exceed:{state.get('budget_threshold')}", "other": _text("budget_text")}.get(family, family)
+    threshold, written = values["budget_threshold"], str(values["budget_text"] or "").strip()
+    text = {"exceed": f"exceed:{threshold}", "other": written}.get(family, family)
     try:
         return Budget(parse_loss(text), most)
     except InputError as error:
         raise _about("budget", error) from None
 
 
-def read_second() -> Privacy | None:
+def read_second(values: Values) -> Privacy | None:
     """The second pair (ε₂, κ) that the controls describe; None when both boxes are empty."""
-    epsilon, delta = st.session_state["second_epsilon"], st.session_state["second_delta"]
+    epsilon, delta = values["second_epsilon"], values["second_delta"]
     if epsilon is None and delta is None:
         return None
     try:
@@ -146,21 +162,31 @@ def _about(name: str, error: InputError) -> InputError:
     return InputError(field, error.value, error.accepted)
 
 
-def read_loss() -> Loss:
-    """The loss that the controls' current values describe."""
-    state = st.session_state
-    family = state["loss"]
+def read_loss(values: Values) -> Loss:
+    """The loss that the controls' values describe."""
+    family = values["loss"]
     if family == "table":
-        return read_table(_text("table"))
+        return read_table(str(values["table"] or "").strip())
     arguments = LOSS_ARGUMENTS.get(family, ())
     for name in arguments:
-        if state[name] is None:
+        if values[name] is None:
             raise InputError(name, None, "a number")
-    return parse_loss(":".join([family, *(repr(float(state[name])) for name in arguments)]))
+    return parse_loss(":".join([family, *(repr(float(values[name])) for name in arguments)]))
 
 
-def restore(problem: NoiseProblem) -> None:
-    """Set the controls so that they describe `problem` (a callback: runs before the controls are drawn)."""
+def read_settings(values: Values) -> SolverSettings:
+    """The solver settings that the values describe; a page never solves for longer than the service allows."""
+    gap = None if values["gap"] is None else values["gap"] / 100
+    seconds = above(0, configuration.current().seconds, time_limit=values["seconds"])
+    return SolverSettings(gap, seconds, values["method"], values["cells"])
+
+
+def _or(value: float | None, otherwise: float) -> float:
+    return otherwise if value is None else value
+
+
+def values_of(problem: NoiseProblem) -> dict[str, object]:
+    """The values of the controls that describe `problem`: what `read_problem` reads, the other way round."""
     low, high = problem.support
     values: dict[str, object] = {
         "epsilon": problem.privacy.epsilon, "delta": problem.privacy.delta, "sensitivity": problem.sensitivity,
@@ -180,7 +206,7 @@ def restore(problem: NoiseProblem) -> None:
     values.update(zip(names, map(float, rest.split(":") if names else ())))
     if family == "table":
         values["table"] = "\n".join(pair.replace("=", ", ") for pair in rest.split(","))
-    choose(values)
+    return values
 
 
 def _extra_values(problem: NoiseProblem) -> dict[str, object]:
@@ -198,80 +224,3 @@ def _extra_values(problem: NoiseProblem) -> dict[str, object]:
         if family == "exceed":
             values["budget_threshold"] = float(rest)
     return values
-
-
-def choose(values: dict[str, object]) -> None:
-    """Set controls (a callback of a button: runs before the controls are drawn)."""
-    for key, value in values.items():
-        st.session_state[key] = value
-
-
-def read_settings() -> SolverSettings:
-    """The solver settings that the controls' current values describe; a page never solves for longer than a minute."""
-    state = st.session_state
-    gap = None if state["gap"] is None else state["gap"] / 100
-    return SolverSettings(gap, min(state["seconds"] or 0, 60), state["method"], state["cells"])  # type: ignore[arg-type]
-
-
-# The address -----------------------------------------------------------------------------------------
-
-
-@contextmanager
-def choice(key: str, options: dict[str, str]) -> Iterator[None]:
-    """Keep a choice (or several, with commas) in the address by its short name, around the control that holds it."""
-    several = isinstance(DEFAULTS[key], list)
-    if key not in st.session_state:
-        wanted = [name for name in st.query_params.get(key, "").split(",") if name in options]
-        st.session_state[key] = (wanted or DEFAULTS[key]) if several else (wanted or [DEFAULTS[key]])[0]
-    yield
-    value = st.session_state[key]
-    if value == DEFAULTS[key]:
-        st.query_params.pop(key, None)
-    else:
-        st.query_params[key] = ",".join(value) if several else value
-
-
-def malformed() -> list[str]:
-    """The values of the address that were not understood when this session began and gave way to a default."""
-    if "malformed" not in st.session_state:
-        known = {key: text for key, text in st.query_params.items() if key in DEFAULTS}
-        st.session_state["malformed"] = [f"{k} = {v[:40]}" for k, v in known.items() if not _understood(k, v)]
-    return st.session_state["malformed"]
-
-
-def current(key: str) -> object:
-    """A number control's value before it is drawn: the session's, the address's or the default."""
-    if key in st.session_state:
-        return st.session_state[key]
-    return _float(st.query_params.get(key, ""), DEFAULTS[key])  # type: ignore[arg-type]
-
-
-def _understood(key: str, text: str) -> bool:
-    choices = {"loss": LOSSES, "support": SUPPORTS, "method": METHODS, "overlays": OVERLAYS}
-    choices |= {"budget": BUDGETS, "values": VALUES}
-    if key in choices:
-        return all(name in choices[key] for name in text.split(","))
-    default = DEFAULTS[key]
-    if isinstance(default, bool):
-        return text.lower() in ("true", "false", "1", "0")
-    return isinstance(default, str) or not text or _is_number(text)
-
-
-def _is_number(text: str) -> bool:
-    return math.isfinite(_float(text, math.nan))
-
-
-def _float(text: str, default: float) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return default
-
-
-def _end(key: str, otherwise: float) -> float:
-    value = st.session_state.get(key)
-    return otherwise if value is None else value
-
-
-def _text(key: str) -> str:
-    return str(st.session_state.get(key) or "").strip()

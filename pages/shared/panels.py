@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import streamlit as st
@@ -16,11 +17,14 @@ from dpcore.mechanisms import INTEGER_MECHANISMS
 from dpcore.problem import NoiseProblem, SolverSettings
 from dpcore.solution import Progress, Solution
 
-from . import charts, compute, inputs, prose
+from . import charts, compute, drawing, frame, inputs, prose
 from .controls import Controls
 
 TEXT = prose.sections("optimal_noise")
 OPTIMUM = "Certified optimum"
+
+FAIR, LONG = 0.02, 1.0
+"""A first picture is drawn at this relative gap, or after so many seconds."""
 
 
 @dataclass(frozen=True)
@@ -34,12 +38,7 @@ class View:
 
     @property
     def colours(self) -> charts.Palette:
-        return charts.palette(dark())
-
-
-def dark() -> bool:
-    """The visitor looks at a dark page."""
-    return st.context.theme.type == "dark"
+        return drawing.colours()
 
 
 def last_good(asked: Controls) -> View | None:
@@ -64,6 +63,21 @@ def headline(solution: Solution, view: View, bars: Sequence) -> None:
         st.info(TEXT["unproved"])
 
 
+def claim(solution: Solution, view: View) -> tuple[str, dict[str, str]]:
+    """What may be cited: the headline, and the certificate behind it."""
+    proof, problem = solution.certificate, view.problem
+    facts = {
+        "lower bound": "none" if proof.lower is None else prose.at_least(proof.lower),
+        "upper bound": prose.at_most(proof.upper),
+        "loss": problem.loss.spec,
+        "sensitivity": f"{problem.sensitivity:g} {view.unit}".strip(),
+        "δ of the noise, audited,": f"at most {prose.at_most(proof.delta_upper, 6)}",
+        "worst shift": f"{proof.worst_shift:.6g}",
+        "source": solution.source,
+    }
+    return prose.headline(problem, proof, view.unit).replace("**", ""), facts
+
+
 def escape(text: str) -> str:
     """Markdown in which a user's unit cannot start a formula or a tag."""
     for character in "$<>[]`":
@@ -76,9 +90,12 @@ def comparable(bars: Sequence) -> list[charts.Bar]:
     return [charts.Bar(b.key, b.name, b.loss, b.valid, b.reason) for b in bars if b.loss is not None]
 
 
-def rough(settings: SolverSettings) -> SolverSettings:
-    """Settings for a first picture within about a second; its bounds are as valid as any."""
-    return replace(settings, gap=max(settings.gap, 0.01), time_limit=min(settings.time_limit, 1.0))
+def presentable(job: compute.Job) -> Solution | None:
+    """What to draw of a job: its answer; before the end, the answer so far once it is a good one or took a while."""
+    if job.done or job.sketch is None:
+        return job.solution
+    gap = job.sketch.certificate.gap
+    return job.sketch if gap is not None and (gap <= FAIR or time.monotonic() - job.asked >= LONG) else None
 
 
 @contextmanager
@@ -97,9 +114,9 @@ def first_sight(view: View, bars: Sequence) -> Iterator[None]:
     slot.empty()
 
 
-def waiting(job: compute.Job, first: compute.Job, view: View, bars: Sequence) -> None:
+def waiting(job: compute.Job, view: View, bars: Sequence) -> None:
     """What is known before there is any noise to draw: the bounds so far and the textbook mechanisms."""
-    _watch([one for one in (job, first) if not one.done], job, view, chart=True)
+    _watch(job, view, drawn=False)
     laws = overlaid(view, bars)
     if laws:
         figure = charts.density(laws, unit=view.unit, colours=view.colours)
@@ -108,34 +125,60 @@ def waiting(job: compute.Job, first: compute.Job, view: View, bars: Sequence) ->
 
 def sharpening(job: compute.Job, view: View) -> None:
     """The bounds while the solver goes on and a first picture is already there."""
-    _watch([job], job, view, chart=False)
+    _watch(job, view, drawn=True)
 
 
-def _watch(awaited: Sequence[compute.Job], job: compute.Job, view: View, *, chart: bool) -> None:
-    """A strip that follows a job, offers to stop it, and runs the page again once one of the awaited is done."""
+def _watch(job: compute.Job, view: View, *, drawn: bool) -> None:
+    """A strip that follows a job, offers to stop it, and runs the page again once there is more to draw.
 
-    @st.fragment(run_every=0.25)
+    The button is not part of what runs by itself: a click there comes to nothing if the page runs again just then.
+    """
+    left, right = st.columns([5, 1], vertical_alignment="center")
+    right.button("Stop here", key="stop", on_click=compute.stop, args=("picture",), help="Keep the best so far")
+
+    @st.fragment(run_every=compute.pace(job))
     def watch() -> None:
-        if any(one.done for one in awaited):
+        if job.halt.is_set() and not job.finished.wait(0.1):  # the run of the click has waited, too
+            compute.stop("picture")
+        if job.done or compute.current("picture") is not job or not (drawn or presentable(job) is None):
             st.rerun()
-        left, right = st.columns([5, 1], vertical_alignment="center")
-        left.markdown(_so_far(job, view))
-        right.button("Stop here", key="stop", on_click=compute.stop, args=("picture",), help="Keep the best so far")
-        if chart and job.trace:
-            closing(job.trace, view)
+        st.markdown(_so_far(job, view))
+        st.progress(_progress(job, view))
 
-    watch()
+    with left:
+        watch()
+
+
+def _progress(job: compute.Job, view: View) -> float:
+    """How far the gap has closed, from 100 % to what was asked for, on a logarithmic scale."""
+    gap = min(job.trace[-1].gap, 1.0) if job.trace else 1.0
+    goal = min(view.settings.gap, 0.5)
+    return min(1.0, math.log(max(gap, goal)) / math.log(goal))
 
 
 def closing(trace: Sequence[Progress], view: View) -> None:
     """Both bounds against solving time."""
     figure = charts.gap(trace, axis=prose.loss_axis(view.problem, view.unit), colours=view.colours)
-    st.plotly_chart(figure, key="chart_gap", alt="Upper and lower bound against solving time.")
+    lower, upper = prose.bracket(max(trace[-1].lower, 0.0), trace[-1].upper)
+    alt = f"Upper and lower bound against solving time; at the end between {lower} and {upper}."
+    drawing.draw(figure, key="chart_gap", alt=alt, table=lambda: st.dataframe(trace_table(trace), hide_index=True))
+
+
+def trace_table(trace: Sequence[Progress]) -> dict[str, list[str]]:
+    """Both bounds against solving time, rounded to the safe side."""
+    finite = [record for record in trace if math.isfinite(record.upper)]
+    return {
+        "seconds": [f"{record.seconds:.3g}" for record in finite],
+        "lower bound": [prose.at_least(max(record.lower, 0.0), 7) for record in finite],
+        "upper bound": [prose.at_most(record.upper, 7) for record in finite],
+    }
 
 
 def _so_far(job: compute.Job, view: View) -> str:
+    if job.halt.is_set():
+        return "Stopping …"
     if not job.trace:
-        return "Solving …"
+        return "Waiting for a free place …" if job.began is None else "Solving …"
     last = job.trace[-1]
     lower, upper = prose.bracket(max(last.lower, 0.0), last.upper)
     unit = escape(prose.loss_unit(view.problem, view.unit))
@@ -144,7 +187,10 @@ def _so_far(job: compute.Job, view: View) -> str:
 
 def failure(job: compute.Job, asked: Controls) -> None:
     """Why there is no noise to show."""
-    if isinstance(job.error, InputError):
+    if isinstance(job.error, compute.TooMany):
+        st.warning(inputs.explain(job.error))
+        st.button("Try again", key="again")
+    elif isinstance(job.error, InputError):
         asked.complain(job.error)
         st.error(inputs.explain(job.error), icon=":material/error:")
     elif job.halt.is_set():
@@ -174,29 +220,17 @@ def pictures(solution: Solution, view: View, bars: Sequence) -> None:
         _losses(solution, view, bars)
 
 
-def title_row():
-    """A row of fixed height for a title and a switch, so that pictures beside each other start level."""
-    return st.container(
-        horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", height=48, border=False
-    )
-
-
-def heading(title: str, section: str) -> None:
-    """A panel's title with its "?"."""
-    st.subheader(title, anchor=False, help=TEXT[section], width="content")
-
-
 def _density(solution: Solution, view: View, bars: Sequence) -> None:
-    with title_row():
-        heading("The noise", "density")
-        log_y = st.toggle("Logarithmic density", key="log_y", bind="query-params")
+    log_y = frame.heading("The noise", TEXT["density"], lambda: st.toggle("Logarithmic density", key="log_y"))
     laws = [charts.Law("optimal", OPTIMUM, solution.noise), *overlaid(view, bars)]
     figure = charts.density(laws, unit=view.unit, colours=view.colours, log_y=log_y)
-    st.plotly_chart(figure, key="chart_density", alt=density_alt(solution, view))
-    with st.expander("Numbers", key="density_numbers", on_change="rerun") as box:
-        if box.open:
-            st.dataframe(quantile_table(laws), hide_index=True)
-            st.caption(f"Quantiles of the noise{' in ' + view.unit if view.unit else ''}.")
+    alt = density_alt(solution, view)
+    drawing.draw(figure, key="chart_density", alt=alt, table=lambda: _quantiles(laws, view.unit))
+
+
+def _quantiles(laws: Sequence[charts.Law], unit: str) -> None:
+    st.dataframe(quantile_table(laws), hide_index=True)
+    st.caption(f"Quantiles of the noise{' in ' + unit if unit else ''}.")
 
 
 def density_alt(solution: Solution, view: View) -> str:
@@ -223,8 +257,7 @@ def quantile_table(laws: Sequence[charts.Law]) -> dict[str, list]:
 
 
 def _losses(solution: Solution, view: View, bars: Sequence) -> None:
-    with title_row():
-        heading("What it costs", "losses")
+    frame.heading("What it costs", TEXT["losses"])
     lower = solution.certificate.lower
     rows = [charts.Bar("optimal", OPTIMUM, solution.certificate.upper), *comparable(bars)]
     earlier = None
@@ -234,9 +267,8 @@ def _losses(solution: Solution, view: View, bars: Sequence) -> None:
     figure = charts.losses(
         rows, lower=lower, axis=prose.loss_axis(view.problem, view.unit), colours=view.colours, earlier=earlier
     )
-    st.plotly_chart(figure, key="chart_losses", alt="; ".join(f"{bar.name} {charts.shown_loss(bar)}" for bar in rows))
-    with st.expander("Numbers", key="loss_numbers"):
-        st.markdown(loss_table(rows, lower, bars, earlier))
+    alt = "; ".join(f"{bar.name} {charts.shown_loss(bar)}" for bar in rows)
+    drawing.draw(figure, key="chart_losses", alt=alt, table=lambda: st.markdown(loss_table(rows, lower, bars, earlier)))
 
 
 def loss_table(rows: Sequence[charts.Bar], lower: float | None, bars: Sequence, earlier: float | None) -> str:
@@ -266,7 +298,7 @@ def next_steps(solution: Solution, bars: Sequence) -> None:
         if (privacy.epsilon, privacy.delta) != (5.0, 0.25)
         else ("Where it does not: ε = 0.5, δ = 10⁻⁶", {"epsilon": 0.5, "delta": 1e-6}),
     ]
-    st.subheader("What to try next", anchor=False)
+    st.header("What to try next", anchor=False)
     with st.container(horizontal=True):
         for number, (label, values) in enumerate(steps):
-            st.button(label, key=f"step_{number}", on_click=inputs.choose, args=(values,))
+            st.button(label, key=f"step_{number}", on_click=inputs.HOME.choose, args=(values,))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from functools import cache
@@ -20,6 +21,11 @@ def sections(name: str) -> dict[str, str]:
     """The parts of assets/<name>.md by their level-two heading."""
     parts = ("\n" + (ASSETS / f"{name}.md").read_text(encoding="utf-8")).split("\n## ")[1:]
     return {title.strip(): body.strip() for title, _, body in (part.partition("\n") for part in parts)}
+
+
+def asset(name: str) -> str:
+    """The text of a file in assets/."""
+    return (ASSETS / name).read_text(encoding="utf-8")
 
 
 # Numbers --------------------------------------------------------------------------------------------
@@ -112,6 +118,18 @@ def delta_text(delta: float) -> str:
     if delta < 0.009 and math.isclose(delta, 10.0**power, rel_tol=1e-9):
         return "10" + str(power).translate(SUPERSCRIPTS)
     return f"{delta:g}"
+
+
+def literal(text: str, longest: int = 200) -> str:
+    """Markdown in which a visitor's text stands for itself: no link, image, formula, icon, colour or table."""
+    text = "".join(c if c.isprintable() else " " for c in text)
+    text = text if len(text) <= longest else text[:longest] + "…"
+    if re.fullmatch(r"[\w ,.%()−-]*", text) and "_" not in text and "www." not in text.lower():
+        return text
+    text = re.sub(r"([!-/;-?\[-`{-~])", r"\\\1", text)
+    # Word joiners keep addresses from becoming links, and names between colons from becoming icons: both are looked
+    # for after the backslashes have done their work.
+    return re.sub(r"(?i)(:|@|www(?=\\\.))", "\\1\u2060", text)
 
 
 # Units and axes -------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -57,6 +57,25 @@ def browser(chromium_path: str) -> Iterator:
         chromium = playwright.chromium.launch(executable_path=chromium_path, args=QUIET)
         yield chromium
         chromium.close()
+
+
+@pytest.fixture
+def visitor(browser) -> Iterator[Callable]:
+    """`visitor(width, height, **options)` → a page of a fresh browser profile; the tour is over unless `tour=True`."""
+    profiles = []
+
+    def come(width: int = 1280, height: int = 900, *, tour: bool = False, **options):
+        profile = browser.new_context(viewport={"width": width, "height": height}, **options)
+        profiles.append(profile)
+        if not tour:
+            profile.add_init_script("localStorage.setItem('dp-frontier-tour-seen', 'yes')")
+        page = profile.new_page()
+        page.set_default_timeout(40_000)
+        return page
+
+    yield come
+    for profile in profiles:
+        profile.close()
 
 
 @pytest.fixture

@@ -1,66 +1,577 @@
-"""Background jobs: latest wins, stopping keeps the best so far, answers are never mixed up."""
+"""Background jobs: each question once, the latest wins, first brackets first, stopping keeps the best so far.
+
+Tests wait for what must happen; none measures how long it took."""
 
 from __future__ import annotations
 
+import itertools
+import json
+import math
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass, make_dataclass, replace
+from pathlib import Path
+
 import pytest
+from streamlit.testing.v1 import AppTest
 
-from dpcore.problem import SolverSettings, noise_problem
-from pages.shared.compute import Desk, Workers
+from dpcore import loss
+from dpcore.errors import InputError
+from dpcore.optimal import solve
+from dpcore.problem import Budget, SolverSettings, noise_problem
+from dpcore.store import Store
+from pages.shared import compute, jobs
+from pages.shared.answers import Format, Question
+from pages.shared.jobs import Desk, TooMany, Workers
 
+ROOT = Path(__file__).parents[2]
 HARD = SolverSettings(gap=1e-6, time_limit=30)
 EASY = SolverSettings(gap=0.05)
+SOON = 20.0
+"""Seconds that anything may take on a crowded machine before a test calls it missing."""
 
 
-@pytest.fixture(scope="module")
-def workers() -> Workers:
-    return Workers(threads=2)
+def asked(problem, settings, task=solve) -> Question:
+    return Question(task, problem, settings)
+
+
+@dataclass(frozen=True)
+class One:
+    number: float
+
+
+@dataclass(frozen=True)
+class Other:
+    number: float
+
+
+@dataclass(frozen=True)
+class Count:
+    """How far to count, and the gap to report on the way."""
+
+    steps: int
+    gap: float = 0.5
+    pause: float = 0.01
+
+
+@dataclass(frozen=True)
+class Record:
+    upper: float
+    gap: float
+
+
+def say_class(problem, settings, progress=None) -> str:
+    return type(problem).__name__
+
+
+def say_number(problem, settings, progress=None) -> str:
+    return repr(problem.number)
+
+
+def count(problem, settings, progress) -> int:
+    """Counts slowly, reporting at every step."""
+    for n in range(problem.steps):
+        if progress(Record(1.0, problem.gap)):
+            return n
+        time.sleep(problem.pause)
+    return problem.steps
+
+
+def fail(problem, settings, progress):
+    raise {"input": InputError("number", 1, "another"), "bug": ZeroDivisionError("x"), "exit": SystemExit(1)}[problem]
+
+
+RELEASE = threading.Event()
+
+
+def hold(problem, settings, progress):
+    """Reports once and is then deaf until released."""
+    progress(Record(1.0, 0.5))
+    RELEASE.wait(SOON)
+
+
+def until(condition) -> None:
+    """Wait for something that must come true soon."""
+    end = time.monotonic() + SOON
+    while not condition():
+        assert time.monotonic() < end, "it never happened"
+        time.sleep(0.005)
+
+
+@pytest.fixture
+def workers(tmp_path):
+    workers = Workers(2, store=Store(tmp_path / "store"))
+    yield workers
+    workers.rest()
+    assert not [t for t in threading.enumerate() if t.name == "job"], "no thread is left"
+    assert workers.figures().jobs_running == workers.figures().jobs_waiting == 0
 
 
 def test_one_question_one_answer(workers):
     one, other = Desk(workers), Desk(workers)
-    question = (noise_problem(1, 0.2), EASY)
+    question = asked(noise_problem(1, 0.2), EASY)
     job = one.ask("picture", question)
-    assert job.finished.wait(20)
+    assert job.finished.wait(SOON)
     assert one.ask("picture", question) is job
-    assert other.ask("picture", (noise_problem(1, 0.2), EASY)) is job, "sessions share finished answers"
-    squared = one.ask("picture", (noise_problem(1, 0.2, 1, "l2"), EASY))
-    assert squared.finished.wait(20)
+    again = other.ask("picture", asked(noise_problem(1, 0.2), EASY))
+    assert again.done and again.solution.noise is job.solution.noise, "sessions share finished answers"
+    squared = one.ask("picture", asked(noise_problem(1, 0.2, 1, "l2"), EASY))
+    assert squared.finished.wait(SOON)
     assert squared.solution.problem.loss.spec == "l2"
     assert squared.solution.certificate.upper != job.solution.certificate.upper
+    figures = workers.figures()
+    assert (figures.jobs_started_total, figures.jobs_finished_total, figures.memory_hits_total) == (2, 2, 1)
+
+
+def test_sessions_that_ask_the_same_at_once_share_the_work(workers):
+    question = asked(Count(30), None, count)
+    found = [Desk(workers).ask("picture", question) for _ in range(20)]
+    assert len({id(job) for job in found}) == 1
+    assert found[0].finished.wait(SOON)
+    assert workers.figures().jobs_started_total == 1
+
+
+def test_questions_that_look_alike_never_share_an_answer(workers):
+    """Other tasks, other classes with the same fields, other types of the same number, losses with the same text."""
+    problem = noise_problem(1, 0.2)
+    scaled = replace(problem, loss=problem.loss.scaled(2.0))
+    assert scaled.loss.spec == problem.loss.spec
+    namesake = make_dataclass("One", [("number", float)], frozen=True, namespace={"__module__": "elsewhere"})
+    numbers = (1, 1.0, True, "1", (1,), ((1,),), None, float("nan"), -0.0, 0.0)
+    questions = [Question(say_number, One(number), EASY) for number in numbers]
+    questions += [Question(say_class, kind(1.0), EASY) for kind in (One, Other, namesake)]
+    questions += [asked(problem, EASY), asked(scaled, EASY), asked(problem, EASY, say_class)]
+    questions += [asked(noise_problem(1, 0.2, 1, spec), EASY) for spec in (loss.squared(), loss.power(2.0))]
+    assert len(set(questions)) == len(questions)
+    assert len({question.topic for question in questions}) == len(questions)
+    assert Question(say_number, One(float("nan")), EASY) in questions, "and equal ones are found"
+    for _ in range(2):  # worked out, then remembered
+        for question in questions:
+            job = Desk(workers).ask("picture", question)
+            assert job.finished.wait(SOON)
+            if question.task in (say_class, say_number):
+                assert job.solution == question.task(question.problem, None)
+            else:
+                assert job.solution.problem == question.problem
+    assert workers.figures().memory_hits_total == len(questions)
+
+
+# Two levels of memory --------------------------------------------------------------------------------
+
+
+def test_a_better_answer_serves_those_who_ask_for_less(workers):
+    problem, desk = noise_problem(1, 0.2), Desk(workers)
+    fine = desk.ask("picture", asked(problem, SolverSettings(gap=1e-3)))
+    assert fine.finished.wait(SOON)
+    coarse = SolverSettings(gap=0.1, time_limit=1)
+    job = desk.ask("picture", asked(problem, coarse))
+    assert job.done and job.solution.certificate == fine.solution.certificate
+    assert job.solution.settings == coarse and job.trace
+    finer = desk.ask("picture", asked(problem, SolverSettings(gap=1e-4)))
+    assert finer.finished.wait(SOON)
+    assert finer.solution.certificate.gap < fine.solution.certificate.gap
+    assert workers.figures().jobs_started_total == 2
+
+
+def test_answers_outlive_the_process(tmp_path):
+    question = asked(noise_problem(1, 0.2), EASY)
+    first = Workers(store=Store(tmp_path / "store"))
+    before = Desk(first).ask("picture", question)
+    assert before.finished.wait(SOON)
+    first.rest()
+    second = Workers(store=Store(tmp_path / "store"))
+    after = Desk(second).ask("picture", question)
+    assert after.finished.wait(SOON)
+    assert after.solution.certificate == before.solution.certificate
+    assert after.solution is not before.solution and after.trace == list(before.solution.trace)
+    assert (second.figures().disk_hits_total, second.figures().jobs_started_total) == (1, 0)
+    Desk(second).ask("picture", question)
+    assert second.figures().memory_hits_total == 1
+    second.rest()
+
+
+KILLED = """
+import sys
+from dpcore.optimal import solve
+from dpcore.problem import SolverSettings, noise_problem
+from dpcore.store import Store
+from pages.shared.answers import Question
+from pages.shared.jobs import Desk, Workers
+
+workers = Workers(store=Store(sys.argv[1]))
+desk = Desk(workers)
+for number in range(4):
+    job = desk.ask(f"slot {number}", Question(solve, noise_problem(1, 0.2 + number / 100), SolverSettings(gap=0.05)))
+    job.finished.wait(60)
+while len(workers._threads):
+    job.finished.wait(0.01)
+long = desk.ask("long", Question(solve, noise_problem(1, 0.1, 1, support=(-2, 9)), SolverSettings(gap=1e-6)))
+while not long.trace:
+    long.finished.wait(0.01)
+print("in the middle", flush=True)
+long.finished.wait(60)
+"""
+
+
+def test_a_server_killed_in_the_middle_of_a_solve_keeps_what_was_finished(tmp_path):
+    """Its successor finds the finished answers, sound, and works the other one out afresh."""
+    command = [sys.executable, "-c", KILLED, str(tmp_path / "store")]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as server:
+        assert server.stdout.readline() == b"in the middle\n"
+        server.kill()
+    workers = Workers(store=Store(tmp_path / "store"))
+    for number in range(4):
+        question = asked(noise_problem(1, 0.2 + number / 100), SolverSettings(gap=0.05))
+        job = Desk(workers).ask("picture", question)
+        assert job.finished.wait(SOON)
+        assert job.solution.problem == question.problem and job.solution.certificate.gap <= 0.05
+    assert (workers.figures().disk_hits_total, workers.figures().jobs_started_total) == (4, 0)
+    unfinished = Desk(workers).ask("picture", asked(noise_problem(1, 0.1, 1, support=(-2, 9)), HARD))
+    until(lambda: unfinished.trace)
+    assert workers.figures().jobs_started_total == 1
+    workers.rest()
+
+
+def test_other_tasks_are_kept_on_disk_in_a_form_of_their_own(tmp_path):
+    form = Format(lambda value: json.dumps(value).encode(), lambda raw, problem, settings: json.loads(raw))
+    for hits in (0, 1):
+        workers = Workers(store=Store(tmp_path / "store"))
+        workers.answers.formats[f"{__name__}.count"] = form
+        job = Desk(workers).ask("picture", asked(Count(3), None, count))
+        assert job.finished.wait(SOON) and job.solution == 3
+        workers.rest()
+        assert workers.figures().disk_hits_total == hits
+    broken = Workers(store=Store(tmp_path / "store"))
+    broken.answers.formats[f"{__name__}.count"] = replace(form, load=lambda *_: 1 / 0)
+    job = Desk(broken).ask("picture", asked(Count(3), None, count))
+    assert job.finished.wait(SOON) and job.solution == 3, "an unreadable answer is computed again"
+    broken.rest()
+
+
+def test_a_stopped_answer_of_a_task_without_a_gap_is_not_kept(workers):
+    desk, question = Desk(workers), asked(Count(10_000), None, count)
+    job = desk.ask("picture", question)
+    until(lambda: job.trace)
+    desk.stop("picture")
+    assert job.finished.wait(SOON) and job.solution < 10_000
+    assert not Desk(workers).ask("picture", question).done
+
+
+# Latest wins -----------------------------------------------------------------------------------------
 
 
 def test_a_newer_question_withdraws_the_older_one(workers):
     desk = Desk(workers)
-    old = desk.ask("picture", (noise_problem(0.7, 0.03, 1, "lp:1.3"), HARD))
-    new = desk.ask("picture", (noise_problem(0.8, 0.2), EASY))
-    assert new.finished.wait(20)
-    assert old.finished.wait(5), "the older one ends soon after it is withdrawn"
+    old = desk.ask("picture", asked(noise_problem(0.7, 0.03, 1, "lp:1.3"), HARD))
+    new = desk.ask("picture", asked(noise_problem(0.8, 0.2), EASY))
+    assert new.finished.wait(SOON)
+    assert old.finished.wait(SOON), "the older one ends soon after it is withdrawn"
     assert old.halt.is_set()
+    assert workers.figures().jobs_given_up_total == 1
+
+
+@pytest.mark.parametrize("pause", [0.0, 0.1, 0.3])
+def test_five_quick_steps_of_a_slider_start_at_most_two_solves(workers, pause):
+    desk, steps = Desk(workers), []
+    for n in range(5):
+        steps.append(desk.ask("picture", asked(noise_problem(0.6 + 0.1 * n, 0.03, 1, "lp:1.3"), HARD)))
+        time.sleep(pause)
+    until(lambda: steps[-1].trace)
+    for job in steps[:-1]:
+        assert job.finished.wait(SOON)
+    assert workers.figures().jobs_started_total <= 2
+    desk.close()
 
 
 def test_a_question_of_two_sessions_survives_one_leaving(workers):
     one, other = Desk(workers), Desk(workers)
-    question = (noise_problem(0.9, 0.04, 1, "lp:1.4"), HARD)
+    question = asked(noise_problem(0.9, 0.04, 1, "lp:1.4"), HARD)
     job = one.ask("picture", question)
     assert other.ask("picture", question) is job
     one.close()
     assert not job.halt.is_set()
     other.close()
     assert job.halt.is_set()
-    assert job.finished.wait(5)
+    assert job.finished.wait(SOON)
+
+
+def test_a_session_may_want_the_same_in_two_slots(workers):
+    desk, question = Desk(workers), asked(Count(10_000), None, count)
+    job = desk.ask("one", question)
+    assert desk.ask("other", question) is job
+    desk.forget("one")
+    assert not job.halt.is_set()
+    desk.forget("other")
+    assert job.halt.is_set()
+
+
+def test_closing_a_session_leaves_nothing(workers):
+    desk = Desk(workers)
+    found = [desk.ask(f"slot {n}", asked(noise_problem(0.5 + n / 10, 0.04, 1, "lp:1.4"), HARD)) for n in range(6)]
+    until(lambda: any(job.trace for job in found))
+    desk.close()
+    until(lambda: not [t for t in threading.enumerate() if t.name == "job"])
+    assert all(job.done for job in found)
+
+
+# Stopping --------------------------------------------------------------------------------------------
 
 
 def test_stopping_keeps_the_best_so_far_and_is_not_passed_on(workers):
     desk = Desk(workers)
-    question = (noise_problem(0.6, 0.05, 1, "lp:1.2"), HARD)
+    question = asked(noise_problem(0.6, 0.05, 1, "lp:1.2"), HARD)
     job = desk.ask("picture", question)
-    while not job.trace and not job.done:
-        job.finished.wait(0.02)
+    until(lambda: job.trace and job.trace[-1].gap < 0.5)
     desk.stop("picture")
-    assert job.finished.wait(5)
-    assert job.solution is not None
+    assert job.finished.wait(SOON)
     assert job.solution.certificate.lower <= job.solution.certificate.upper
     assert desk.ask("picture", question) is job, "this session keeps what it stopped"
     fresh = Desk(workers).ask("picture", question)
-    assert fresh is not job, "another session starts afresh"
-    workers.withdraw(fresh)
+    assert fresh is not job and not fresh.done, "another session gets all of it"
+    less = Desk(workers).ask("picture", replace(question, settings=SolverSettings(gap=0.5)))
+    assert less.done, "but for less it is good enough"
+    desk.forget("picture")
+    assert desk.ask("picture", question) is fresh, "solve on"
+
+
+def test_one_session_stops_what_another_waits_for(workers):
+    one, other = Desk(workers), Desk(workers)
+    question = asked(noise_problem(0.6, 0.05, 1, "lp:1.2"), HARD)
+    job = one.ask("picture", question)
+    assert other.ask("picture", question) is job
+    until(lambda: job.sketch is not None)
+    one.stop("picture")
+    mine = one.ask("picture", question)
+    assert mine.done and mine.halt.is_set() and mine.solution.problem == question.problem
+    assert not job.halt.is_set() and other.ask("picture", question) is job
+    one.forget("picture")
+    assert one.ask("picture", question) is job, "solve on"
+
+
+def test_a_second_stop_waits_for_nothing():
+    """Neither for the answer nor, if somebody else wants to compute, for the place."""
+    alone = Workers(1)
+    desk, question = Desk(alone), asked(0, None, hold)
+    job = desk.ask("picture", question)
+    until(lambda: job.met)
+    desk.stop("picture")
+    other = Desk(alone).ask("picture", asked(Count(3), None, count))
+    assert other.finished.wait(SOON) and other.solution == 3 and not job.done
+    desk.stop("picture")
+    assert desk.current("picture").done and desk.current("picture").halt.is_set()
+    RELEASE.set()
+    assert job.finished.wait(SOON)
+    alone.rest()
+
+
+PHASES = {
+    "lattices": asked(noise_problem(1, 0.1, 1, support=(-2, 9)), HARD),
+    "second loss": asked(noise_problem(0.3, 1e-4, 1, "l1", budget=Budget(loss.parse_loss("asym:1:3"), 40.0)), HARD),
+    "whole numbers": asked(noise_problem(0.05, 1e-5, 1000, "lp:1.5", granularity=1.0), HARD),
+    "reference": asked(noise_problem(0.2, 0.05), replace(HARD, method="reference", cells_per_sensitivity=32)),
+}
+
+
+@pytest.mark.parametrize("phase", PHASES)
+@pytest.mark.parametrize("way", ["stop", "forget"])
+@pytest.mark.parametrize("moment", [0.0, 0.15, 0.6])
+def test_every_phase_of_a_solve_can_be_ended(workers, phase, way, moment):
+    desk = Desk(workers)
+    job = desk.ask("picture", PHASES[phase])
+    job.finished.wait(moment)
+    getattr(desk, way)("picture")
+    assert job.finished.wait(SOON) and job.error is None
+    if job.solution is not None:
+        assert job.solution.certificate.lower <= job.solution.certificate.upper
+
+
+def press(page: AppTest, key: str) -> AppTest:
+    """Click and let the page settle: timers of fragments do not fire under AppTest."""
+    page.button(key=key).click().run()
+    for _ in range(40):
+        if not any(button.key == "stop" for button in page.button):
+            break
+        page.run()
+    assert not page.exception
+    return page
+
+
+def test_the_page_shows_bounds_while_it_solves_and_what_was_found_when_stopped(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    monkeypatch.syspath_prepend(str(ROOT))
+    page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    hard = {"delta": "0.1", "support": "interval", "low": "-2", "high": "9", "gap": "0.0001", "seconds": "55"}
+    for key, value in hard.items():
+        page.query_params[key] = value
+    page.run()
+
+    def solving() -> bool:
+        page.run()
+        return any("lies between" in block.value for block in page.markdown)
+
+    until(solving)
+    press(page, "stop")
+    headline = next(block.value for block in page.markdown if "-DP noise" in block.value)
+    assert "−2, 9" in headline and "within" in headline
+    page.button(key="resume").click().run()
+    assert any(button.key == "stop" for button in page.button), "it goes on where it was asked to"
+    press(page, "stop")
+    compute.rest()
+
+
+# Turns -----------------------------------------------------------------------------------------------
+
+
+def test_first_brackets_come_before_refinements(workers):
+    """Two long refinements hold both places; twenty sessions get their first brackets, and the two go on afterwards."""
+    busy = [Desk(workers).ask("picture", asked(Count(10_000 + n), None, count)) for n in range(2)]
+    until(lambda: all(job.met for job in busy))
+    quick = [
+        Desk(workers).ask("picture", asked(Count(5, gap=math.inf, pause=0.001 * n), None, count)) for n in range(20)
+    ]
+    for job in quick:
+        assert job.finished.wait(SOON) and job.solution == 5
+    assert not any(job.done for job in busy)
+    seen = [len(job.trace) for job in busy]
+    until(lambda: all(len(job.trace) > n for job, n in zip(busy, seen)))
+
+
+def test_refinements_take_turns(workers):
+    found = [Desk(workers).ask("picture", asked(Count(100_000 + n), None, count)) for n in range(6)]
+    until(lambda: all(len(job.trace) > 10 for job in found))
+    assert workers.figures().jobs_running <= 2
+    assert all(job.worked > 0 or len(job.trace) > 10 for job in found)
+
+
+def test_a_session_with_many_questions_does_not_keep_others_waiting():
+    workers, order = Workers(1), []
+
+    def ended(name):
+        return lambda: order.append(name)
+
+    greedy, modest = Desk(workers), Desk(workers)
+    block = Desk(workers).ask("picture", asked(Count(10_000, gap=math.inf), None, count))
+    until(lambda: block.trace)
+    many = [greedy.ask(f"slot {n}", asked(Count(4 + n, gap=math.inf), None, count)) for n in range(5)]
+    few = modest.ask("picture", asked(Count(20, gap=math.inf), None, count))
+    block.halt.set()
+    for job in [*many, few]:
+        assert job.finished.wait(SOON)
+    assert sum(job.began < few.began for job in many) == 1, "the second turn of one comes after the first of the other"
+    workers.rest()
+
+
+def test_what_is_beside_the_picture_waits_for_first_brackets():
+    workers = Workers(1)
+    block = Desk(workers).ask("picture", asked(Count(10_000, gap=math.inf), None, count))
+    until(lambda: block.trace)
+    beside = Desk(workers).ask("price", asked(Count(1), None, count), urgent=False)
+    time.sleep(0.02)
+    picture = Desk(workers).ask("picture", asked(Count(2, gap=math.inf), None, count))
+    block.halt.set()
+    assert beside.finished.wait(SOON) and picture.finished.wait(SOON)
+    assert picture.began < beside.began
+    workers.rest()
+
+
+def test_a_time_budget_ends_a_task_that_knows_none(workers):
+    job = Desk(workers).ask("picture", asked(Count(10**6), SolverSettings(time_limit=0.2), count))
+    assert job.finished.wait(SOON)
+    assert 0 < job.solution < 10**6 and not job.halt.is_set()
+
+
+def test_no_job_takes_longer_than_the_server_allows():
+    workers = Workers(longest=0.2)
+    job = Desk(workers).ask("picture", asked(Count(10**6), SolverSettings(time_limit=3000), count))
+    assert job.finished.wait(SOON) and 0 < job.solution < 10**6
+    workers.rest()
+
+
+def test_time_is_up_even_for_those_who_wait_for_a_turn():
+    workers = Workers(1)
+    slow = Desk(workers).ask("picture", asked(Count(10**6), SolverSettings(time_limit=0.3), count))
+    until(lambda: slow.met)
+    stubborn = Desk(workers).ask("picture", asked(Count(10**6, gap=math.inf), None, count))
+    assert slow.finished.wait(SOON) and not stubborn.done
+    workers.rest()
+    until(lambda: stubborn.done)
+    again = Desk(workers).ask("picture", slow.question)
+    assert not again.done, "half an answer, for want of turns, is nobody's answer"
+    workers.rest()
+
+
+def test_answers_of_the_moment_come_with_the_first_bracket(workers):
+    question = asked(noise_problem(1, 0.1, 1, support=(-2, 9)), HARD)
+    desk = Desk(workers)
+    job = desk.ask("picture", question)
+    until(lambda: job.best is not None)
+    assert not job.done and job.solution is None and job.best.problem == question.problem
+    first = job.best.certificate
+    assert math.isfinite(first.gap) and first.delta_upper <= 0.1
+    assert all(record.answer is None for record in job.trace), "no search is kept alive by its trace"
+    until(lambda: job.best.certificate.upper < first.upper)
+    desk.close()
+
+
+# Limits and failures ---------------------------------------------------------------------------------
+
+
+def test_a_session_has_so_many_jobs_and_a_word_about_it(workers):
+    desk = Desk(workers, most=3)
+    held = [desk.ask(f"slot {n}", asked(Count(10_000 + n), None, count)) for n in range(3)]
+    refused = desk.ask("one more", asked(Count(7), None, count))
+    assert refused.done and isinstance(refused.error, TooMany) and "at most 3" in str(refused.error)
+    assert Desk(workers, most=3).ask("slot", asked(Count(8), None, count)).error is None, "other sessions are free"
+    desk.forget("slot 0")
+    assert held[0].finished.wait(SOON)
+    assert desk.ask("one more", asked(Count(7), None, count)).error is None, "and so is this one once there is room"
+    assert workers.figures().jobs_refused_total == 1
+
+
+@pytest.mark.parametrize(("kind", "error"), [("input", InputError), ("bug", ZeroDivisionError)])
+def test_an_error_in_a_task_reaches_the_page_and_harms_nobody(workers, kind, error):
+    for _ in range(5):
+        job = Desk(workers).ask("picture", asked(kind, None, fail))
+        assert job.finished.wait(SOON) and isinstance(job.error, error) and job.solution is None
+    job = Desk(workers).ask("picture", asked(Count(3), None, count))
+    assert job.finished.wait(SOON) and job.solution == 3
+    assert workers.figures().jobs_failed_total == 5
+
+
+def test_many_sessions_coming_going_and_changing_their_minds(workers, monkeypatch):
+    """Eight threads, each a session after another, at random: every job ends, shared ones once, none is left."""
+    monkeypatch.setattr(jobs, "QUICK", 0.0)
+    numbers, seen = itertools.count(), []
+
+    def visit(seed: int) -> None:
+        state = seed
+        for _ in range(12):
+            desk = Desk(workers, most=4)
+            for _ in range(6):
+                state = (state * 1103515245 + 12345) % 2**31
+                choice, slot = state // 7 % 5, f"slot {state // 97 % 3}"
+                if choice == 0:
+                    desk.stop(slot)
+                elif choice == 1:
+                    desk.forget(slot)
+                else:
+                    task = Count(state // 31 % 40, (0.5, math.inf)[choice % 2], 0.0005)
+                    job = desk.ask(slot, asked(task, None, count), urgent=choice != 2)
+                    seen.append(job)
+                    if choice == 4:
+                        job.finished.wait(0.01)
+                next(numbers)
+            desk.close()
+
+    visitors = [threading.Thread(target=visit, args=(seed,)) for seed in range(8)]
+    for visitor in visitors:
+        visitor.start()
+    for visitor in visitors:
+        visitor.join(60)
+    for job in seen:
+        assert job.finished.wait(SOON)
+        assert job.error is None or isinstance(job.error, TooMany)
+        if job.solution is not None and not job.halt.is_set():
+            assert job.solution == job.question.problem.steps

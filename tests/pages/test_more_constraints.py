@@ -84,4 +84,4 @@ def test_a_solution_brings_its_constraints_back():
     assert values == {
         "budget": "other", "budget_text": "asym:1:3", "budget_most": 2.0, "second_epsilon": 3.0, "second_delta": 0.01,
     }  # fmt: skip
-    assert values.keys() <= inputs.DEFAULTS.keys()
+    assert values.keys() <= inputs.HOME.controls.keys()

@@ -1,0 +1,52 @@
+"""Data-dependent noise: one law of the release per value of a query with a bounded range."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from dpcore.data_dependent import solve
+from pages.dependent import controls, panels
+from pages.shared import compute, frame, prose
+from pages.shared.address import FRAME
+
+TEXT = prose.sections("data_dependent")
+
+controls.PAGE.open()
+st.title("Data-dependent noise", anchor=False)
+asked = controls.sidebar()
+if asked.problem is None:
+    st.error(asked.complaint, icon=":material/error:")
+    st.stop()
+
+job = compute.ask("picture", asked.problem, asked.settings, task=solve)
+solution = panels.shown(job)
+if solution is None:
+    if job.done:
+        panels.failure(job)
+    else:
+        panels.going_on(job, drawn=False)
+        st.caption(TEXT["about"])
+    st.stop()
+
+panels.headline(solution, asked)
+if not job.done:
+    panels.going_on(job, drawn=True)
+frame.cite(panels.sentence(solution).replace("*", ""), {"found by": solution.source})
+panels.laws(solution, asked)
+panels.losses(solution, asked)
+
+drawers = (
+    lambda: panels.certainty(solution, asked, job),
+    lambda: panels.gain(solution, asked),
+    lambda: panels.release(solution, asked),
+    lambda: panels.published(asked),
+    lambda: panels.export(solution, asked),
+)
+for tab, draw in zip(st.tabs(controls.PANELS, key="panel", on_change="rerun"), drawers):
+    if tab.open:
+        with tab:
+            draw()
+
+panels.next_steps()
+with st.expander("What is computed here, and where it comes from", expanded=bool(FRAME["explain"])):
+    st.markdown(TEXT["about"] + "\n\n" + TEXT["formulas"] + "\n\n**References**\n\n" + TEXT["references"])

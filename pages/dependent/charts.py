@@ -1,0 +1,219 @@
+"""Mechanisms → figures. Pure: no Streamlit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import plotly.graph_objects as go
+
+from dpcore.data_dependent import Solution
+from dpcore.data_dependent.channel import Channel
+from pages.shared import prose
+from pages.shared.charts import Palette, finish, line
+
+RIDGES = 21
+"""Most laws drawn above each other."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A mechanism as numbers: laws of the true values between `ends`, (G + 1,).
+
+    cells : (K + 1,) ends of the cells of the release.   masses : (G, K).   atoms : (G,) of the true value itself.
+    """
+
+    ends: np.ndarray
+    cells: np.ndarray
+    masses: np.ndarray
+    atoms: np.ndarray
+
+    @property
+    def middles(self) -> np.ndarray:
+        """A true value of each law."""
+        return 0.5 * (self.ends[1:] + self.ends[:-1])
+
+    def law_of(self, value: float) -> int:
+        """The law of a true value."""
+        return int(np.clip(np.searchsorted(self.ends, value, side="right") - 1, 0, len(self.atoms) - 1))
+
+
+def tabulated(solution: Solution, laws: int = 40) -> Table:
+    """The solution's mechanism; clamped noise at the middles of so many equal intervals."""
+    mechanism, (low, high) = solution.mechanism, solution.problem.query_range
+    if isinstance(mechanism, Channel):
+        grid = mechanism.grid
+        cells = low + np.array([float(e) for e in grid.edges])
+        return Table(cells[list(grid.breaks)], cells, mechanism.masses, mechanism.atom_masses)
+    ends = np.linspace(low, high, laws + 1)
+    noise, atom = mechanism.noise, sum(mass for x, mass in mechanism.noise.atoms if x == 0)
+    rows = []
+    for value in 0.5 * (ends[1:] + ends[:-1]):
+        cumulative = noise.cdf(ends - value) - atom * (ends >= value)
+        rows.append(np.diff(np.concatenate([[0.0], cumulative[1:-1], [1 - atom]])))
+    return Table(ends, ends, np.maximum(np.array(rows), 0.0), np.full(laws, atom))
+
+
+def ridges(table: Table, chosen: float, *, unit: str, colours: Palette) -> go.Figure:
+    """The laws of the release above each other, each at its true value; the chosen one in front."""
+    rows = np.unique(np.linspace(0, len(table.atoms) - 1, min(RIDGES, len(table.atoms))).round().astype(int))
+    here = table.law_of(chosen)
+    rows = np.unique(np.append(rows, here))
+    height = 2.4 * (table.ends[-1] - table.ends[0]) / len(rows)
+    widths = np.diff(table.cells)
+    density = table.masses / widths
+    scale = height / max(float(density[rows].max()), 1e-300)
+    figure = go.Figure()
+    x = np.repeat(table.cells, 2)[1:-1]
+    for row in sorted(rows.tolist(), key=lambda r: (r == here, -r)):
+        base = float(table.middles[row]) if row != here else chosen
+        y = base + scale * np.repeat(density[row], 2)
+        strong = row == here
+        figure.add_scatter(
+            x=np.concatenate([[x[0]], x, [x[-1]]]), y=np.concatenate([[base], y, [base]]), mode="lines",
+            line={"color": colours.accent if strong else colours.muted, "width": 2.5 if strong else 1},
+            fill="toself", fillcolor=colours.fill if strong else colours.impossible, showlegend=False,
+            hoverinfo="skip",
+        )  # fmt: skip
+    _truth(figure, table, colours)
+    sizes = 5 + 14 * np.sqrt(table.atoms[rows])
+    figure.add_scatter(
+        x=table.middles[rows], y=table.middles[rows], mode="markers", name="the true value itself",
+        marker={"size": sizes * (table.atoms[rows] > 1e-9), "color": colours.accent, "symbol": "diamond"},
+        customdata=100 * table.atoms[rows], hovertemplate="released as it is: %{customdata:.3g} %<extra></extra>",
+    )  # fmt: skip
+    figure.update_xaxes(title=prose.axis("release", unit), range=[table.cells[0], table.cells[-1]], showgrid=False)
+    figure.update_yaxes(title=prose.axis("true value", unit), showgrid=False, zeroline=False)
+    return finish(figure, colours, height=470)
+
+
+def _truth(figure: go.Figure, table: Table, colours: Palette) -> None:
+    """The line where the release is the true value."""
+    ends = [table.ends[0], table.ends[-1]]
+    figure.add_scatter(
+        x=ends, y=ends, mode="lines", name="release = true value", hoverinfo="skip",
+        line={"color": colours.text, "width": 1, "dash": "dot"},
+    )  # fmt: skip
+
+
+def heat_map(table: Table, chosen: float, *, unit: str, colours: Palette) -> go.Figure:
+    """Probability of every release (across) at every true value (up); square-rooted, so that small ones show."""
+    share = table.masses.copy()
+    inside = (table.cells[None, :-1] <= table.middles[:, None]) & (table.middles[:, None] < table.cells[None, 1:])
+    share[inside] += table.atoms
+    figure = go.Figure()
+    figure.add_heatmap(
+        x=table.cells, y=table.ends, z=np.sqrt(share), customdata=100 * share,
+        colorscale=[[0, colours.background], [1, colours.accent]], zmin=0, showscale=False,
+        hovertemplate="true value %{y:.4g}<br>release about %{x:.4g}<br>%{customdata:.3g} %<extra></extra>",
+    )  # fmt: skip
+    _truth(figure, table, colours)
+    figure.add_hline(y=chosen, line={"color": colours.text, "width": 2})
+    figure.update_xaxes(title=prose.axis("release", unit), range=[table.cells[0], table.cells[-1]], showgrid=False)
+    figure.update_yaxes(title=prose.axis("true value", unit), range=[table.ends[0], table.ends[-1]], showgrid=False)
+    return finish(figure, colours, height=470)
+
+
+def law(table: Table, chosen: float, *, unit: str, colours: Palette) -> go.Figure:
+    """The law of one true value, with a button that runs through all of them."""
+    middles, widths = 0.5 * (table.cells[1:] + table.cells[:-1]), np.diff(table.cells)
+
+    def traces(row: int, value: float) -> list[dict]:
+        bars = {
+            "type": "bar", "x": middles, "y": 100 * table.masses[row], "width": 0.92 * widths,
+            "marker": {"color": colours.accent}, "name": "release", "showlegend": False,
+            "hovertemplate": "about %{x:.4g}: %{y:.3g} %<extra></extra>",
+        }  # fmt: skip
+        top = max(100 * float(table.atoms[row]), 0.0)
+        own = {
+            "type": "scatter", "x": [value, value], "y": [0, top], "mode": "lines+markers",
+            "name": "the true value itself", "line": {"color": colours.text, "width": 3},
+            "marker": {"size": [1, 11], "color": colours.text, "symbol": "diamond"},
+            "hovertemplate": "%{x:.4g} itself: %{y:.3g} %<extra></extra>",
+        }  # fmt: skip
+        return [bars, own]
+
+    figure = go.Figure(data=traces(table.law_of(chosen), chosen))
+    figure.frames = [
+        go.Frame(data=traces(row, float(value)), name=f"{value:.4g}") for row, value in enumerate(table.middles)
+    ]
+    play = {
+        "label": "▶ run through all true values", "method": "animate",
+        "args": [None, {"frame": {"duration": 350, "redraw": True}, "transition": {"duration": 0}}],
+    }  # fmt: skip
+    halt = {"label": "■", "method": "animate", "args": [[None], {"mode": "immediate", "frame": {"duration": 0}}]}
+    figure.update_xaxes(title=prose.axis("release", unit), range=[table.cells[0], table.cells[-1]])
+    most = 100 * max(float(table.masses.max()), float(table.atoms.max()))
+    figure.update_yaxes(title="probability (%)", range=[0, 1.08 * most])
+    finish(figure, colours, height=330)
+    figure.update_layout(
+        updatemenus=[
+            {"type": "buttons", "direction": "left", "buttons": [play, halt], "x": 0, "xanchor": "left", "y": 1.14,
+             "bgcolor": colours.background, "font": {"color": colours.text, "size": colours.type - 2}}
+        ],
+        bargap=0, legend={"x": 0.5},
+    )  # fmt: skip
+    return figure
+
+
+@dataclass(frozen=True)
+class Curve:
+    """What one mechanism loses at every true value. key : as in `dpcore.mechanisms`, or "optimal", "independent"."""
+
+    key: str
+    name: str
+    values: np.ndarray
+    average: float
+
+
+def losses(
+    x: np.ndarray, curves: Sequence[Curve], weight: np.ndarray, *, chosen: float, cap: float | None, axis: str,
+    unit: str,     colours: Palette,
+) -> go.Figure:  # fmt: skip
+    """Loss at every true value; the weight as a grey shape below."""
+    figure = go.Figure()
+    top = max(float(curve.values.max()) for curve in curves)
+    figure.add_scatter(
+        x=x, y=0.18 * top * weight / max(float(weight.max()), 1e-300), mode="lines", line={"width": 0}, fill="tozeroy",
+        fillcolor=colours.impossible, name="weight", hoverinfo="skip",
+    )  # fmt: skip
+    for curve in curves:
+        style = (
+            {"color": colours.text, "width": 2, "dash": "dot"}
+            if curve.key == "independent"
+            else line(curve.key, colours)
+        )
+        figure.add_scatter(
+            x=x, y=curve.values, mode="lines", name=curve.name, line=style,
+            hovertemplate=f"{curve.name}<br>true value %{{x:.4g}}: %{{y:.5g}}<extra></extra>",
+        )  # fmt: skip
+    if cap is not None:
+        figure.add_hline(y=cap, line={"color": colours.muted, "dash": "dash", "width": 1.5}, annotation_text="cap")
+    figure.add_vline(x=chosen, line={"color": colours.text, "width": 1})
+    figure.update_xaxes(title=prose.axis("true value", unit), range=[x[0], x[-1]])
+    figure.update_yaxes(title=axis, range=[0, 1.08 * max(top, cap or 0.0)])
+    return finish(figure, colours, height=400)
+
+
+def closing(runs: Sequence[tuple[str, Sequence]], *, axis: str, colours: Palette) -> go.Figure:
+    """Brackets against the number of cells, one pair of curves for each run (name, progress records)."""
+    from pages.shared.charts import series
+
+    figure = go.Figure()
+    for number, (name, records) in enumerate(runs):
+        last = {}
+        for record in records:
+            if record.cells > 0:
+                last[record.cells] = record
+        cells = sorted(last)
+        style = series(colours, number)
+        for side, values in (("at most", [last[c].upper for c in cells]), ("at least", [last[c].lower for c in cells])):
+            figure.add_scatter(
+                x=cells, y=values, mode="lines+markers", name=name, legendgroup=name, showlegend=side == "at most",
+                line=style, marker={"symbol": "circle" if side == "at most" else "diamond", "size": 7},
+                hovertemplate=f"{name}, %{{x}} cells: {side} %{{y:.5g}}<extra></extra>",
+            )  # fmt: skip
+    figure.update_xaxes(title="cells of the range", type="log", tickvals=[4, 6, 8, 12, 16, 24, 32, 48, 64])
+    figure.update_yaxes(title=axis, rangemode="tozero")
+    return finish(figure, colours, height=380)

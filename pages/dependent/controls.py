@@ -1,0 +1,202 @@
+"""The sidebar of the page: privacy, the query's range, the weight, constraints, how hard to try."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import streamlit as st
+
+from dpcore._validate import above
+from dpcore.data_dependent import DataDependentProblem, data_dependent_problem
+from dpcore.data_dependent.problem import read_loss
+from dpcore.errors import InputError
+from dpcore.mechanisms import MECHANISMS
+from dpcore.problem import SolverSettings
+from pages.shared.address import Address, Choice, Choices, Label, Number, Switch, Text
+from pages.shared.inputs import explain
+from service import configuration
+
+LOSSES = {
+    "l1": "absolute error |x|", "l2": "squared error x²", "pinball": "pinball (quantile) loss", "huber": "Huber loss",
+    "exceed": "probability of a large error", "steep": "|x|, steep beyond a threshold",
+}  # fmt: skip
+WEIGHTS = {
+    "uniform": "all values the same", "triangular": "middle values most", "normal": "normal, cut to the range",
+    "histogram": "a histogram",
+}  # fmt: skip
+CAPS = {"none": "no cap", "auto": "not above noise that ignores the value", "number": "a number"}
+PANELS = ("How sure", "Gain", "Release one value", "Published", "Export")
+OVERLAYS = {
+    key: mechanism.name for key, mechanism in MECHANISMS.items() if key not in ("gaussian-classical", "uniform")
+}
+
+PAGE = Address(
+    "data dependent",
+    epsilon=Number(1.0), delta=Number(0.2), sensitivity=Number(2.0), low=Number(0.0), high=Number(4.0),
+    unit=Label("", 24), loss=Choice("l1", LOSSES), tau=Number(0.8), threshold=Number(1.0),
+    weight=Choice("uniform", WEIGHTS), mean=Number(2.0), sd=Number(1.0), bins=Text("1, 3, 2", 400),
+    cap=Choice("none", CAPS), cap_value=Number(1.0), monotone=Switch(), ordered=Switch(), partition=Text("", 400),
+    overlays=Choices(("laplace", "truncated-laplace"), OVERLAYS), gap=Number(1.0), seconds=Number(20.0),
+    place=Number(0.3, 0.0, 1.0), panel=Choice(PANELS[0], PANELS),
+)  # fmt: skip
+"""Every control of the page; `place` is the true value looked at, as a share of the range."""
+
+
+@dataclass
+class Asked:
+    """What the controls say; problem is None while some control holds a value that is not accepted."""
+
+    problem: DataDependentProblem | None = None
+    settings: SolverSettings = field(default_factory=SolverSettings)
+    unit: str = ""
+    complaint: str = ""
+
+
+def sidebar() -> Asked:
+    """Draw the controls and read them."""
+    with st.sidebar:
+        PAGE.note()
+        places = {name: st.container() for name in ("privacy", "query", "loss", "weight", "constraints", "effort")}
+        with places["privacy"]:
+            _privacy()
+        with places["query"]:
+            _query()
+        with places["loss"]:
+            _loss()
+        with places["weight"]:
+            _weight()
+        with places["constraints"]:
+            _constraints()
+        with places["effort"].expander("Solver"):
+            _number("gap", "Stop at a relative gap of (%)", 0.5)
+            _number("seconds", "Time limit (s)", 5.0)
+    asked = Asked(unit=str(PAGE["unit"] or "").strip())
+    try:
+        seconds = above(0, configuration.current().seconds, time_limit=PAGE["seconds"])
+        asked.settings = SolverSettings(gap=_given("gap") / 100, time_limit=seconds)
+        asked.problem = read_problem(PAGE.values())
+    except InputError as error:
+        asked.complaint = explain(error)
+        places[_place(error.field)].error(asked.complaint)
+    return asked
+
+
+def _place(name: str) -> str:
+    """The group of controls under which a complaint about a field belongs."""
+    for group, starts in (
+        ("query", ("query_range", "sensitivity", "low", "high")),
+        ("loss", ("loss", "tau", "threshold")),
+        ("weight", ("weight", "mean", "sd", "bins")),
+        ("constraints", ("instance_cap", "partition", "cap")),
+        ("effort", ("gap", "time_limit", "seconds")),
+    ):
+        if name.startswith(starts):
+            return group
+    return "privacy"
+
+
+def _given(key: str) -> float:
+    if PAGE[key] is None:
+        raise InputError(key, None, "a number")
+    return float(PAGE[key])
+
+
+def read_problem(values: dict) -> DataDependentProblem:
+    """The problem that the controls' values describe."""
+
+    def number(key: str) -> str:
+        if values[key] is None:
+            raise InputError(key, None, "a number")
+        return f"{values[key]:.15g}"
+
+    loss, weight, cap = values["loss"], values["weight"], values["cap"]
+    argument = {"pinball": "tau", "huber": "threshold", "exceed": "threshold", "steep": "threshold"}.get(loss)
+    text = {
+        "normal": lambda: f"normal:{number('mean')}:{number('sd')}",
+        "histogram": lambda: "histogram:" + _list("bins", values),
+    }
+    inner = _list("partition", values)
+    return data_dependent_problem(
+        float(number("epsilon")),
+        float(number("delta")),
+        float(number("sensitivity")),
+        read_loss(f"{loss}:{number(argument)}" if argument else loss),
+        query_range=(float(number("low")), float(number("high"))),
+        weight=text[weight]() if weight in text else weight,
+        instance_cap={"none": None, "auto": "auto"}.get(cap, values["cap_value"]),
+        monotone=values["monotone"],
+        ordered=values["ordered"],
+        partition=inner.split(",") if inner else (),
+    )
+
+
+def _list(key: str, values: dict) -> str:
+    """Numbers with commas between them."""
+    return ",".join((values[key] or "").replace(";", ",").replace(",", " ").split())
+
+
+def _privacy() -> None:
+    st.subheader("Privacy", anchor=False)
+    left, right = st.columns(2)
+    with left:
+        _number("epsilon", "ε", 0.1, "How much one person may change what is seen: 0, or from 0.001 to 20.")
+    with right:
+        _number("delta", "δ", 0.05, "Probability that the promise fails; keep it well below 1/n for n people.")
+
+
+def _query() -> None:
+    st.subheader("Query", anchor=False)
+    left, right = st.columns(2)
+    with left:
+        _number("low", "Values from", 1.0, "The range is public: it must not be read off the private data.")
+        _number("sensitivity", "Sensitivity", 0.5, "The most that one person can change the true answer.")
+    with right:
+        _number("high", "to", 1.0)
+        st.text_input("Unit", key="unit", max_chars=24)
+
+
+def _loss() -> None:
+    st.subheader("What an error costs", anchor=False)
+    _choice("loss", "Loss")
+    if PAGE["loss"] == "pinball":
+        _number("tau", "τ: cost per unit too high; 1 − τ per unit too low", 0.05)
+    elif PAGE["loss"] in ("huber", "exceed", "steep"):
+        _number("threshold", "Threshold, in the unit", 0.5)
+
+
+def _weight() -> None:
+    st.subheader("How much each true value counts", anchor=False)
+    help = (
+        "A public belief about the true value. It must not be fitted to the private data: the laws would carry it out."
+    )
+    _choice("weight", "Weight", help)
+    if PAGE["weight"] == "normal":
+        left, right = st.columns(2)
+        with left:
+            _number("mean", "around", 0.5)
+        with right:
+            _number("sd", "standard deviation", 0.1)
+    elif PAGE["weight"] == "histogram":
+        st.text_input("Weights of equal bins, from left to right", key="bins", max_chars=400)
+
+
+def _constraints() -> None:
+    st.subheader("Constraints", anchor=False)
+    _choice("cap", "No true value may lose more than", "The average may be bought with a few values that lose a lot.")
+    if PAGE["cap"] == "number":
+        _number("cap_value", "that is", 0.1)
+    st.toggle("Monotone", key="monotone", help="The density of the release never rises away from the true value.")
+    st.toggle("Ordered", key="ordered", help="A larger true value makes larger releases more likely.")
+    st.text_input(
+        "Intervals that share a law: inner ends", key="partition", max_chars=400, placeholder="1, 2, 3",
+        help="A short table instead of one law per value. Empty: no such restriction.",
+    )  # fmt: skip
+
+
+def _number(key: str, label: str, step: float, help: str | None = None) -> None:
+    # The current value, not the first one: what a quick second run draws must not show a default for a moment.
+    st.number_input(label, value=PAGE[key], key=key, format="%g", step=step, help=help)
+
+
+def _choice(key: str, label: str, help: str | None = None) -> None:
+    st.selectbox(label, PAGE.options(key), format_func=PAGE.label(key), key=key, help=help)

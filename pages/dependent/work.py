@@ -1,0 +1,82 @@
+"""What the page lets compute: the losses of clamped mechanisms, the reference method, published settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from dpcore.data_dependent import DataDependentProblem, Solution, data_dependent_problem
+from dpcore.data_dependent.clamped import ClampedNoise
+from dpcore.data_dependent.reference import ReferenceBracket, solve_reference
+from dpcore.mechanisms import baselines
+from dpcore.problem import NoiseProblem, SolverSettings
+from dpcore.solution import Progress
+
+from .charts import Curve
+
+VALUES = 161
+"""True values at which losses are drawn."""
+
+REGIMES = {"(1, 0.2)": (1.0, 0.2), "(0.2, 0.05)": (0.2, 0.05), "(5, 0.25)": (5.0, 0.25)}
+"""The three settings of the published experiments."""
+
+
+def values(problem: DataDependentProblem) -> np.ndarray:
+    """True values at which losses are drawn."""
+    return np.linspace(*problem.query_range, VALUES)
+
+
+def weights(problem: DataDependentProblem) -> np.ndarray:
+    """The weight at `values`, mean 1."""
+    return problem.density.at(np.linspace(0, 1, VALUES))
+
+
+@lru_cache(maxsize=64)
+def clamped_curves(problem: DataDependentProblem) -> tuple[Curve, ...]:
+    """The textbook mechanisms that are valid at this privacy, clamped to the range; averages by the trapezoid rule."""
+    x, w = values(problem), weights(problem)
+    found = []
+    for entry in baselines(NoiseProblem(problem.privacy, problem.sensitivity, problem.loss)):
+        if entry.noise is not None and entry.valid:
+            losses = ClampedNoise(entry.noise, problem.query_range).expected_loss(problem.loss, x)
+            found.append(Curve(entry.key, entry.name, losses, average(losses, w)))
+    return tuple(found)
+
+
+def average(losses: np.ndarray, weight: np.ndarray) -> float:
+    """Weighted mean over evenly spread values."""
+    return float(np.trapezoid(losses * weight) / np.trapezoid(weight))
+
+
+def solution_curves(solution: Solution) -> list[Curve]:
+    """The certified optimum and the optimal noise that ignores the true value, clamped."""
+    problem = solution.problem
+    x = values(problem)
+    own = solution.mechanism.expected_loss(problem.loss, x)
+    curves = [Curve("optimal", "certified optimum", own, solution.certificate.upper)]
+    if solution.independent is not None:
+        clamped = ClampedNoise(solution.independent.noise, problem.query_range)
+        losses = clamped.expected_loss(problem.loss, x)
+        curves.append(Curve("independent", "optimum ignoring the value", losses, solution.clamped_upper))
+    return curves
+
+
+def published(
+    problem: DataDependentProblem, settings: SolverSettings, progress: Callable[[Any], bool]
+) -> ReferenceBracket:
+    """The reference method on a grid of 8 cells per sensitivity."""
+    tick = Progress(0.0, 0.0, float("inf"), 0, 0)
+    return solve_reference(problem, 8, settings.time_limit, lambda: bool(progress(tick)))
+
+
+def regime(name: str) -> DataDependentProblem:
+    """A published setting: |x|, sensitivity 2, range 4."""
+    return data_dependent_problem(*REGIMES[name], 2, query_range=(0, 4))
+
+
+def nine_laws(name: str) -> DataDependentProblem:
+    """The setting of the published picture of laws: sensitivity 10, range 18, nine intervals."""
+    return data_dependent_problem(*REGIMES[name], 10, query_range=(0, 18), partition=range(2, 18, 2))

@@ -1,0 +1,145 @@
+"""The sidebar of the page: what is swept, what is looked at, what error is wanted."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import streamlit as st
+
+from dpcore.errors import InputError
+from dpcore.loss import Loss, parse_loss
+from dpcore.mechanisms import MECHANISMS
+from dpcore.privacy import DELTA_RANGE, EPSILON_RANGE
+from dpcore.problem import NoiseProblem, noise_problem
+from dpcore.sweep import read_numbers
+from pages.shared.address import Address, Choice, Label, Number
+from pages.shared.inputs import LOSS_ARGUMENTS, LOSSES, explain, read_unit
+
+from .work import Axes, Frontier, Plane
+
+FAMILIES = {key: title for key, title in LOSSES.items() if key not in ("asym", "table", "lp")}
+QUANTITIES = {
+    "value": "least possible loss",
+    "gain": "gain over a mechanism",
+    "best": "best textbook mechanism",
+    "gap": "certified gap",
+}
+RIVALS = {"best": "the best of them"} | {key: mechanism.name for key, mechanism in MECHANISMS.items()}
+SECONDS = {"exceed": "probability of a large error", "l2": "squared error x²", "l1": "absolute error |x|"}
+GAPS = {"1": "1 %", "0.3": "0.3 %", "0.1": "0.1 %"}
+
+MAPS = Address(
+    "tradeoff maps",
+    loss=Choice("l1", FAMILIES), threshold=Number(2.0), tau=Number(0.8), sensitivity=Number(1.0),
+    unit=Label("people", 24),
+    low_epsilon=Number(0.05), high_epsilon=Number(5.0), low_delta=Number(0.005), high_delta=Number(0.5),
+    steps=Number(9, 3, 20, whole=True), quantity=Choice("gain", QUANTITIES), rival=Choice("best", RIVALS),
+    wanted=Number(0.8), at_delta=Number(0.1), at_epsilon=Number(1.0),
+    second=Choice("exceed", SECONDS), second_threshold=Number(0.5), target=Choice("1", GAPS),
+)  # fmt: skip
+"""Every control of the page."""
+
+
+@dataclass
+class Asked:
+    """What the controls say. plane, along, across and frontier are None while a control holds what is not accepted.
+
+    plane : the map.   along : ε at fixed δ.   across : δ at fixed ε.
+    """
+
+    problem: NoiseProblem | None = None
+    plane: Plane | None = None
+    along: Plane | None = None
+    across: Plane | None = None
+    frontier: Frontier | None = None
+    wanted: float | None = None
+    unit: str = ""
+    complaints: list[str] = field(default_factory=list)
+
+
+def sidebar() -> Asked:
+    """Draw the controls and read them."""
+    with st.sidebar:
+        MAPS.note()
+        st.subheader("What an error costs", anchor=False)
+        _choice("loss", "Loss")
+        if MAPS["loss"] in ("huber", "exceed"):
+            _number("threshold", "Threshold t, in the unit", 0.5)
+        if MAPS["loss"] == "pinball":
+            _number("tau", "τ: cost per unit too high; 1 − τ per unit too low", 0.05)
+        left, right = st.columns(2)
+        with left:
+            _number("sensitivity", "Sensitivity", 0.1, "Largest change of the query's answer between neighbours.")
+        right.text_input("Unit", key="unit", max_chars=24)
+        st.subheader("What is mapped", anchor=False)
+        left, right = st.columns(2)
+        with left:
+            _number("low_epsilon", "ε from", 0.05)
+            _number("low_delta", "δ from", 0.005)
+        with right:
+            _number("high_epsilon", "to", 0.5)
+            _number("high_delta", "to", 0.05)
+        st.slider("Steps on each axis", 3, 20, key="steps")
+        _choice("target", "Stop every cell at a gap of")
+        st.subheader("The error you can afford", anchor=False)
+        _number("wanted", "Mean loss of at most", 0.05, "The page finds the ε that each mechanism needs for it.")
+        left, right = st.columns(2)
+        with left:
+            _number("at_delta", "at δ", 0.01)
+        with right:
+            _number("at_epsilon", "curves over δ at ε", 0.1)
+        st.subheader("A second loss", anchor=False)
+        _choice("second", "Against")
+        if MAPS["second"] == "exceed":
+            _number("second_threshold", "its threshold, in the unit", 0.5)
+    return _read()
+
+
+def _choice(key: str, label: str) -> None:
+    st.selectbox(label, MAPS.options(key), format_func=MAPS.label(key), key=key)
+
+
+def _number(key: str, label: str, step: float, help: str | None = None) -> None:
+    st.number_input(label, value=MAPS.default(key), key=key, format="%g", step=step, help=help)
+
+
+def _read() -> Asked:
+    """The controls' values as problems; a complaint for what is not accepted."""
+    asked = Asked(wanted=MAPS["wanted"])
+    try:
+        asked.unit = read_unit(MAPS.values())
+        loss = _loss(MAPS["loss"], MAPS["threshold"])
+        problem = asked.problem = noise_problem(MAPS["at_epsilon"], MAPS["at_delta"], MAPS["sensitivity"], loss)
+        epsilons = _axis("epsilon", *EPSILON_RANGE, MAPS["steps"])
+        deltas = _axis("delta", *DELTA_RANGE, MAPS["steps"])
+        gap = float(MAPS["target"]) / 100
+        asked.plane = Plane(problem, Axes(epsilons, deltas), gap)
+        asked.along = Plane(problem, Axes(_axis("epsilon", *EPSILON_RANGE, 17), (problem.privacy.delta,)), gap)
+        asked.across = Plane(problem, Axes((problem.privacy.epsilon,), _axis("delta", *DELTA_RANGE, 15)), gap)
+        second = _loss(MAPS["second"], MAPS["second_threshold"])
+        asked.frontier = None if second == loss else Frontier(problem, second, gap)
+    except InputError as error:
+        asked.complaints.append(explain(error))
+    return asked
+
+
+def _loss(family: str, threshold: float | None) -> Loss:
+    values = {"threshold": threshold, "tau": MAPS["tau"]}
+    names = LOSS_ARGUMENTS.get(family, ())
+    for name in names:
+        if values[name] is None:
+            raise InputError(name, None, "a number")
+    return parse_loss(":".join([family, *(repr(float(values[name])) for name in names)]))
+
+
+def _axis(name: str, lowest: float, highest: float, count: int) -> tuple[float, ...]:
+    """Values evenly spread on a log scale between the two ends that the controls name."""
+    low, high = MAPS[f"low_{name}"], MAPS[f"high_{name}"]
+    for end in (low, high):
+        if end is None or not lowest <= end <= highest:
+            raise InputError(name, "nothing" if end is None else end, f"a number from {lowest:g} to {highest:g}")
+    if not low < high or math.isclose(low, high):
+        raise InputError(name, f"{low:g} to {high:g}", "a first value below the last")
+    inner = read_numbers(f"{low!r}:{high!r}:{int(count)}", **{name: f"{low:g} to {high:g}"})[1:-1]
+    return tuple(sorted({float(low), *(float(f"{value:.2g}") for value in inner), float(high)}))

@@ -1,0 +1,278 @@
+"""The page's address: every control is in the link, and nothing is lost on the way to another page and back.
+
+The only reader and writer of query parameters; every value in them is untrusted text. A page declares its controls
+once, opens its address before it draws anything, and gives each widget the control's name as key:
+
+    PAGE = Address("vector", epsilon=Number(1.0), norm=Choice("l2", {"l1": "ℓ1", "l2": "ℓ2"}), log_y=Switch())
+    PAGE.open()                                                     # the first line that acts
+    PAGE.note()                                                     # says what of the link was not understood
+    st.selectbox("Norm", PAGE.options("norm"), format_func=PAGE.label("norm"), key="norm")
+    st.number_input("ε", value=PAGE.default("epsilon"), key="epsilon", format="%g")
+    st.button("ε = 5", on_click=PAGE.choose, args=({"epsilon": 5.0},))
+
+After `open`, `PAGE["epsilon"]` holds the current value, whether its widget is drawn or not, and `PAGE.values()` all of
+them. Widgets need neither `bind` nor `persist_state` nor a default (give `value=PAGE.default(…)` to number boxes only,
+which otherwise could be empty). A value that equals its default is left out of the link. A preset, a button or an
+upload changes controls in a callback by `choose`. `PAGE.read(dict)` reads any other address without touching the
+session, `PAGE.query(values)` writes one. `st.tabs` and the like hold labels: declare `Choice(first, labels)`.
+
+Why not Streamlit's own `bind="query-params"`: it writes choices by their labels, accepts what the widget refuses,
+knows only widgets that are drawn, and its parameters go away with the page. Streamlit drops the state of widgets that
+are not drawn and empties the address on the way to another page; so the values are kept in the session under the
+page's name, and come back unless the address that is being opened says otherwise.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+LONGEST = 20_000
+"""Characters that a text in a link may have."""
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number box or slider; None is an empty box. A link may hold any finite number unless limits are given, which
+    must then be the widget's own (the core names what it accepts, see `dpcore.errors.InputError`); nor may it then be
+    empty."""
+
+    default: float | None
+    low: float = -math.inf
+    high: float = math.inf
+    whole: bool = False
+
+    def read(self, text: str) -> float | None:
+        if not text.strip():
+            if math.isfinite(self.low) or math.isfinite(self.high):
+                raise ValueError(text)  # sliders are never empty
+            return None
+        value = int(text) if self.whole else float(text)
+        if not (math.isfinite(value) and self.low <= value <= self.high):
+            raise ValueError(text)
+        return value
+
+    def write(self, value: float | None) -> str:
+        return "" if value is None else repr(value).removesuffix(".0")
+
+
+@dataclass(frozen=True)
+class Switch:
+    """A toggle or a checkbox."""
+
+    default: bool = False
+
+    def read(self, text: str) -> bool:
+        return {"true": True, "1": True, "false": False, "0": False}[text.lower()]
+
+    def write(self, value: bool) -> str:
+        return str(bool(value)).lower()
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text box."""
+
+    default: str = ""
+    longest: int = 200
+
+    def read(self, text: str) -> str:
+        if len(text) > min(self.longest, LONGEST) or any(ord(c) < 32 and c not in "\n\r\t" for c in text):
+            raise ValueError(text)
+        return text
+
+    def write(self, value: str | None) -> str:
+        return value or ""
+
+
+PLAIN = re.compile(r"(?:[^\W_]|[ %‰°€$£¥·/()'+−-])*")
+"""Letters of any script, digits, and signs that neither Markdown nor HTML nor a chart reads (a dollar sign alone is
+escaped where it is shown)."""
+
+
+@dataclass(frozen=True)
+class Label(Text):
+    """A text box whose text is shown on the page, as units are: `PLAIN`, so that no link can plant anything there."""
+
+    def read(self, text: str) -> str:
+        if not PLAIN.fullmatch(super().read(text)):
+            raise ValueError(text)
+        return text
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of several options, by its short name; options: short names, or short name → label."""
+
+    default: str
+    options: Mapping[str, str] | Iterable[str]
+
+    def read(self, text: str) -> str:
+        if text not in self.options:
+            raise ValueError(text)
+        return text
+
+    def write(self, value: str) -> str:
+        return value or ""
+
+
+@dataclass(frozen=True)
+class Choices:
+    """Any of several options, in the link with commas; the widget holds a list."""
+
+    default: tuple[str, ...]
+    options: Mapping[str, str] | Iterable[str]
+
+    def read(self, text: str) -> list[str]:
+        names = list(dict.fromkeys(text.split(","))) if text else []
+        if any(name not in self.options for name in names):
+            raise ValueError(text)
+        return names
+
+    def write(self, value: Iterable[str]) -> str:
+        return ",".join(value)
+
+
+Control = Number | Switch | Text | Choice | Choices
+
+
+class Address:
+    """The controls of one page by their keys; `name` tells pages apart.
+
+    Parameters
+    ----------
+    name : the page's name within the session; "" for controls that are on every page.
+    controls : key → control. The key is the widget's key and the parameter's name in the link.
+    """
+
+    def __init__(self, name: str, /, **controls: Control) -> None:
+        self.name, self.controls = name, controls
+
+    def open(self) -> None:
+        """Bring the controls into the session and the session into the address. Before any widget is drawn."""
+        if self is not FRAME and any(key not in st.session_state for key in FRAME.controls):
+            FRAME.open()  # a page that runs by itself
+        state, kept = st.session_state, _kept().get(self.name)
+        if kept is None or self._told_otherwise():
+            values, state[f"notes of {self.name}"] = self.read(st.query_params)
+            state.update(values)
+        else:
+            for key, value in kept.items():
+                if key not in state or self._arriving():  # drawn no longer, or a namesake on another page
+                    state[key] = value
+            if state.get("cut short"):
+                self._repeat()
+        _kept()[self.name] = self.values()
+        if self.name:
+            state["address"], state["cut short"] = self.name, True
+            _write({**FRAME.values(), **self.values()}, {**FRAME.controls, **self.controls})
+
+    def _repeat(self) -> None:
+        """Tell the browser's controls their values again: the last run, cut short, may not have got that far, and a
+        control that was told nothing reports its first option as the visitor's wish."""
+        for key in self.controls:
+            st.session_state[key] = st.session_state[key]
+
+    def close(self) -> None:
+        """The page was drawn to its end. After the page ran."""
+        st.session_state["cut short"] = False
+
+    def __getitem__(self, key: str):
+        """A control's current value."""
+        return st.session_state[key]
+
+    def values(self) -> dict[str, object]:
+        """All current values; after `open`."""
+        return {key: st.session_state[key] for key in self.controls}
+
+    def default(self, key: str):
+        """A control's first value."""
+        value = self.controls[key].default
+        return list(value) if isinstance(value, tuple) else value
+
+    def options(self, key: str) -> list[str]:
+        """Short names of a choice."""
+        return list(self.controls[key].options)
+
+    def label(self, key: str) -> Callable[[str], str]:
+        """Short name → label of a choice, for `format_func`."""
+        options = self.controls[key].options
+        return options.__getitem__ if isinstance(options, Mapping) else str
+
+    def choose(self, values: Mapping[str, object]) -> None:
+        """Set controls, drawn or not: a callback, which runs before the page."""
+        st.session_state.update(values)
+
+    def reset(self) -> None:
+        """Set all controls to their first values (a callback)."""
+        st.session_state.update({key: self.default(key) for key in self.controls})
+
+    def note(self) -> None:
+        """A word about what of the link was not understood, if anything."""
+        if notes := [*FRAME.notes(), *self.notes()]:
+            shown = "; ".join(f"`{note.replace('`', ' ')}`" for note in notes)
+            st.info(f"Not understood in the link, a default stands in: {shown}")
+
+    def notes(self) -> list[str]:
+        """What of the link was not understood and is still at its default, as "key = text"."""
+        notes = st.session_state.get(f"notes of {self.name}", {})
+        return [f"{key} = {text[:40]}" for key, text in notes.items() if st.session_state[key] == self.default(key)]
+
+    def read(self, query: Mapping[str, str]) -> tuple[dict[str, object], dict[str, str]]:
+        """(values, texts not understood) of an address: every control has a value, a default where it must."""
+        values, malformed = {key: self.default(key) for key in self.controls}, {}
+        for key in self.controls.keys() & query.keys():
+            try:
+                values[key] = self.controls[key].read(query[key])
+            except (ValueError, KeyError, OverflowError):
+                malformed[key] = query[key]
+        return values, malformed
+
+    def query(self, values: Mapping[str, object]) -> dict[str, str]:
+        """The address of some values: parameters by key, without those at their defaults."""
+        return _query(values, self.controls)
+
+    def link(self) -> str:
+        """The address of the screen as it is, from its "?" on."""
+        query = urlencode(st.query_params.to_dict())
+        return f"?{query}" if query else ""
+
+    def _arriving(self) -> bool:
+        """The visitor was on another page before."""
+        return bool(self.name) and st.session_state.get("address") != self.name
+
+    def _told_otherwise(self) -> bool:
+        """The address has changed by itself: a link with values led here, or the browser's Back on the same page.
+
+        Back to another page is left to what was kept: Streamlit's history holds addresses that mix both pages.
+        """
+        back = bool(getattr(get_script_run_ctx(), "is_history_navigation", False))
+        if self._arriving():
+            return not back and bool(self.controls.keys() & st.query_params.keys())
+        return back and self.name == st.session_state.get("address")
+
+
+def _kept() -> dict[str, dict[str, object]]:
+    """The values of every page visited in this session."""
+    return st.session_state.setdefault("kept", {})
+
+
+def _query(values: Mapping[str, object], controls: Mapping[str, Control]) -> dict[str, str]:
+    texts = {key: (control.write(values[key]), control.write(control.default)) for key, control in controls.items()}
+    return {key: text for key, (text, plain) in texts.items() if text != plain}
+
+
+def _write(values: Mapping[str, object], controls: Mapping[str, Control]) -> None:
+    query = _query(values, controls)
+    if query != st.query_params.to_dict():
+        st.query_params.from_dict(query)
+
+
+FRAME = Address("", explain=Switch(), projector=Switch())
+"""Controls that are on every page."""

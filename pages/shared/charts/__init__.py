@@ -1,0 +1,24 @@
+"""Answers → figures. Pure: no Streamlit, no computing beyond what a figure needs.
+
+For every page:
+
+* `palette(dark, projected)` → `Palette`, handed to every chart; `hue` and `line` of a mechanism, `series` of others;
+* `finish(figure, colours, height=…)` as the last step: margins, type (also a projector's), axes, legend above the plot;
+* `band` between two certified bounds, `impossible` region, `chosen` point, `log_ticks`, `entry` in the legend;
+* `density` of `Law`s, `losses` of `Bar`s, `gap` of a trace, `dots` and `histogram` of `Draws`.
+
+Numbers and axis titles come from `pages.shared.prose`; `pages.shared.drawing.draw` puts a figure on the page with its
+text for screen readers and the table behind it.
+"""
+
+from .costs import Bar, gap, losses, shown_loss
+from .densities import Law, curve, density, on_lattice, window
+from .draws import Draws, dots, histogram
+from .palette import DARK, DASHES, LIGHT, Palette, hue, line, palette, series
+from .parts import band, chosen, entry, finish, impossible, log_ticks
+
+__all__ = [
+    "DARK", "DASHES", "LIGHT", "Bar", "Draws", "Law", "Palette", "band", "chosen", "curve", "density", "dots", "entry",
+    "finish", "gap", "histogram", "hue", "impossible", "line", "log_ticks", "losses", "on_lattice", "palette", "series",
+    "shown_loss", "window",
+]  # fmt: skip

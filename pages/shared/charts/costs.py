@@ -1,0 +1,92 @@
+"""What noise costs: expected losses over the region that is provably impossible, and two bounds closing in."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import plotly.graph_objects as go
+
+from dpcore.solution import Progress
+
+from .. import prose
+from .palette import Palette, hue
+from .parts import band, entry, finish, impossible, log_ticks, upright
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One mechanism in the loss chart."""
+
+    key: str
+    name: str
+    loss: float
+    valid: bool = True
+    reason: str = ""
+
+
+def shown_loss(bar: Bar, digits: int = 4) -> str:
+    """A bar's loss as text; the optimum's is an upper bound and is rounded up, with two more digits where rounding up
+    would put it above a mechanism it equals."""
+    if bar.key != "optimal":
+        return prose.number(bar.loss, digits)
+    up = prose.at_most(bar.loss, digits)
+    return up if up == prose.number(bar.loss, digits) else prose.at_most(bar.loss, digits + 2)
+
+
+def losses(
+    bars: Sequence[Bar], *, lower: float | None, axis: str, colours: Palette, earlier: float | None = None
+) -> go.Figure:
+    """Expected losses as bars over the grey band that no private noise can enter."""
+    shown = sorted((bar for bar in bars if math.isfinite(bar.loss)), key=lambda bar: (-bar.loss, bar.key == "optimal"))
+    limit = _limit(shown)
+    figure = go.Figure()
+    for bar in shown:
+        colour = hue(colours, bar.key) if bar.valid else colours.muted
+        figure.add_bar(
+            y=[bar.name if bar.valid else f"{bar.name}<br><span style='font-size:11px'>not valid</span>"],
+            x=[min(bar.loss, limit)],
+            customdata=[bar.loss],
+            orientation="h",
+            text=[shown_loss(bar) + (" →" if bar.loss > limit else "")],
+            textposition="outside",
+            cliponaxis=False,
+            showlegend=False,
+            marker={"color": colour if bar.valid else "rgba(0,0,0,0)", "line": {"color": colour, "width": 1.5}}
+            | ({} if bar.valid else {"pattern": {"shape": "/", "fgcolor": colour, "bgcolor": "rgba(0,0,0,0)"}}),
+            hovertemplate=f"<b>{bar.name}</b><br>%{{customdata:.6g}}"
+            + (f"<br>not valid: {bar.reason}" if not bar.valid else "")
+            + "<extra></extra>",
+            width=0.5,
+        )
+    if lower:
+        impossible(figure, lower, colours)
+    if earlier and lower and earlier <= lower:
+        dotted = {"color": colours.text, "width": 1.5, "dash": "dot"}
+        upright(figure, earlier, line=dotted)
+        entry(figure, "earlier lower bound", {"mode": "lines", "line": dotted})
+    figure.update_xaxes(title=axis, range=[0, limit * (1.32 + 0.03 * (colours.type - 14))])
+    figure.update_yaxes(automargin=True, ticklabelposition="outside", ticks="")
+    return finish(figure, colours, height=max(430, 90 + 54 * len(shown)))
+
+
+def _limit(bars: Sequence[Bar]) -> float:
+    """Where the axis ends: a mechanism ten times worse than the optimum must not press all others flat."""
+    most = max((bar.loss for bar in bars), default=0.0)
+    best = next((bar.loss for bar in bars if bar.key == "optimal"), 0.0)
+    return (min(most, 8 * best) if best else most) or 1.0
+
+
+def gap(trace: Sequence[Progress], *, axis: str, colours: Palette) -> go.Figure:
+    """Both bounds against time, the shrinking uncertainty filled."""
+    finite = [r for r in trace if math.isfinite(r.upper)]
+    news = [a for a, b in zip(finite[1:], finite) if (a.lower, a.upper) != (b.lower, b.upper)]
+    records = [*finite[:1], *news, *finite[-1:]]
+    seconds = [max(r.seconds, 1e-3) for r in records]
+    figure = go.Figure()
+    lower, upper = [r.lower for r in records], [r.upper for r in records]
+    band(figure, seconds, lower, upper, colours=colours, steps=True, hover="after %{x:.3g} s<br>%{y:.6g}")
+    figure.update_xaxes(title="seconds of solving", **log_ticks(1e-3, 3e3))
+    figure.update_yaxes(title=axis)
+    return finish(figure, colours, height=340)

@@ -1,0 +1,154 @@
+"""Noise laws over each other: densities, or probabilities of laws on a lattice."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import plotly.graph_objects as go
+
+from dpcore.noise.base import Noise
+from dpcore.noise.lattice import LatticeNoise, lattice_points, whole_law
+from dpcore.noise.piecewise import PiecewiseNoise
+
+from .. import prose
+from .palette import Palette, hue, line
+from .parts import finish
+
+POINTS = 1201
+"""Places at which a smooth density is drawn."""
+
+
+@dataclass(frozen=True)
+class Law:
+    """A noise law with what a figure needs to name it."""
+
+    key: str
+    name: str
+    noise: Noise
+
+
+def window(laws: Sequence[Law]) -> tuple[float, float]:
+    """The part of the axis worth drawing: the first law nearly whole, the others as far as they matter."""
+    reach = [law.noise.interval(0.995) for law in laws]
+    low, high = reach[0]
+    width = max(high - low, 1e-12)
+    if width <= 1e-12:
+        low, high = min(r[0] for r in reach), max(r[1] for r in reach)
+        width = max(high - low, 1e-9)
+    for other_low, other_high in reach[1:]:
+        low, high = min(low, max(other_low, low - 0.8 * width)), max(high, min(other_high, high + 0.8 * width))
+    margin = 0.06 * (high - low)
+    return low - margin, high + margin
+
+
+def density(laws: Sequence[Law], *, unit: str, colours: Palette, log_y: bool = False) -> go.Figure:
+    """Densities over each other; a law named "optimal" is filled, an atom is a labelled stem. Laws on a lattice:
+    their probabilities."""
+    low, high = window(laws)
+    if on_lattice(laws[0].noise):
+        return _probabilities(laws, (low, high), unit, colours, log_y)
+    figure, top = go.Figure(), 0.0
+    for law in sorted(laws, key=lambda one: one.key == "optimal"):
+        x, y = curve(law.noise, low, high)
+        top = max(top, float(y.max(initial=0.0)))
+        figure.add_scatter(
+            x=x,
+            y=np.where(y > 0, y, np.nan) if log_y else y,
+            name=law.name,
+            mode="lines",
+            line=line(law.key, colours),
+            legendrank=1 if law.key == "optimal" else 1000,
+            fill="tozeroy" if law.key == "optimal" and not log_y else None,
+            fillcolor=colours.fill,
+            hovertemplate=f"<b>{law.name}</b><br>noise %{{x:.4g}} {unit}<br>density %{{y:.4g}}<extra></extra>",
+        )
+    top = top or 1.0
+    for law in laws:
+        _atoms(figure, law, top, colours, log_y)
+    figure.update_xaxes(title=prose.axis("noise", unit), range=[low, high])
+    figure.update_yaxes(title=prose.axis("probability density", f"1/{unit}" if unit else ""), rangemode="tozero")
+    if log_y:
+        figure.update_yaxes(type="log", exponentformat="power", range=[math.log10(top) - 6, math.log10(top) + 0.4])
+    else:
+        figure.update_yaxes(range=[0, top * 1.16])
+    return finish(figure, colours, height=430)
+
+
+def on_lattice(noise: Noise) -> bool:
+    """The law has no density, only points."""
+    return isinstance(noise, LatticeNoise) or whole_law(noise) is not None
+
+
+def _probabilities(
+    laws: Sequence[Law], span: tuple[float, float], unit: str, colours: Palette, log_y: bool
+) -> go.Figure:
+    """A stem for every point of the law named "optimal" (the first if there is none), markers joined by a line for the
+    others."""
+    figure, top = go.Figure(), 0.0
+    steps = [law.noise.step if isinstance(law.noise, LatticeNoise) else whole_law(law.noise)[1] for law in laws]
+    low, high = span[0] - 0.6 * steps[0], span[1] + 0.6 * steps[0]
+    for law, step in sorted(zip(laws, steps), key=lambda one: one[0].key == "optimal"):
+        x = lattice_points(math.ceil(low / step), math.floor(high / step) - math.ceil(low / step) + 1, step)
+        y = law.noise.pmf(x)
+        top, best = max(top, float(y.max(initial=0.0))), law.key == "optimal"
+        hover = f"<b>{law.name}</b><br>exactly %{{x:.6g}} {unit}<br>probability %{{y:.4g}}<extra></extra>"
+        if best:
+            figure.add_bar(
+                x=x, y=y, width=max(0.12 * step, 0.002 * (high - low)), showlegend=False, hoverinfo="skip",
+                marker={"color": colours.accent, "line_width": 0},
+            )  # fmt: skip
+        figure.add_scatter(
+            x=x, y=np.where(y > 0, y, np.nan), name=law.name, mode="markers" if best else "lines+markers",
+            line=None if best else line(law.key, colours) | {"width": 1.2}, hovertemplate=hover,
+            marker={"size": 9 if len(x) < 80 else 5, "color": hue(colours, law.key), "symbol": _symbol(law.key)},
+            legendrank=1 if best else 1000,
+        )  # fmt: skip
+    top = top or 1.0
+    figure.update_xaxes(title=prose.axis("noise", unit), range=[low, high])
+    figure.update_yaxes(title="probability", rangemode="tozero", range=[0, top * 1.16])
+    if log_y:
+        figure.update_yaxes(type="log", exponentformat="power", range=[math.log10(top) - 6, math.log10(top) + 0.4])
+    return finish(figure, colours, height=430)
+
+
+def _symbol(key: str) -> str:
+    """Marker of a law on a lattice: colour is never the only sign."""
+    return {"optimal": "circle", "geometric": "diamond-open"}.get(key, "square-open")
+
+
+def curve(noise: Noise, low: float, high: float) -> tuple[np.ndarray, np.ndarray]:
+    """(x, density) of the continuous part inside a window: exact steps where the law is piecewise constant."""
+    if isinstance(noise, PiecewiseNoise):
+        heights = noise.masses / np.diff(noise.edges)
+        x = np.repeat(noise.edges, 2)
+        y = np.concatenate([[0.0], np.repeat(heights, 2), [0.0]])
+        inside = (x >= low) & (x <= high)
+        return x[inside], y[inside]
+    x = np.union1d(np.linspace(low, high, POINTS), [0.0] if low < 0 < high else [])
+    return x, noise.density(x)
+
+
+def _atoms(figure: go.Figure, law: Law, top: float, colours: Palette, log_y: bool) -> None:
+    """A stem for each atom. Its height says nothing, its label does."""
+    for place, mass in law.noise.atoms:
+        if mass < 1e-9:
+            continue
+        colour, best = hue(colours, law.key), law.key == "optimal"
+        height = top * (1.06 if best else 0.94)
+        figure.add_scatter(
+            x=[place, place],
+            y=[height * 1e-6 if log_y else 0.0, height],
+            mode="lines+markers",
+            showlegend=False,
+            line=line(law.key, colours),
+            marker={"size": [0, 11 if best else 8], "color": colour},
+            hovertemplate=f"<b>{law.name}</b><br>exactly {place:g} with probability {mass:.4g}<extra></extra>",
+        )
+        if best:
+            figure.add_annotation(
+                x=place, y=math.log10(height) if log_y else height, text=f"{prose.percent(mass)} exactly {place:g}",
+                showarrow=False, xanchor="left", xshift=12, font={"color": colour, "size": colours.type},
+            )  # fmt: skip

@@ -1,0 +1,42 @@
+"""A figure on the page: the visitor's colours, a text for screen readers, the table behind it, a camera for PNG.
+
+drawing.draw(figure, key="chart_price", alt="Price of …: 0.2 % at ε = 1 …", table=lambda: st.dataframe(…))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from . import charts
+from .address import FRAME
+
+
+def dark() -> bool:
+    """The visitor looks at a dark page."""
+    return st.context.theme.type == "dark"
+
+
+def colours() -> charts.Palette:
+    """The palette for the visitor's theme; with larger type on a projector."""
+    return charts.palette(dark(), bool(FRAME["projector"]))
+
+
+def draw(figure: go.Figure, *, key: str, alt: str, table: Callable[[], object] | None = None) -> None:
+    """Draw a figure.
+
+    key : of the chart in the page; also the name of its file when it is saved.
+    alt : the chart in words, its main numbers included.
+    table : draws what the figure shows as a table, in a fold below it; None only where the table stands beside it.
+    """
+    picture = {"format": "png", "scale": 3, "filename": key.removeprefix("chart_")}
+    unused = ["select2d", "lasso2d", "zoomIn2d", "zoomOut2d", "autoScale2d"]
+    config = {"displaylogo": False, "toImageButtonOptions": picture, "modeBarButtonsToRemove": unused}
+    st.plotly_chart(figure, key=key, alt=alt, config=config)
+    if table is None:
+        return
+    with st.expander("Numbers", key=f"{key}_numbers", on_change="rerun") as fold:
+        if fold.open:
+            table()

@@ -1,0 +1,123 @@
+"""What stands around every page: the bar with its switches and the link, citations, the tour, headings that explain.
+
+A page names its result with `cite(sentence, facts)` once it has one, and titles its panels with `heading(title, text)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar
+from datetime import UTC, datetime
+from urllib.parse import urlsplit, urlunsplit
+
+import streamlit as st
+
+from dpcore import __version__
+
+from . import actions, charts, drawing, prose
+from .address import FRAME
+
+_citation: ContextVar = ContextVar("citation")
+"""Where the bar keeps a place for the page's citation, during one run of the script."""
+
+
+def bar(*, tour: bool) -> None:
+    """The row above the page: explain, projector, link, citation. Before the page runs; with the tour of the first
+    visit."""
+    projected = bool(FRAME["projector"])
+    _style(projected)
+    with st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center", key="bar"):
+        if not projected:
+            st.toggle("Explain", key="explain", help="Unfold the explanations of every panel.")
+        st.toggle("Projector", key="projector", help="Larger type and fewer controls, for a lecture hall.")
+        actions.row([actions.link()], key="share")
+        with st.popover("Cite", width="content"):
+            _citation.set(st.empty())
+    _theme(data={"drawn": "dark" if drawing.dark() else "light"}, key="theme", on_changed_change=lambda: None)
+    cite("Noise for differential privacy with certified bounds.", {})
+    if tour and not projected:
+        _tour(data={"steps": tour_steps()}, key="tour")
+
+
+def _style(projected: bool) -> None:
+    """The look of every page: the palette's colours, of which the browser takes those of the theme, and the rules."""
+    sheets = ["style.css", "projector.css"] if projected else ["style.css"]
+    light, dark = charts.LIGHT, charts.DARK
+    names = {name: f"light-dark({getattr(light, name)}, {getattr(dark, name)})" for name in ("accent", "muted")}
+    rules = [f":root {{ {' '.join(f'--{name}: {value};' for name, value in names.items())} }}"]
+    rules += map(prose.asset, sheets)
+    st.html(f"<style>{' '.join(rules)}</style>")
+
+
+def cite(sentence: str, facts: Mapping[str, str]) -> None:
+    """Put the page's result into the bar's "Cite", once per run: the claim in a sentence, the facts that prove it."""
+    place = _citation.get(None)
+    if place is None:  # a part of the page runs again by itself, or a page runs without the frame
+        return
+    plain, entry = citation(sentence, facts), bibtex(sentence, facts)
+    with place.container():
+        st.code(plain, language=None, wrap_lines=True)
+        copies = [actions.text("Copy citation", plain), actions.text("Copy BibTeX", entry)]
+        actions.row(copies, key="cite_result" if facts else "cite_project")
+
+
+def citation(sentence: str, facts: Mapping[str, str]) -> str:
+    """Plain text: who, which version, what is claimed, what proves it, where and when."""
+    proof = "; ".join(f"{name} {value}" for name, value in facts.items())
+    tail = f"Certificate: {proof}. " if proof else ""
+    today = datetime.now(UTC).date()
+    return f"DP Frontier, version {__version__}. {sentence.rstrip('.')}. {tail}{_here()} (seen {today})."
+
+
+def bibtex(sentence: str, facts: Mapping[str, str]) -> str:
+    """The same as an entry for a bibliography."""
+    proof = "; ".join(f"{name} {value}" for name, value in facts.items())
+    note = _latex(f"{sentence.rstrip('.')}." + (f" Certificate: {proof}." if proof else ""))
+    now = datetime.now(UTC).date()
+    fields = {
+        "title": "{DP Frontier}: provably near-optimal noise for differential privacy",
+        "author": "{DP Frontier contributors}", "version": __version__, "year": str(now.year),
+        "url": _here().replace("{", "%7B").replace("}", "%7D"), "urldate": str(now), "note": note,
+    }  # fmt: skip
+    lines = "".join(f"  {name} = {{{value}}},\n" for name, value in fields.items())
+    return f"@software{{dp-frontier,\n{lines}}}\n"
+
+
+def _latex(text: str) -> str:
+    """Text in which nothing is a command."""
+    for character in "\\{}$&%#_~^":
+        text = text.replace(character, " " if character in "\\{}~^" else f"\\{character}")
+    return text.replace("*", "")
+
+
+def _here() -> str:
+    """The full address of the screen."""
+    page = urlsplit(str(st.context.url or ""))
+    return urlunsplit((page.scheme, page.netloc, page.path or "/", FRAME.link().removeprefix("?"), ""))
+
+
+def heading(title: str, explanation: str, beside: Callable[[], object] | None = None) -> object:
+    """A panel's title with its "?" and something beside it, whose result is returned; the explanation is written out
+    below while the visitor wants explanations. Rows have one height, so that panels beside each other start level."""
+    row = st.container(
+        horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", height=48, border=False
+    )
+    with row:
+        st.header(title, anchor=False, help=None if FRAME["explain"] else explanation, width="content")
+        result = beside() if beside else None
+    if FRAME["explain"]:
+        st.caption(explanation)
+    return result
+
+
+def tour_steps() -> list[dict[str, str]]:
+    """Title, text and the place to point at, of every step."""
+    steps = []
+    for title, body in prose.sections("tour").items():
+        target, _, text = body.partition("\n")
+        steps.append({"title": title, "target": target, "text": text.replace("*", "")})
+    return steps
+
+
+_theme = st.components.v2.component("dp_frontier_theme", js=prose.asset("theme.js"))
+_tour = st.components.v2.component("dp_frontier_tour", css=prose.asset("tour.css"), js=prose.asset("tour.js"))

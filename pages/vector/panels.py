@@ -1,0 +1,228 @@
+"""The panels of the page: headline, errors, budgets, curves, applications, files."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Sequence
+
+import streamlit as st
+
+from dpcore.cli.profile import report
+from dpcore.privacy import Privacy
+from dpcore.vector import Allocation, VectorQuery
+from dpcore.vector.compare import decibels, flip_dimension
+from pages.shared import compute, drawing, frame, prose
+
+from . import charts
+from .controls import MOST_SHOWN, VECTOR, Asked
+
+TEXT = prose.sections("vector_queries")
+SHARED = ("gaussian-spr", "gaussian-optimal", "laplace-optimal", "blocks-optimal")
+SHOWN = ("gaussian-optimal", "laplace-optimal", "blocks-optimal", "mixed")
+
+
+def live(job: compute.Job, draw: Callable[[], None]) -> None:
+    """A panel that is drawn again by itself while its job is under way; then the page runs again."""
+
+    @st.fragment(run_every=None if job.done else 0.6)
+    def panel() -> None:
+        if job.done and not was_done:
+            st.rerun()
+        draw()
+
+    was_done = job.done
+    panel()
+
+
+def table_of(found: Sequence[Allocation], job: compute.Job) -> list[Allocation]:
+    """The closed forms, and what the job adds to them."""
+    return list(job.solution) if job.solution is not None else list(found)
+
+
+# Headline --------------------------------------------------------------------------------------------
+
+
+def headline(asked: Asked, found: Sequence[Allocation], *, done: bool) -> str:
+    """Write the sentence with the numbers and return it."""
+    sentence = said(asked, found)
+    with st.container(key="headline"):
+        st.markdown(sentence)
+    st.caption(verdict(asked, found) + ("" if done else " Still looking for something better …"))
+    return sentence
+
+
+def said(asked: Asked, found: Sequence[Allocation]) -> str:
+    """ "Over 20 coordinates, private noise errs by 39.3; the same noise everywhere errs by 160.0 …" """
+    query, known = asked.query, {one.key: one for one in found if not one.reason}
+    best = min(known.values(), key=lambda one: one.error)
+    plain = min((known[key] for key in ("gaussian-iid", "laplace-iid") if key in known), key=lambda one: one.error)
+    rivals = [known[key] for key in ("gaussian-optimal", "laplace-optimal") if key in known]
+    rival = min(rivals, key=lambda one: one.error)
+    names = {1.0: "mean absolute error", 2.0: "mean squared error"}
+    measure = names.get(query.power, f"mean {query.power:g}-th power error")
+    count = len(query.profile)
+    text = (
+        f"{count} coordinate{'s' * (count > 1)}, {charts.guarantee(best)}: {measure} **{best.error:.4g}** with "
+        f"{KINDS.get(best.key, best.name)}"
+    )
+    if rival.error > best.error * (1 + 1e-6):
+        text += f", **{rival.error:.4g}** with the best scale per coordinate"
+    text += f", **{plain.error:.4g}** with the same noise everywhere"
+    ratio = plain.error / best.error
+    return text + (f": **{decibels(ratio):.1f} dB** saved." if ratio > 1 + 1e-6 else ".")
+
+
+KINDS = {
+    "mixed": "the best mixture found", "blocks-optimal": "optimal blocks", "staircase-optimal": "staircases",
+    "k-norm": "the K-norm law", "gaussian-optimal": "optimal Gaussian scales",
+    "laplace-optimal": "optimal Laplace scales", "lp-optimal": "solved laws on every coordinate",
+}  # fmt: skip
+
+
+def verdict(asked: Asked, found: Sequence[Allocation]) -> str:
+    """Laplace or Gaussian, and the dimension at which that changes."""
+    known = {one.key: one for one in found if not one.reason}
+    if not {"gaussian-optimal", "laplace-optimal"} <= known.keys():
+        missing = "δ = 0" if "gaussian-optimal" not in known else "ε = 0"
+        return f"With {missing} only one of Laplace and Gaussian noise exists."
+    ratio = known["laplace-optimal"].error / known["gaussian-optimal"].error
+    winner = "Laplace" if ratio < 1 else "Gaussian"
+    text = f"{winner} noise wins here, by a factor of {max(ratio, 1 / ratio):.3g} in error (optimal scales)"
+    if ratio < 1:
+        text += ", although its promise is the stronger one (δ = 0)"
+    if asked.preset and asked.preset != "one-hot" and not asked.query.coupled:
+        flip = _flip(asked.preset, asked.query.privacy, asked.query.power, "laplace-optimal")
+        later = _flip(asked.preset, asked.query.privacy, asked.query.power, "blocks-optimal")
+        where = f"from K = {flip} on" if flip else "at no dimension up to 300"
+        after = f"from K = {later} on" if later else "at no dimension up to 300"
+        text += f". On {asked.preset} profiles Gaussian noise overtakes Laplace noise {where}, "
+        text += f"and optimal blocks {after}"
+    return text + "."
+
+
+@st.cache_data(max_entries=256, show_spinner=False)
+def _flip(preset: str, privacy: Privacy, power: float, pure: str) -> int | None:
+    return flip_dimension(preset, privacy, power=power, pure=pure, most=300)
+
+
+# Pictures --------------------------------------------------------------------------------------------
+
+
+def pictures(asked: Asked, found: Sequence[Allocation]) -> None:
+    """Error by mechanism, and where it and the budget go."""
+    query, colours = asked.query, drawing.colours()
+    left, right = st.columns([4, 3], gap="large")
+    with left:
+        frame.heading("Error by mechanism", TEXT["errors"])
+        figure = charts.errors(found, query, colours)
+        best = min((one for one in found if not one.reason), key=lambda one: one.error)
+        alt = f"Bars of the error of {len(found)} mechanisms; the least is {best.name} with {best.error:.4g}."
+        drawing.draw(figure, key="chart_errors", alt=alt,
+                     table=lambda: st.dataframe(rows(query, found), hide_index=True))  # fmt: skip
+        if absent := [one for one in found if one.reason]:
+            st.caption("Not here: " + "; ".join(f"{one.name} ({one.reason})" for one in absent) + ".")
+    with right:
+        shown = [one for one in found if one.key in SHOWN and not one.reason]
+        frame.heading("Where the error goes", TEXT["coordinates"])
+        figure = charts.by_coordinate(shown, "errors", charts.moment(query.power), colours)
+        alt = "Error of every coordinate under " + ", ".join(one.name for one in shown) + "."
+        drawing.draw(figure, key="chart_coordinates", alt=alt,
+                     table=lambda: st.dataframe(columns(query, shown), hide_index=True))  # fmt: skip
+    frame.heading("Where the privacy budget goes", TEXT["budget"])
+    shared = [one for one in found if one.key in SHARED and not one.reason]
+    figure = charts.by_coordinate(shared, "shares", "share of the budget", colours)
+    alt = "Share of the budget of every coordinate under " + ", ".join(one.name for one in shared) + "."
+    drawing.draw(figure, key="chart_budget", alt=alt,
+                 table=lambda: st.dataframe(columns(query, shared, "shares"), hide_index=True))  # fmt: skip
+
+
+def rows(query: VectorQuery, found: Sequence[Allocation]) -> list[dict]:
+    """One line per mechanism."""
+    known = {one.key: one for one in found}
+    out = []
+    for one in found:
+        if one.reason:
+            continue
+        base = known.get(one.reference)
+        has = base is not None and not base.reason
+        out.append(
+            {
+                "mechanism": one.name,
+                "promise": charts.guarantee(one),
+                "error": f"{one.error:.6g}",
+                "saved": f"{decibels(base.error / one.error):.3f} dB".replace("-", "−") if has else "–",
+                "over": base.name if has else "–",
+                "why it is private": one.proof,
+            }
+        )
+    return out
+
+
+def columns(query: VectorQuery, found: Sequence[Allocation], values: str = "scales") -> list[dict]:
+    """One line per coordinate: sensitivity, then scale (or share) and kind of every mechanism."""
+    out = []
+    for i, value in enumerate(query.profile.values[:MOST_SHOWN]):
+        line = {"i": i + 1, "λᵢ": f"{value:.6g}"}
+        for one in (one for one in found if not one.reason):
+            number = getattr(one, values)[i]
+            line[one.name] = f"{number:.6g}" if values == "scales" else f"{100 * number:.4g} %"
+            if values == "scales" and one.key in ("mixed", "blocks-optimal"):
+                line[f"{one.name}: kind"] = one.kinds[i]
+        out.append(line)
+    return out
+
+
+# Files and steps -------------------------------------------------------------------------------------
+
+
+def export(asked: Asked, found: Sequence[Allocation]) -> None:
+    """JSON as on the command line, scales as CSV, and the command itself."""
+    query = asked.query
+    left, right = st.columns(2)
+    text = json.dumps(report(query, list(found)), indent=1, allow_nan=False)
+    left.download_button("All mechanisms, JSON", text, "vector_query.json", "application/json")
+    right.download_button("Scales by coordinate, CSV", scales_csv(query, found), "scales.csv", "text/csv")
+    st.markdown("The same without a browser:")
+    st.code(command(asked), language="sh")
+
+
+def scales_csv(query: VectorQuery, found: Sequence[Allocation]) -> str:
+    """A line per coordinate, a column per mechanism."""
+    shown = [one for one in found if not one.reason]
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow(["coordinate", "sensitivity", *(one.key for one in shown)])
+    for i, value in enumerate(query.profile.values):
+        writer.writerow([i + 1, repr(value), *(repr(float(one.scales[i])) for one in shown)])
+    return out.getvalue()
+
+
+def command(asked: Asked) -> str:
+    """The command that prints the same answer."""
+    query = asked.query
+    numbers = ",".join(f"{v!r}" for v in query.profile.values)
+    given = f"{VECTOR['shape']}:{VECTOR['dimension']}" if asked.preset else numbers
+    norm = f" --normalise {VECTOR['norm']}" if asked.preset and VECTOR["norm"] != "none" else ""
+    extra = "".join(f" --{name} {getattr(query, name)!r}" for name in ("l1", "l2") if getattr(query, name) is not None)
+    return (
+        f"python -m dpcore profile --epsilon {query.privacy.epsilon!r} --delta {query.privacy.delta!r} \\\n"
+        f"  --profile {given}{norm} --power {query.power!r}{extra}"
+    )
+
+
+def next_steps() -> None:
+    """Three experiments, one click each."""
+    steps = [
+        ("Two coordinates, pure ε", {"shape": "list", "numbers": "0.85, 0.15", "norm": "none", "epsilon": 3.0,
+                                     "delta": 0.0, "power": 1.0}),
+        ("Nine equal coordinates: Gaussian catches up", {"shape": "uniform", "dimension": 9, "norm": "l2",
+                                                          "epsilon": 0.5, "delta": 1e-6, "power": 2.0}),
+        ("Two coordinates, low privacy", {"shape": "list", "numbers": "0.85, 0.15", "norm": "none", "epsilon": 2.0,
+                                          "delta": 0.1, "power": 1.0}),
+    ]  # fmt: skip
+    st.subheader("What to try next", anchor=False)
+    with st.container(horizontal=True):
+        for number, (label, values) in enumerate(steps):
+            st.button(label, key=f"step_{number}", on_click=VECTOR.choose, args=(values,))

@@ -1,0 +1,48 @@
+"""What a reader sees of the page, for the journeys of the browser tests."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+
+HEADLINE = ".st-key-headline p"
+CHART = ".st-key-chart_density .js-plotly-plot .main-svg"
+
+
+def routes() -> dict[str, str]:
+    """Title → path of every page of the router."""
+    text = (Path(__file__).parents[2] / "app.py").read_text(encoding="utf-8")
+    calls = re.findall(r'st\.Page\(\s*"pages/(\w+)\.py",(.*?)\)', text, re.S)
+    return {name: "/" if "default=True" in rest else f"/{name}" for name, rest in calls}
+
+
+def bounds(page) -> list[float]:
+    """The numbers in bold of the headline."""
+    page.wait_for_selector(HEADLINE)
+    texts = page.locator(f"{HEADLINE} strong").all_inner_texts()
+    return [float(text.replace("\u202f", "")) for text in texts]
+
+
+def settled(page, before: list[float] | None = None) -> list[float]:
+    """The headline's numbers once the solver has finished and they are no longer `before`."""
+    deadline, last = time.monotonic() + 40, None
+    while time.monotonic() < deadline:
+        now = bounds(page)
+        if page.get_by_role("button", name="Stop here").count() or len(now) != 2 or now == before:
+            now = None
+        if now and now == last:  # twice the same: the button that says "still solving" comes after the headline
+            return now
+        last = now
+        page.wait_for_timeout(300)
+    raise AssertionError(f"the headline still reads {before} or is not there")
+
+
+def quiet(page) -> None:
+    """Wait until the page is drawn: no script runs, nothing is faded."""
+    page.wait_for_function("""() => {
+        const app = document.querySelector('[data-testid="stApp"]');
+        return app && app.getAttribute('data-test-script-state') === 'notRunning'
+            && !document.querySelector('[data-stale="true"], [data-testid="stSkeleton"]');
+    }""")
+    page.wait_for_timeout(300)

@@ -1,0 +1,51 @@
+"""Nothing serious or critical for axe-core on any page of the router, in both themes and on a projector."""
+
+from __future__ import annotations
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from sights import quiet, routes
+
+pytestmark = pytest.mark.browser
+
+
+def serious(page, *rules: str) -> list[str]:
+    """What axe-core finds, by all of its rules or by some."""
+    options = {"runOnly": list(rules)} if rules else None
+    findings = Axe().run(page, options=options).response["violations"]
+    return [
+        f"{finding['impact']} {finding['id']}: {[node['html'][:120] for node in finding['nodes'][:3]]}"
+        for finding in findings
+        if finding["impact"] in ("serious", "critical")
+    ]
+
+
+@pytest.mark.parametrize("name", routes())
+def test_every_page(dashboard, visitor, name):
+    page = visitor(color_scheme="light", reduced_motion="reduce")
+    page.goto(f"{dashboard}{routes()[name]}?explain=true")
+    page.get_by_role("heading", level=1).wait_for()
+    quiet(page)
+    assert not serious(page)
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_timeout(700)  # the page notices the change within half a second
+    quiet(page)
+    assert not serious(page, "color-contrast")
+
+
+def test_every_panel_of_the_home_page_on_a_projector(dashboard, visitor):
+    page = visitor()
+    page.goto(f"{dashboard}/?pins=epsilon%3D2&gap=5&support=interval&projector=true")
+    for panel in ("Price of a constraint", "Try it", "Side by side", "Take it away"):
+        page.get_by_role("tab", name=panel).click()
+        page.get_by_role("heading", name=panel).wait_for()
+        quiet(page)
+        assert not serious(page)
+
+
+def test_the_tour(dashboard, visitor):
+    page = visitor(tour=True)
+    page.goto(f"{dashboard}/?gap=5")
+    page.get_by_label("A short tour").wait_for()
+    quiet(page)
+    assert not serious(page)

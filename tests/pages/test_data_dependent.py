@@ -1,0 +1,144 @@
+"""The page "Data-dependent noise" under AppTest, with the real core."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dpcore.data_dependent import data_dependent_problem, solve
+from dpcore.problem import SolverSettings
+from pages.dependent import charts, work
+from pages.dependent.controls import PANELS
+from pages.shared.charts import DARK, LIGHT
+
+ROOT = Path(__file__).parents[2]
+QUICK = {"gap": "10", "seconds": "10"}
+
+
+@pytest.fixture(autouse=True)
+def from_the_root(monkeypatch):
+    """Streamlit finds pages beside the working directory's app.py."""
+    monkeypatch.chdir(ROOT)
+    monkeypatch.syspath_prepend(str(ROOT))
+
+
+def visit(**address: str) -> AppTest:
+    """The page opened with these values in its address, once the solver is done."""
+    page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=30)
+    page.switch_page("pages/data_dependent.py")
+    for key, value in {**QUICK, **address}.items():
+        page.query_params[key] = value
+    page.run()
+    for _ in range(100):
+        if not any(button.key == "stop" for button in page.button):
+            break
+        time.sleep(0.1)
+        page.run()
+    assert not page.exception
+    return page
+
+
+def words(page: AppTest) -> str:
+    return "\n".join(str(b.value) for b in [*page.markdown, *page.caption, *page.info, *page.warning, *page.error])
+
+
+def bounds(page: AppTest) -> list[float]:
+    line = next(block.value for block in page.markdown if "-DP release" in block.value)
+    return [float(text) for text in re.findall(r"\*\*([\d.]+)\*\*", line)]
+
+
+def test_opens_with_both_bounds_and_what_is_gained():
+    page = visit()
+    lower, upper = bounds(page)
+    assert 0.6 < lower <= upper < 0.68
+    assert "saves" in words(page) and "certified optimum" in words(page)
+    assert "must not depend on the data" in words(visit(panel="Gain"))
+
+
+@pytest.mark.parametrize("panel", PANELS)
+def test_every_panel_opens(panel):
+    page = visit(panel=panel)
+    if panel == "Release one value":
+        next(button for button in page.button if button.key == "release_one").click().run()
+        assert 0 <= float(page.metric[0].value) <= 4
+    assert not page.exception
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        {"weight": "normal", "mean": "1", "sd": "1", "loss": "pinball"},
+        {"weight": "histogram", "bins": "1 2, 3", "loss": "steep", "threshold": "0.5"},
+        {"cap": "auto", "ordered": "true"},
+        {"monotone": "true", "low": "0", "high": "1"},
+        {"partition": "1, 2, 3", "epsilon": "0.2", "delta": "0.05"},
+        {"delta": "0", "loss": "exceed"},
+    ],
+)
+def test_every_control_reaches_the_core(address):
+    lower, upper = bounds(visit(**address))
+    assert 0 <= lower <= upper
+
+
+@pytest.mark.parametrize(
+    ("address", "complaint"),
+    [
+        ({"low": "4", "high": "4"}, "LO < HI"),
+        ({"epsilon": "99"}, "0.001 to 20"),
+        ({"weight": "histogram", "bins": "a"}, "number"),
+        ({"partition": "9"}, "increasing numbers"),
+        ({"cap": "number", "cap_value": "0.0001"}, "at least"),
+    ],
+)
+def test_bad_values_are_named(address, complaint):
+    assert complaint in words(visit(**address))
+
+
+def test_a_step_changes_the_controls():
+    page = visit()
+    next(button for button in page.button if button.key == "step_0").click().run()
+    assert page.session_state["epsilon"] == 0.2 and page.session_state["delta"] == 0.05
+
+
+@pytest.fixture(scope="module")
+def solution():
+    return solve(data_dependent_problem(1, 0.2, 2, query_range=(0, 4)), SolverSettings(gap=0.05))
+
+
+@pytest.mark.parametrize("colours", [LIGHT, DARK], ids=["light", "dark"])
+def test_charts_show_the_mechanism(solution, colours):
+    table = charts.tabulated(solution)
+    assert np.allclose(table.masses.sum(axis=1) + table.atoms, 1)
+    assert len(charts.law(table, 1.2, unit="kg", colours=colours).frames) == solution.laws
+    for figure in (
+        charts.ridges(table, 1.2, unit="kg", colours=colours),
+        charts.heat_map(table, 1.2, unit="", colours=colours),
+    ):
+        assert figure.layout.xaxis.title.text.startswith("release")
+
+
+def test_clamped_noise_is_tabulated_as_it_is(solution):
+    from dataclasses import replace
+
+    from dpcore.data_dependent.clamped import ClampedNoise
+
+    clamped = ClampedNoise(solution.independent.noise, (0, 4))
+    table = charts.tabulated(replace(solution, mechanism=clamped))
+    assert np.allclose(table.masses.sum(axis=1) + table.atoms, 1)
+    middles = 0.5 * (table.cells[1:] + table.cells[:-1])
+    losses = (table.masses * np.abs(middles[None, :] - table.middles[:, None])).sum(axis=1)
+    exact = clamped.expected_loss(solution.problem.loss, table.middles)
+    assert np.allclose(losses, exact, atol=0.08)
+
+
+def test_the_optimum_is_cheapest_on_average(solution):
+    own, independent = work.solution_curves(solution)
+    others = work.clamped_curves(solution.problem)
+    assert own.average <= independent.average <= min(curve.average for curve in others) * (1 + 1e-3)
+    drawn = work.average(own.values, work.weights(solution.problem))
+    assert drawn == pytest.approx(own.average, rel=0.02)

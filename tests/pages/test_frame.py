@@ -1,0 +1,129 @@
+"""The frame around every page under AppTest: citations, explanations, projector, pins, chart texts."""
+
+from __future__ import annotations
+
+import ast
+import re
+import time
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+from test_optimal_noise import bounds, from_the_root, read, settle, visit, words  # noqa: F401
+
+from dpcore import __version__
+from pages.shared import frame, prose
+from pages.shared.inputs import HOME
+
+PAGES = sorted(Path("pages").rglob("*.py"))
+
+
+def test_a_citation_names_version_claim_and_certificate():
+    facts = {"lower bound": "0.5586", "upper bound": "0.5588"}
+    plain = frame.citation("This noise errs by 0.5588 people.", facts)
+    assert f"version {__version__}" in plain and "0.5588 people" in plain and "lower bound 0.5586" in plain
+
+
+@pytest.mark.parametrize("unit", ["%", "a_b & c", "}\\input{x}", "$x$ #1"])
+def test_nothing_in_a_bibliography_entry_is_a_command(unit):
+    entry = frame.bibtex(f"This noise errs by 1 {unit}.", {"loss": "l1"})
+    note = re.search(r"note = \{(.*)\},\n", entry).group(1)
+    assert not re.search(r"(?<!\\)[$%#&_{}]|\\(?![$%#&_])", note)
+    assert entry.count("{") == entry.count("}")
+
+
+def test_the_headline_and_its_certificate_are_in_the_citation():
+    page = visit()
+    cited = next(block.value for block in page.code if block.value.startswith("DP Frontier, version"))
+    lower, upper = bounds(page)
+    assert f"at least {lower}" in cited and f"at most {upper}" in cited
+    assert "δ of the noise, audited, at most 0.2" in cited
+
+
+def test_explanations_unfold_and_stay_in_the_link():
+    text = prose.sections("optimal_noise")["density"].split(".")[0]
+    assert text not in words(visit())
+    page = visit(explain="true")
+    assert text in words(page) and page.query_params["explain"] == "true"
+
+
+def test_a_projector_shows_fewer_controls_and_forgets_nothing():
+    page = visit(projector="true", sensitivity="3", monotone="true")
+    keys = {box.key for box in page.number_input}
+    assert "sensitivity" not in keys and "epsilon" not in keys
+    assert page.select_slider(key="epsilon_stop").value == 1.0
+    assert "monotone (1, 0.2)-DP" in words(page)
+    assert page.query_params["sensitivity"] == "3"
+
+
+def test_two_problems_side_by_side():
+    page = visit(panel="Side by side")
+    page.button(key="pin").click()
+    settle(page)
+    assert page.query_params["pins"] == "epsilon=1&gap=5&seconds=5"
+    assert page.button(key="pin").disabled, "it is there already"
+    page.number_input(key="epsilon").set_value(2.0)
+    page = _solved(settle(page))
+    rows = [line for line in words(page).splitlines() if line.startswith("| upper bound")]
+    now, pinned = (float(cell) for cell in rows[0].split("|")[2:4])
+    assert now == bounds(page)[1] < pinned
+    again = _solved(visit(**{key: value for key, value in page.query_params.items()}))
+    assert rows[0] in words(again)
+    again.button(key="take_Pin 1").click()
+    assert bounds(settle(again))[1] == pinned
+
+
+def test_pins_are_bounded_and_malformed_ones_are_named():
+    page = visit(panel="Side by side", pins="epsilon=-1;epsilon=abc;epsilon=3&gap=5;epsilon=4;epsilon=5", gap="5")
+    page = _solved(page)
+    notes = " ".join(read(block.value) for block in page.info)
+    assert "ε = −1: expected" in notes and "ε = abc: expected" in notes
+    assert "Pin 1" in words(page) and "Pin 2" not in words(page), "three are read, two of them not understood"
+
+
+def test_a_pin_brings_every_question_back():
+    values, malformed = HOME.read({"loss": "pinball", "tau": "0.3", "support": "interval", "low": "-4", "log_y": "1"})
+    from pages.shared import pins
+
+    (pin,), faults = pins.read(pins.text_of(values))
+    assert not malformed and not faults
+    assert (pin.problem.loss.spec, pin.problem.support[0]) == ("pinball:0.3", -4.0)
+    assert "log_y" not in pin.text
+
+
+def _solved(page):
+    for _ in range(50):
+        if "| upper bound" in words(page):
+            return page
+        time.sleep(0.1)
+        page.run()
+    raise AssertionError("the pinned problems were not solved")
+
+
+@pytest.mark.parametrize("path", PAGES, ids=str)
+def test_every_chart_has_words_for_screen_readers(path):
+    """Charts are drawn with `alt`, by `drawing.draw` or by `st.plotly_chart` itself."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "plotly_chart":
+            assert {"alt", "key"} <= {keyword.arg for keyword in node.keywords}, f"{path}:{node.lineno}"
+
+
+def test_the_tour_has_three_steps():
+    steps = frame.tour_steps()
+    assert len(steps) == 3 and all(step["title"] and step["target"] and step["text"] for step in steps)
+
+
+CONTROLS = ("checkbox", "multiselect", "number_input", "radio", "select_slider", "selectbox", "slider", "text_area",
+            "text_input", "toggle", "segmented_control")  # fmt: skip
+NOT_IN_THE_LINK = ("preset", "play", r"\w+_stop", r"\w+_file")
+"""Shorthands for other controls, and what moves."""
+
+
+@pytest.mark.parametrize("path", sorted(Path("pages").glob("[a-z]*.py")), ids=lambda path: path.stem)
+def test_every_control_of_every_page_is_in_the_link(path):
+    page = AppTest.from_file(str(path.resolve()), default_timeout=60).run()
+    assert not page.exception
+    declared = page.session_state["kept"][page.session_state["address"]].keys()
+    drawn = {widget.key for kind in CONTROLS for widget in page.get(kind)}
+    assert drawn, "a page without controls needs no test"
+    assert not {key for key in drawn - declared if not re.fullmatch("|".join(NOT_IN_THE_LINK), str(key))}

@@ -1,0 +1,144 @@
+"""The page "Private optimisation": every story, every figure, the link, and what is asked wrongly."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dpcore.private_optimization import stories
+from pages.programs import charts, work
+from pages.shared.charts import DARK, LIGHT
+
+APP = Path(__file__).parents[2] / "app.py"
+PAGE = "pages/private_optimisation.py"
+
+
+def opened(**query: str) -> AppTest:
+    app = AppTest.from_file(str(APP), default_timeout=60)
+    app.run()
+    app.switch_page(PAGE)
+    for key, value in query.items():
+        app.query_params[key] = value
+    return app.run()
+
+
+def finished(app: AppTest, seconds: float = 40) -> AppTest:
+    """The page once the releases are there."""
+    for _ in range(int(seconds / 0.5)):
+        assert not app.exception
+        if any("keeps every limit" in text.value or "must not depend" in text.value for text in app.markdown):
+            return app
+        time.sleep(0.5)
+        app.run()
+    raise AssertionError("no releases")
+
+
+@pytest.mark.parametrize("story", ["picture", "transport", "portfolio", "advertising"])
+def test_every_story(story):
+    app = finished(opened(story=story, draws="20", groups="20"))
+    assert not app.error
+    assert app.selectbox(key="story").value == story
+    assert any("is sure" in tab.label for tab in app.tabs)
+
+
+def test_own_program_asks_for_files():
+    app = opened(story="own")
+    assert not app.exception and "row,limit" in app.info[0].value
+
+
+def test_zero_delta():
+    app = finished(opened(delta="0", draws="20"))
+    assert "must not depend on the data" in next(t.value for t in app.markdown if "δ = 0" in t.value)
+
+
+@pytest.mark.parametrize(
+    "query, word",
+    [
+        ({"patients": "3, x"}, "patients"),
+        ({"patients": "300"}, "hospital 1"),
+        ({"epsilon": "0"}, "ε"),
+        ({"delta": "0.9"}, "δ"),
+        ({"story": "portfolio", "target": "99"}, "at most"),
+        ({"story": "picture", "first": "-1"}, "limit 1"),
+    ],
+)
+def test_what_is_wrong_is_named(query, word):
+    app = opened(**query)
+    assert not app.exception and word in app.error[0].value
+
+
+def test_next_steps_change_the_story():
+    app = opened(draws="20")
+    app.button(key="step_0").click().run()
+    assert not app.exception and app.selectbox(key="story").value == "picture"
+
+
+# Work and charts --------------------------------------------------------------------------------------------
+
+
+def cast(kind: str, *mechanisms: str, values: tuple = (), draws: int = 30) -> tuple[work.Cloud, ...]:
+    return work.cast(work.Cast(work.Story(kind, values), 1.0, 1e-3, mechanisms, draws), None, lambda record: False)
+
+
+def test_clouds_say_why_a_mechanism_is_missing():
+    missing, tight, laplace = cast("picture", "optimal", "tight", "laplace")
+    assert missing.run is None and "granularity" in missing.reason
+    assert not tight.run.violated.any() and laplace.run.violated.any()
+
+
+def test_a_stopped_cast_keeps_what_it_has():
+    told = []
+
+    def stop(record: object) -> bool:
+        told.append(record)
+        return True
+
+    found = work.cast(work.Cast(work.Story("transport"), 1.0, 1e-3, ("tight", "laplace"), 2000), None, stop)
+    assert told and sum(len(cloud.run.objectives) for cloud in found if cloud.run) < 4000
+
+
+@pytest.mark.parametrize("colours", [LIGHT, DARK])
+def test_charts_of_the_clouds(colours):
+    clouds = cast("picture", "tight", "laplace")
+    program = clouds[0].run.program
+    strip, region = charts.objectives(clouds, colours, "value"), charts.region(program, clouds, colours, 1)
+    crosses = [trace for trace in region.data if trace.marker.symbol == "x"]
+    assert sum(len(trace.x) for trace in crosses) == sum(int((c.run.violated > 0).sum()) for c in clouds)
+    assert len(strip.data) >= 3
+    corners = charts.polygon(program, program.limits)
+    assert {(0.0, 0.0), (0.0, 50.0), (10.0, 50.0), (22.5, 0.0)} <= {tuple(np.round(c, 6)) for c in corners.tolist()}
+    assert charts.margins(program, clouds, colours).data
+
+
+def test_the_map_shows_every_flow():
+    story = stories.transport(3, 4)
+    plan = np.zeros(12)
+    plan[[0, 5, 10]] = [3.0, 2.0, 1.0]
+    figure = charts.flow_map(story, plan, LIGHT)
+    lines = [trace for trace in figure.data if trace.mode == "lines" and trace.x[0] is not None]
+    assert sorted(trace.line.width for trace in lines) == [pytest.approx(w) for w in (4.0, 7.0, 10.0)]
+
+
+def test_prices_and_published_figures():
+    swept = work.sweep(work.Sweep(work.Story("transport"), (0.5, 2.0), 1e-3, 5), None, lambda record: False)
+    kept = [price for price in swept if price.key in ("optimal", "tight", "truncated-laplace")]
+    assert len(kept) == 6 and all(price.violated == 0 for price in kept)
+    assert charts.prices(swept, LIGHT, 1.0, "loss").data and charts.violations(swept, LIGHT, 1.0).data
+    points = work.reproduce(work.Published(5, 2), None, lambda record: False)
+    assert len(points) == 15 and sum(point.ratio is None for point in points) == 3
+    stopped = work.reproduce(work.Published(3, 1), None, lambda record: True)
+    assert len(stopped) == 1 and charts.figure_3(stopped, LIGHT).data and charts.figure_2(LIGHT).data
+    point = work.Point("tight", 0.1, 1.0, 0.2)
+    assert charts.figure_4([point], LIGHT).data
+
+
+@pytest.mark.parametrize("raw", [b"", b"a,b\n1,2\n", b"1\n" * 20, b"a,b\n" + b"1,x\n" * 20, b"\xff\xfe"])
+def test_returns_are_checked(raw):
+    from dpcore.errors import InputError
+
+    with pytest.raises(InputError):
+        work.read_returns(raw)
