@@ -35,7 +35,14 @@ test: $(DEVELOP) chromium
 bench: $(DEVELOP)
 	$(PYBIN) -m benchmarks.bench_solve
 	$(PYBIN) -m benchmarks.bench_growth
+	$(PYBIN) -m benchmarks.bench_solve --loss l2
 	$(PYBIN) -m benchmarks.bench_reference
+	$(PYBIN) -m benchmarks.bench_sweep
+	$(PYBIN) -m benchmarks.bench_data_dependent
+	$(PYBIN) -m benchmarks.bench_vector
+	$(PYBIN) -m benchmarks.bench_private_optimization
+	$(PYBIN) -m benchmarks.bench_jobs
+	$(PYBIN) -m benchmarks.load_sessions
 
 lint: $(DEVELOP)
 	$(PYBIN) -m ruff check .

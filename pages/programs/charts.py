@@ -96,6 +96,7 @@ def objectives(clouds: Sequence[Cloud], colours: Palette, title: str) -> go.Figu
             xanchor="left",
             y=place + 0.34,
             showarrow=False,
+            bgcolor=colours.background,
             font={"color": colours.text, "size": colours.type - 1},
         )
     figure.update_yaxes(visible=False, range=[-0.55, max(1, len(shown)) - 0.45])
