@@ -55,14 +55,21 @@ class Step:
     repaired: bool = False
 
 
-def partition_breaks(problem: DataDependentProblem, resolution: int) -> tuple[int, ...] | None:
-    """The partition's ends in cells, () without a partition, None if they are not cell edges at this resolution."""
+def partition_breaks(problem: DataDependentProblem, resolution: int) -> tuple[int, ...]:
+    """The partition's ends in cells, () without a partition.
+
+    Raises
+    ------
+    ValueError : they are not cell edges at this resolution.
+    """
     if not problem.partition:
         return ()
     step = (problem.width if problem.narrow else decimal(problem.sensitivity)) / resolution
     low = decimal(problem.query_range[0])
     ends = [(decimal(b) - low) / step for b in (*problem.partition, problem.query_range[1])]
-    return None if any(e.denominator != 1 for e in ends) else (0, *(int(e) for e in ends))
+    if any(e.denominator != 1 for e in ends):
+        raise ValueError("the partition's ends must lie on the grid")
+    return (0, *(int(e) for e in ends))
 
 
 def lower_step(
@@ -75,7 +82,7 @@ def lower_step(
 ) -> Step:
     """A lower bound with true values D/resolution apart [Thm 3]: the sum of the bounds of a few programs."""
     step = (problem.width if problem.narrow else decimal(problem.sensitivity)) / resolution
-    terms = queries(problem, resolution, partition_breaks(problem, resolution) or ())
+    terms = queries(problem, resolution, partition_breaks(problem, resolution))
     bounds, new_seeds, pairs, finished = [], [], 0, True
     for i, term in enumerate(terms):
         nodes = node_costs_lower(problem, term, float(step))
@@ -151,7 +158,7 @@ def upper_step(
     """A channel on D/resolution cells and its audited loss [Thm 2, 4]; None if the grid has no admissible channel, or
     none was found in time."""
     breaks = partition_breaks(problem, resolution)
-    grid = Grid.make(problem.query_range, problem.sensitivity, resolution, breaks or ())
+    grid = Grid.make(problem.query_range, problem.sensitivity, resolution, breaks)
     costs = cell_costs_upper(problem, grid, spread=problem.monotone)
     delta = problem.privacy.delta * (1 - MARGIN)
     atoms = delta > 0 and not problem.partition  # a law shared by an interval cannot name the true value

@@ -218,7 +218,8 @@ class Channel:
     def release(self, value: float) -> float:
         """One exact private release: whole numbers and the operating system's cryptographic source only.
 
-        Values outside the range count as its nearer end, which costs no privacy.
+        Values outside the range count as its nearer end, which costs no privacy. The sensitivity must bound the change
+        of `value` as it is handed over, the query's own rounding included: cells have sharp ends.
         """
         value = real(value=value)
         ladder = self._ladders[self.law_of(value)]

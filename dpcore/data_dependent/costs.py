@@ -172,8 +172,9 @@ def queries(problem: DataDependentProblem, resolution: int, breaks: tuple[int, .
         laws = np.repeat(np.arange(len(breaks) - 1), np.diff(breaks)) if breaks else np.arange(rows)
         sides = [share * np.array(side) for side in zip(*lines)]
         tiny = SLACK * share * density.largest
-        alike = density.constant or problem.folds
-        for weights in [2 * sides[0]] if alike else sides:
+        if density.constant or problem.folds:  # mirror images but for rounding
+            sides = [2 * np.minimum(sides[0], sides[0] if density.constant else sides[1][::-1])]
+        for weights in sides:
             weights = np.maximum(weights * (1 - SLACK) - 2 * tiny, 0.0)
             found.append(Queries(rows, resolution, weights, laws, problem.folds and density.constant))
     return found

@@ -19,7 +19,7 @@ from ..problem import NoiseProblem, SolverSettings
 from ..solution import Certificate
 from ..solution import Solution as NoiseSolution
 from . import referee
-from .bounds import Step, lower_step, upper_step
+from .bounds import Step, lower_step, partition_breaks, upper_step
 from .channel import Channel, Grid
 from .clamped import ClampedNoise, clamped_loss_upper
 from .problem import DataDependentProblem
@@ -111,7 +111,9 @@ class Search(Anytime):
     def _offer_constant(self) -> None:
         """The middle of the range, whatever the true value; uniform on the range for monotone laws."""
         problem = self.problem
-        grid = Grid.make(problem.query_range, problem.sensitivity, self._first() or self._unit)
+        resolution = self._first() or self._unit
+        breaks = partition_breaks(problem, resolution)
+        grid = Grid.make(problem.query_range, problem.sensitivity, resolution, breaks)
         channel = Channel.constant(grid)
         if problem.monotone:
             widths = [[float(b - a) for a, b in zip(grid.edges, grid.edges[1:])]] * grid.laws

@@ -138,8 +138,9 @@ class Density:
         return self.left[part] * (1 - inside) + self.right[part] * inside
 
     def minorant(self, start: Fraction, stop: Fraction) -> tuple[float, float]:
-        """End values of a linear function below w on [start, stop] that is largest in the middle: a supporting line of
-        the convex hull of w there. Within 2⁻⁴⁸·largest."""
+        """End values of a linear function below w on [start, stop], nowhere negative, that is largest in the middle: a
+        supporting line of the convex hull of w there. Within 2⁻⁴⁸·largest. Mirror images of w have mirror images of it.
+        """
         points: list[tuple[Fraction, float]] = []
         for u, v, at_u, at_v in self.pieces(start, stop):
             if points and points[-1][0] == u:
@@ -153,13 +154,22 @@ class Density:
             while len(hull) > 1 and _turns_down(hull[-2], hull[-1], (x, y)):
                 hull.pop()
             hull.append((x, y))
-        for (x0, y0), (x1, y1) in zip(hull, hull[1:]):
-            if x1 >= 0.5:
-                slope = (y1 - y0) / (x1 - x0)
-                line = [y0 - slope * x0, y1 + slope * (1 - x1)]
-                excess = max(line[0] + slope * x - y for x, y in hull)  # rounding of the hull, if any
-                return line[0] - max(excess, 0.0), line[1] - max(excess, 0.0)
-        raise AssertionError("a stretch has two ends")
+        line = _supporting(hull)
+        excess = max(line[0] * (1 - x) + line[1] * x - y for x, y in hull)  # rounding of the hull, if any
+        return line[0] - max(excess, 0.0), line[1] - max(excess, 0.0)
+
+
+def _supporting(hull: list[tuple[float, float]]) -> tuple[float, float]:
+    """End values of the line below a convex, non-negative polygon over [0, 1] that is largest in the middle, of those
+    that are negative at neither end; of several the one with the mean slope."""
+    sides = [(a, b) for a, b in zip(hull, hull[1:]) if a[0] <= 0.5 <= b[0]]  # two where they meet in the middle
+    slope = sum((b[1] - a[1]) / (b[0] - a[0]) for a, b in sides) / len(sides)
+    (x0, y0), (x1, y1) = sides[0]
+    middle = (y0 * (x1 - 0.5) + y1 * (0.5 - x0)) / (x1 - x0)
+    if abs(slope) <= 2 * middle:
+        return middle - 0.5 * slope, middle + 0.5 * slope
+    steepest = min(y / (x if slope > 0 else 1 - x) for x, y in hull if x != (0 if slope > 0 else 1))
+    return (0.0, steepest) if slope > 0 else (steepest, 0.0)
 
 
 def _turns_down(a: tuple[float, float], b: tuple[float, float], c: tuple[float, float]) -> bool:

@@ -113,7 +113,7 @@ class Schedule:
         errors to fall like 1/k². None: nothing left."""
         share = 0.5 if self.uppers else 0.0
         middle = share * lower + (1 - share) * upper if math.isfinite(upper) else lower
-        goal = 0.8 * (1 - share) * self.gap * max(lower, 1e-3 * middle, 1e-300)
+        goal = (0.8 if self.uppers else 0.6) * (1 - share) * self.gap * max(lower, 1e-3 * middle, 1e-300)
         ranked = sorted(
             (max(abs(middle - step.bound), 0.02 * goal) * step.k**2, step.k, kind)
             for kind in side

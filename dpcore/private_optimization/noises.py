@@ -55,7 +55,7 @@ class RowNoise:
     law : of X.   shift_lower, shift_upper : no noise of its kind has a smaller mean shift −E X; this one's is at most
     `shift_upper`. Equal for closed forms, whose mean is exact up to rounding.   keeps : X ≤ 0 surely.
     steps : (k, n) of the truncated geometric law that exact releases draw from: rate ε/k, points 0 … n; None where the
-    law draws itself.
+    law draws itself.   reach : the largest shift of exact releases, where that can be more than the law's.
     """
 
     key: str
@@ -65,6 +65,7 @@ class RowNoise:
     keeps: bool
     note: str
     steps: tuple[int, int] | None = None
+    reach: float = 0.0
 
     @property
     def name(self) -> str:
@@ -72,8 +73,8 @@ class RowNoise:
 
     @property
     def largest(self) -> float:
-        """The largest shift."""
-        return -self.law.support[0]
+        """The largest shift, of samples and of exact releases."""
+        return max(-self.law.support[0], self.reach)
 
 
 def half_width(program: PrivateProgram, *, published: bool) -> float:
@@ -116,12 +117,14 @@ def _truncated(program: PrivateProgram, key: str) -> RowNoise:
     k = program.steps or FINE + len(program.rows) - 1  # limits rounded down to a step each move a step further apart
     n = truncation_steps(program.epsilon, program.delta, k)
     if published:
-        n = 2 * math.ceil(width / program.sensitivity * k)
+        n = max(n, math.floor(2 * width / program.sensitivity * k))
     elif program.steps and n <= AUDITED and (law := _on_grid(program, k)) is not None:
         mean = -law.masses @ law.points
         return RowNoise(key, law, mean, mean, True, f"{note}, on the grid of the limits", (k, len(law.weights) - 1))
     law = TruncatedLaplace(scale, width, -width)
-    return RowNoise(key, law, width, width, True, note, (k, n))
+    # Rounding limits down may cost a step of its own.
+    reach = n * program.granularity if program.steps else (n + 1) * (program.sensitivity / FINE)
+    return RowNoise(key, law, width, width, True, note, (k, n), reach * (1 + 4 * UNIT))
 
 
 def _on_grid(program: PrivateProgram, k: int) -> LatticeNoise | None:
@@ -164,7 +167,8 @@ def _optimal(program: PrivateProgram, gap: float, time_limit: float, stop: Calla
     law, note = solution.noise, "least mean shift of all (ε, δ)-DP noise that never exceeds 0"
     if not isinstance(law, PiecewiseNoise | LatticeNoise) or law.support[1] > 0:
         raise InputError("mechanism", "optimal", "tight: no one-sided law was found in time")
-    return RowNoise("optimal", law, solution.certificate.lower, solution.certificate.upper, True, note)
+    reach = (program.sensitivity / FINE - law.support[0]) * (1 + 4 * UNIT)  # limits are rounded down to less than that
+    return RowNoise("optimal", law, solution.certificate.lower, solution.certificate.upper, True, note, reach=reach)
 
 
 def _violating(program: PrivateProgram, key: str) -> RowNoise:

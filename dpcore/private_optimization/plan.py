@@ -21,13 +21,16 @@ from ..errors import InfeasibleError, InputError, SolverError
 from ..loss import UNIT
 from ..lp import LinearProgram
 from .interior import minimise
-from .program import Array, Ints, Model, PrivateProgram
+from .program import LARGEST, Array, Ints, Model, PrivateProgram
 
 EQUALITY_TOLERANCE = 1e-9
-"""Of equality rows, relative to Σ|a_i x_i| + |limit|."""
+"""Of equality rows, relative to (2t + 8)·Σ|a_i x_i| + |limit|, t the number of entries."""
 
 ROOMS = (1e-3, 1e-5, 1e-7)
 """Room asked of every row of an anchor, in parts, where rows are scaled to right-hand sides of about 1."""
+
+SMALLEST = 1.0
+"""Programs whose limits are all smaller are solved as if they were this large: the rest may be round-off."""
 
 FAIR_SHARE = 1e-7
 """A larger share of one anchor is worth the search for another."""
@@ -209,7 +212,7 @@ class Planner:
         self._rows = _power(1 / np.where(largest > 0, largest, 1.0))
         ends = np.concatenate([low * self._rows, high * self._rows])
         ends = np.abs(ends[np.isfinite(ends)])
-        self._size = float(_power(np.max(ends, initial=1.0)))
+        self._size = float(_power(np.max(ends, initial=SMALLEST)))
         gradient = np.abs(model.costs).max(initial=0.0)
         if model.quadratic is not None:
             gradient = max(gradient, np.abs(model.quadratic).max() * self._size)
@@ -402,8 +405,10 @@ class Planner:
         linear = _product(gradient, x)
         terms = [f, -math.fsum(linear), math.fsum(limits), math.fsum(columns), 0.5 * model.curvature_lower * diameter]
         blur = math.fsum([abs(f), *np.abs(linear), *np.abs(limits), *np.abs(columns)])
-        blur += math.fsum(np.abs(model.costs * x)) + (
-            0.0 if model.quadratic is None else float(np.abs(x) @ (abs(model.quadratic) @ np.abs(x)))
+        blur += (
+            abs(model.offset)
+            + math.fsum(np.abs(model.costs * x))
+            + (0.0 if model.quadratic is None else float(np.abs(x) @ (abs(model.quadratic) @ np.abs(x))))
         )
         bound = math.fsum(terms) - (8 + len(x)) * 4 * UNIT * blur
         return model.sign * bound + model.offset
@@ -411,9 +416,9 @@ class Planner:
     def _everywhere(self) -> tuple[Array, Array]:
         """A box that contains every plan for limits up to the true ones that is no worse than the anchor."""
         model, (low, high) = self.model, self.program.row_limits(self.program.limits)
-        if model.quadratic is None:
-            floor = model.objective(self.anchor) - model.offset
-            floor -= model.sign * 1e-9 * -(abs(model.costs) @ abs(self.anchor))
+        floor = float(model.costs @ self.anchor)
+        floor += model.sign * 1e-9 * float(abs(model.costs) @ abs(self.anchor))
+        if model.quadratic is None and abs(floor) <= LARGEST:
             ends = (floor, math.inf) if model.maximise else (-math.inf, floor)
             low, high = np.append(low, ends[0]), np.append(high, ends[1])
             matrix = sparse.csr_array(sparse.vstack([model.matrix, model.costs[None, :]], format="csr"))

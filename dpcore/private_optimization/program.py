@@ -34,6 +34,9 @@ DELTA_RANGE = (1e-12, 0.5)
 FINEST = 5000
 """Most steps of the granularity in a sensitivity."""
 
+MOST_MULTIPLE = 10**15
+"""Largest multiple of the granularity: floats tell all of them apart."""
+
 
 @dataclass(frozen=True, eq=False)
 class Model:
@@ -195,11 +198,15 @@ class PrivateProgram:
         if steps.denominator != 1 or steps > FINEST:
             accepted = f"a whole part of the sensitivity {self.sensitivity:g}, at least a {FINEST}th"
             raise InputError("granularity", self.granularity, accepted)
+        # One number for every multiple, or the last digits of a limit would show in what is released.
         for row, limit in zip(self.rows.tolist(), self.limits.tolist()):
-            ratio = limit / self.granularity
-            if abs(ratio - round(ratio)) > 1e-9 * max(1.0, abs(ratio)):
-                name = f"limit of row {self.model.row_names[row]}"
-                raise InputError(name, limit, f"a multiple of the granularity {self.granularity:g}")
+            ratio = round(decimal(limit) / step)
+            name = f"limit of row {self.model.row_names[row]}"
+            if abs(ratio) > MOST_MULTIPLE:
+                raise InputError(name, limit, f"at most {MOST_MULTIPLE:g} times the granularity {self.granularity:g}")
+            if float(ratio * step) != limit:
+                accepted = f"a multiple of the granularity {self.granularity:g}, such as {float(ratio * step)!r}"
+                raise InputError(name, repr(limit), accepted)
 
     @cached_property
     def signs(self) -> Array:

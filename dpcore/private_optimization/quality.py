@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
@@ -71,7 +72,8 @@ def quality(program: PrivateProgram, noise: RowNoise, planner: Planner | None = 
 
 def published_lower(program: PrivateProgram) -> float | None:
     """Theorem 3.7: (Δ/4ε)·Σ 1/a_i·ln(1 + (e^ε − 1)/(2δ)), for A diagonal and positive, all rows private, x unbounded
-    and g the sum of x. None where it says nothing."""
+    and g the sum of x. The sum is over the rows whose limits can be lower by t = ⌊ln(1 + (e^ε − 1)/(2δ))/ε⌋ times Δ:
+    the proof compares with such data sets. None where it says nothing."""
     model, eps = program.model, program.epsilon
     diagonal = positive_diagonal(model)
     plain = model.maximise and model.quadratic is None and (model.costs == 1).all()
@@ -81,7 +83,11 @@ def published_lower(program: PrivateProgram) -> float | None:
     if (program.signs < 0).any():
         return None
     shift = program.sensitivity / (4 * eps) * math.log1p(math.expm1(eps) / (2 * program.delta))
-    return shift * float((1 / diagonal).sum()) * (1 - 64 * UNIT)
+    strips = math.floor(4 * shift / program.sensitivity * (1 + 64 * UNIT))
+    far = program.limits - program.guaranteed >= strips * program.sensitivity
+    if not far.any():
+        return None
+    return shift * math.fsum(1 / diagonal[program.rows[far]]) * (1 - 64 * UNIT)
 
 
 def positive_diagonal(model: Model) -> Array | None:
@@ -170,15 +176,19 @@ def spectral_condition(rows: sparse.csr_array) -> tuple[float | None, str]:
     most = min(m, n)
     if sum(math.comb(m, r) for r in range(1, most + 1)) > MOST_SUBSETS:
         return None, ""
-    worst = 0.0
+    worst, dependent = 0.0, []
     for r in range(1, most + 1):
-        for subset in combinations(range(m), r):
+        for subset in map(set, combinations(range(m), r)):
+            if any(smaller <= subset for smaller in dependent):
+                continue
             least = _least_singular(dense[list(subset)])
             # Dependent rows do not count; those that rounding cannot tell apart from dependent ones settle nothing.
             if least > 0:
                 worst = max(worst, 1 / least)
-            elif np.linalg.matrix_rank(dense[list(subset)], tol=1e-6 * np.abs(dense).max()) == r:
+            elif _independent(dense[list(subset)]):
                 return None, ""
+            else:
+                dependent.append(subset)
     return (worst * (1 + 4 * UNIT), "independent subsets of rows, p = 2") if worst else (None, "")
 
 
@@ -186,6 +196,18 @@ def _least_singular(dense: Array) -> float:
     """A lower bound of the least singular value of a matrix with no more rows than columns, 0 if it may be 0."""
     values = np.linalg.svd(dense, compute_uv=False)
     return max(0.0, float(values[-1] - 64 * sum(dense.shape) * UNIT * values[0] - 1e-13 * values[0]))
+
+
+def _independent(dense: Array) -> bool:
+    """Whether the rows are linearly independent, by elimination in fractions."""
+    rows = [list(map(Fraction, row)) for row in dense.tolist()]
+    while rows:
+        first = rows.pop()
+        pivot = next((i for i, value in enumerate(first) if value), None)
+        if pivot is None:
+            return False
+        rows = [[v - row[pivot] / first[pivot] * f for v, f in zip(row, first)] for row in rows]
+    return True
 
 
 def stable_condition(rows: sparse.csr_array, private: Array) -> float | None:

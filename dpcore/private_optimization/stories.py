@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from .._validate import above, in_range, whole
+from .._validate import above, decimal, in_range, whole
 from ..errors import InfeasibleError
 from .program import Array, Model, PrivateProgram
 
@@ -177,7 +177,7 @@ def advertising(
     prices = np.where(rng.random((N, M)) < 0.2, 0.0, rng.random((N, M)))
     budgets = rng.uniform(budget - sensitivity / 2, budget + sensitivity / 2, N)
     if granularity is not None:
-        budgets = np.rint(budgets / granularity) * granularity
+        budgets = np.array([float(round(b / granularity) * decimal(granularity)) for b in budgets.tolist()])
     supply = sparse.kron(np.ones((1, N)), sparse.eye_array(M))
     spend = sparse.block_diag([prices[i][None, :] for i in range(N)])
     model = Model(

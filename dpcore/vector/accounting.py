@@ -109,8 +109,8 @@ class Accountant:
     def delta_upper(self, parts: Iterable[Part], epsilon: float) -> float:
         """δ of the joint release at ε, rounded up.
 
-        Rounding: a convolution by Fourier transforms of length n errs by at most 18·u·log₂ n·‖p‖₂‖q‖₂ in the
-        Euclidean norm (three transforms, each below 6·u·log₂ n [Higham, Thm. 24.2]); both norms are at most 1, and an
+        Rounding: a convolution by Fourier transforms of length n errs by at most 21·u·log₂ n·‖p‖₂‖q‖₂ in the
+        Euclidean norm (three transforms, each below 7·u·log₂ n [Higham, Thm. 24.2]); both norms are at most 1, and an
         error of Euclidean norm x changes δ by at most √n·x. n is below twice the number of grid points within all
         reaches.
         """
@@ -119,7 +119,7 @@ class Accountant:
         for part in parts[1:]:
             joint = joint.compose(part.losses)
         length = 2 * (math.fsum(part.reach for part in parts) / self.step + 4 * len(parts))
-        slack = (len(parts) - 1) * math.sqrt(length) * 18 * UNIT * math.log2(length)
+        slack = (len(parts) - 1) * math.sqrt(length) * 21 * UNIT * math.log2(length)
         return min(float(joint.get_delta_for_epsilon(epsilon)) * (1 + 1e-9) + slack, 1.0)
 
 

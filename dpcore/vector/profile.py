@@ -16,8 +16,12 @@ from ..errors import InputError
 Array = NDArray[np.float64]
 
 LARGEST = 1e12
-SMALLEST = 1e-300
-"""A positive sensitivity below this counts as this: larger is safe, and 0 would mean no noise at all."""
+SMALLEST = 1e-60
+"""A positive sensitivity below this counts as this: larger is safe, and 0 would mean no noise at all. Its square, and
+that of its ratio to the largest, are far from the end of the range of floats."""
+
+LEAST_TOP = 1e-25
+"""The largest sensitivity is at least this: its tenth power, times any weight, is still a float."""
 
 LONGEST = 1_000_000
 
@@ -37,7 +41,7 @@ PROFILES = "numbers such as 1,2,3, or uniform:K, linear:K, quadratic:K, exponent
 class SensitivityProfile:
     """λ_1 … λ_K: the largest change of each coordinate between neighbouring data sets.
 
-    values : each 0 (the coordinate does not depend on the data) or up to 1e12; at least one is positive.
+    values : each 0 (the coordinate does not depend on the data) or up to 1e12; at least one from 1e-25 on.
     name : where the profile comes from, for people.
     """
 
@@ -49,6 +53,8 @@ class SensitivityProfile:
         values = np.where(values > 0, np.maximum(values, SMALLEST), 0.0)
         if not values.any():
             raise InputError("profile", "only zeros", "at least one positive sensitivity")
+        if values.max() < LEAST_TOP:
+            raise InputError("profile", f"at most {values.max():g}", f"at least one sensitivity from {LEAST_TOP:g} on")
         object.__setattr__(self, "values", tuple(values.tolist()))
 
     @classmethod

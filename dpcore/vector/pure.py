@@ -188,6 +188,6 @@ def _shortest_path(cuts: NDArray[np.int64], rest: Array, power: float, rate: flo
 
 def _smooth_costs(sizes: NDArray[np.int64], power: float) -> Array:
     """`smooth_cost` of many sizes."""
-    from scipy.special import gammaln
+    from scipy.special import poch
 
-    return np.exp(gammaln(sizes + power + 1) - gammaln(sizes + 1.0)) / (power + 1)
+    return poch(sizes + 1.0, power) / (power + 1)

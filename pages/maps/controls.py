@@ -101,7 +101,7 @@ def _choice(key: str, label: str) -> None:
 
 
 def _number(key: str, label: str, step: float, help: str | None = None) -> None:
-    st.number_input(label, value=MAPS.default(key), key=key, format="%g", step=step, help=help)
+    st.number_input(label, value=MAPS[key], key=key, format="%g", step=step, help=help)
 
 
 def _read() -> Asked:

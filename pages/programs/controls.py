@@ -72,7 +72,7 @@ def sidebar() -> Asked:
         st.subheader("Privacy", anchor=False)
         _number("epsilon", "ε, of the whole release", 0.1)
         st.number_input(
-            "δ", value=PROGRAMS.default("delta"), key="delta", format="%g", step=1e-4,
+            "δ", value=PROGRAMS["delta"], key="delta", format="%g", step=1e-4,
             help="Chance that privacy fails altogether, at most. Well below 1/(number of people). 0: no data is used.",
         )  # fmt: skip
         st.subheader("Noise", anchor=False)
@@ -129,7 +129,7 @@ def _number(key: str, label: str, step: float) -> None:
     control = PROGRAMS.controls[key]
     limits = {"min_value": int(control.low), "max_value": int(control.high), "format": "%d"} if control.whole else {}
     step = int(step) if control.whole else step
-    st.number_input(label, value=PROGRAMS.default(key), key=key, step=step, **({"format": "%g"} | limits))
+    st.number_input(label, value=PROGRAMS[key], key=key, step=step, **({"format": "%g"} | limits))
 
 
 def _read(files: tuple[bytes, ...]) -> Asked:

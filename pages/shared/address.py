@@ -7,12 +7,12 @@ once, opens its address before it draws anything, and gives each widget the cont
     PAGE.open()                                                     # the first line that acts
     PAGE.note()                                                     # says what of the link was not understood
     st.selectbox("Norm", PAGE.options("norm"), format_func=PAGE.label("norm"), key="norm")
-    st.number_input("ε", value=PAGE.default("epsilon"), key="epsilon", format="%g")
+    st.number_input("ε", value=PAGE["epsilon"], key="epsilon", format="%g")
     st.button("ε = 5", on_click=PAGE.choose, args=({"epsilon": 5.0},))
 
 After `open`, `PAGE["epsilon"]` holds the current value, whether its widget is drawn or not, and `PAGE.values()` all of
-them. Widgets need neither `bind` nor `persist_state` nor a default (give `value=PAGE.default(…)` to number boxes only,
-which otherwise could be empty). A value that equals its default is left out of the link. A preset, a button or an
+them. Widgets need neither `bind` nor `persist_state` nor a default (give `value=PAGE[…]` to number boxes only, which
+otherwise could be empty). A value that equals its default is left out of the link. A preset, a button or an
 upload changes controls in a callback by `choose`. `PAGE.read(dict)` reads any other address without touching the
 session, `PAGE.query(values)` writes one. `st.tabs` and the like hold labels: declare `Choice(first, labels)`.
 
@@ -26,12 +26,16 @@ from __future__ import annotations
 
 import math
 import re
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+SETTLING = 5.0
+"""Seconds after the arrival on a page in which the browser may still be drawing its controls for the first time."""
 
 LONGEST = 20_000
 """Characters that a text in a link may have."""
@@ -166,16 +170,19 @@ class Address:
             for key, value in kept.items():
                 if key not in state or self._arriving():  # drawn no longer, or a namesake on another page
                     state[key] = value
-            if state.get("cut short"):
+            if state.get("cut short") or time.monotonic() < state.get("settled at", 0.0):
                 self._repeat()
         _kept()[self.name] = self.values()
         if self.name:
+            if self._arriving():
+                state["settled at"] = time.monotonic() + SETTLING
             state["address"], state["cut short"] = self.name, True
             _write({**FRAME.values(), **self.values()}, {**FRAME.controls, **self.controls})
 
     def _repeat(self) -> None:
-        """Tell the browser's controls their values again: the last run, cut short, may not have got that far, and a
-        control that was told nothing reports its first option as the visitor's wish."""
+        """Tell the browser's controls their values again: the last run, cut short or overtaken by this one before the
+        browser drew it, may not have got that far, and a control that was told nothing shows, and reports as the
+        visitor's wish, its first option."""
         for key in self.controls:
             st.session_state[key] = st.session_state[key]
 

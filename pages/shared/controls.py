@@ -226,7 +226,7 @@ def _solver(slots: dict) -> None:
         st.radio("Method", HOME.options("method"), format_func=HOME.label("method"), key="method")
         _number("gap", "Stop at a relative gap of (%)", step=0.05)
         _number("seconds", "Time limit (s)", step=1.0)
-        st.number_input("Cells per sensitivity (reference method)", 1, 64, value=HOME.default("cells"), key="cells")
+        st.number_input("Cells per sensitivity (reference method)", 1, 64, value=HOME["cells"], key="cells")
         slots["solver"] = st.empty()
 
 
@@ -236,7 +236,7 @@ def _solver(slots: dict) -> None:
 def _number(key: str, label: str, *, step: float | None = None, help: str | None = None):
     """A number box without limits (the core names them) and the place for a complaint under it."""
     step = step or _step(HOME[key])
-    st.number_input(label, value=HOME.default(key), key=key, format="%g", step=step, help=help)
+    st.number_input(label, value=HOME[key], key=key, format="%g", step=step, help=help)
     return st.empty()
 
 

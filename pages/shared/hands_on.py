@@ -24,7 +24,7 @@ def try_it(solution: Solution, view: View, bars: Sequence) -> None:
     laws |= {b.key: charts.Law(b.key, b.name, b.noise) for b in bars if b.noise is not None and b.valid}
     first, second, third = st.columns(3, vertical_alignment="bottom")
     truth = first.number_input(
-        prose.axis("True value", view.unit), value=inputs.HOME.default("truth"), key="truth", format="%g"
+        prose.axis("True value", view.unit), value=inputs.HOME["truth"], key="truth", format="%g"
     )
     rivals = [key for key in laws if key != "optimal"]
     if rivals and inputs.HOME["rival"] not in rivals:

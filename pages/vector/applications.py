@@ -29,7 +29,7 @@ def applications(asked: Asked) -> None:
         return
     middle.selectbox("Data", VECTOR.options("data"), format_func=VECTOR.label("data"), key="data")
     if task == "components":
-        right.number_input("Rank", 1, 50, key="rank", value=VECTOR.default("rank"))
+        right.number_input("Rank", 1, 50, key="rank", value=VECTOR["rank"])
     st.caption(TEXT[task])
     text = ""
     if VECTOR["data"] == "upload":

@@ -80,18 +80,18 @@ def sidebar() -> Asked:
             st.text_area("Sensitivities", key="numbers", height=90, help="One number per coordinate: 0.85, 0.15")
             _upload()
         else:
-            st.number_input("Dimension K", 1, 2000, key="dimension", value=VECTOR.default("dimension"))
+            st.number_input("Dimension K", 1, 2000, key="dimension", value=VECTOR["dimension"])
         st.selectbox("Scaled to", VECTOR.options("norm"), format_func=VECTOR.label("norm"), key="norm")
         st.subheader("The promise", anchor=False)
         left, right = st.columns(2)
-        left.number_input("ε", key="epsilon", value=VECTOR.default("epsilon"), format="%g", step=0.1)
+        left.number_input("ε", key="epsilon", value=VECTOR["epsilon"], format="%g", step=0.1)
         right.number_input(
-            "δ", key="delta", value=VECTOR.default("delta"), format="%g", step=1e-6,
+            "δ", key="delta", value=VECTOR["delta"], format="%g", step=1e-6,
             help="Well below one over the number of people. With 0 Gaussian noise is not possible.",
         )  # fmt: skip
         st.subheader("The error that counts", anchor=False)
         st.number_input(
-            "Power p of Σ |error|ᵖ", key="power", value=VECTOR.default("power"), format="%g", step=0.5,
+            "Power p of Σ |error|ᵖ", key="power", value=VECTOR["power"], format="%g", step=0.5,
             help="2: mean squared error. 1: mean absolute error.",
         )  # fmt: skip
         with st.expander("Coordinates that cannot all change at once"):

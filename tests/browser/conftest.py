@@ -9,6 +9,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -22,10 +23,17 @@ QUIET = ["--no-sandbox", "--disable-background-networking", "--disable-component
 @pytest.fixture(scope="session")
 def dashboard() -> Iterator[str]:
     """Address of `streamlit run app.py` on a free port."""
+    with serving("app.py") as address:
+        yield address
+
+
+@contextmanager
+def serving(entry: str) -> Iterator[str]:
+    """Address of `streamlit run ENTRY` on a free port, just started."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", f"--server.port={port}",
+    command = [sys.executable, "-m", "streamlit", "run", entry, f"--server.port={port}",
                "--server.address=127.0.0.1", "--server.headless=true"]  # fmt: skip
     server = subprocess.Popen(command, cwd=ROOT, env={**os.environ}, stdout=subprocess.DEVNULL)
     try:
@@ -48,9 +56,9 @@ def _wait_until_healthy(address: str, server: subprocess.Popen) -> None:
     raise AssertionError("the dashboard did not come up within 30 s")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser(chromium_path: str) -> Iterator:
-    """A headless Chromium."""
+    """A headless Chromium; closed after these tests, for its driver occupies the thread with an event loop."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:

@@ -170,7 +170,7 @@ def test_by_keyboard_alone(dashboard, visitor):
     def tab_to(matches: str) -> None:
         """Press Tab until the focused element matches."""
         passed = []
-        for _ in range(80):
+        for _ in range(160):  # twice around
             page.keyboard.press("Tab")
             passed.append(page.evaluate(FOCUSED))
             if matches in passed[-1]:

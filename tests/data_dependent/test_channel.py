@@ -261,3 +261,12 @@ def test_multipliers_prove_a_bound_whoever_made_them():
                 costs, proof, epsilon=1, delta=0.2, related=related, mirrored=mirrored
             )
             assert bound <= optimum * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("width", [4, 1.5])
+def test_a_search_that_is_stopped_at_once_keeps_the_partition(width):
+    """The release that ignores the true value has one law per interval too, so its file is what was asked for."""
+    problem = data_dependent_problem(1, 0.2, 2, query_range=(0, width), partition=(width / 4, width / 2))
+    found = solve(problem, QUICK, lambda _: True)
+    assert found.laws == 3
+    assert solution_from_json(solution_to_json(found)).certificate.upper == found.certificate.upper

@@ -73,7 +73,7 @@ def test_published_constant_of_a_diagonal_system():
     program = PrivateProgram(model, [0, 1, 2], [-50.0] * 3, big, eps, delta)
     sure = quality(program, row_noise(program, "truncated-laplace"))
     published = 2 * big / eps * (1 / a).sum() * math.log(3 * math.expm1(eps) / delta + 1)
-    assert sure.bounds[0].value == pytest.approx(published, rel=1e-9)
+    assert sure.bounds[0].value == pytest.approx(published, rel=1e-5)  # exact releases round limits down
     lower = big / (4 * eps) * (1 / a).sum() * math.log(math.expm1(eps) / (2 * delta) + 1)
     assert sure.lower == pytest.approx(lower, rel=1e-9) and sure.lower <= lower
     tight = quality(program, row_noise(program, "tight"))
@@ -133,3 +133,20 @@ def test_subsets_of_rows():
 
     value, _ = spectral_condition(sparse.csr_array(np.array([[1.0, 0.0], [1.0, 1e-12], [0.0, 1.0]])))
     assert value is None or value >= 1e11
+    # So nearly dependent that floating-point singular values cannot tell: α is about 1e14, not that of the single rows.
+    value, _ = spectral_condition(sparse.csr_array(np.array([[1.0, 0.0], [-1.0, 1e-14]])))
+    assert value is None or value >= 1e13
+    value, _ = spectral_condition(sparse.csr_array(np.array([[1.0, 3.0], [0.5, 1.5]])))  # dependent to the last bit
+    assert value == pytest.approx(2 / math.sqrt(10), rel=1e-9)
+
+
+@pytest.mark.parametrize("room", [0.0, 3.9, 4.0, 50.0])
+def test_theorem_3_7_needs_room_for_its_data_sets(room):
+    """Its proof moves limits down by ⌊t⌋Δ, here 4Δ; where b − b* is less, the optimum over S* may lose less."""
+    model = Model(np.ones(2), np.diag([2.0, 4.0]), np.full(2, -math.inf), np.full(2, 50.0), -math.inf, maximise=True)
+    program = PrivateProgram(model, [1, 0], [50.0 - 3.9, 50.0 - room], 1.0, 1.0, 0.01)
+    lower = quality(program, row_noise(program, "tight")).lower
+    assert (lower is None) == (room < 4)
+    if room >= 4:
+        # Of the row with a = 2 alone.
+        assert lower == pytest.approx(math.log1p(math.expm1(1.0) / 0.02) / 4 / 2, rel=1e-9)

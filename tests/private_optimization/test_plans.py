@@ -156,7 +156,8 @@ def test_random_programs(program):
         assert plan.best is not None
         assert model.sign * plan.best <= model.sign * plan.objective
         size = abs(plan.objective) + np.abs(model.costs).max() * 5 * float(np.max(model.upper)) + 1e-9
-        assert model.sign * (plan.objective - plan.best) <= 1e-5 * size
+        # 1e-9: HiGHS works to absolute tolerances, and a program may be tiny.
+        assert model.sign * (plan.objective - plan.best) <= 1e-5 * size + 1e-9
         if model.quadratic is None:
             a = model.matrix.toarray()
             rows = np.vstack([a[np.isfinite(high)], -a[np.isfinite(low)]])
@@ -196,6 +197,38 @@ def test_the_box_contains_every_plan(program):
                 assert end <= found.fun + 1e-7 * (1 + abs(found.fun))
             elif found.status == 3:
                 assert end == -math.inf
+
+
+def test_an_offset_far_above_the_rest_is_in_the_proof():
+    """Added to the objective it costs digits, which the certified optimum must allow for."""
+    model = Model([1 / 3, 0.1], [[1.0, 1.0]], [-math.inf], [7.7], maximise=True, offset=1e12)
+    program = PrivateProgram(model, [0], [1.0], 1.0, 1.0, 0.01)
+    plan = Planner(program).solve(program.limits, prove=True)
+    exact = Fraction(1 / 3) * Fraction(float(plan.x[0])) + Fraction(0.1) * Fraction(float(plan.x[1])) + 10**12
+    assert exact <= Fraction(plan.best) <= exact + Fraction(1, 100)
+
+
+@pytest.mark.parametrize("unit", [1e-5, 1.0, 1e6])
+def test_units_do_not_matter(unit):
+    """Minimise ½‖x − target‖² over x₁ + x₂ ≤ limit: solvers' tolerances are absolute."""
+    model = Model(
+        [-3.0 * unit, -2.0 * unit],
+        [[1.0, 1.0], [1.0, -1.0]],
+        [-math.inf] * 2,
+        [4 * unit, 9 * unit],
+        quadratic=np.eye(2),
+    )
+    program = PrivateProgram(model, [0], [unit], unit / 10, 1.0, 0.01)
+    plan = Planner(program).solve(program.limits, prove=True)
+    assert plan.x / unit == pytest.approx([2.5, 1.5], rel=1e-6)
+    assert plan.objective - plan.best <= 1e-9 * unit**2
+
+
+def test_objectives_of_any_size_are_proved():
+    model = Model([1e9], [[1.0]], [-math.inf], [1e9], -math.inf, maximise=True)
+    program = PrivateProgram(model, [0], [1e8], 1.0, 1.0, 0.01)
+    plan = Planner(program).solve(program.limits, prove=True)
+    assert plan.objective == pytest.approx(1e18, rel=1e-8) and (plan.best is None or plan.best >= 1e18)
 
 
 def test_checker_tells_an_ulp():

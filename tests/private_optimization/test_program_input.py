@@ -14,6 +14,8 @@ from dpcore.cli import main
 from dpcore.errors import InputError
 from dpcore.private_optimization import Model, Planner, PrivateProgram, release, row_noise, simulate, stories
 from dpcore.private_optimization.files import load_model, load_rows, read_model_text, read_rows, save_program
+from dpcore.private_optimization.noises import FINE, half_width
+from dpcore.private_optimization.proportional import truncation_steps
 from dpcore.private_optimization.release import draw_truncated_geometric, drawn_limits
 from dpcore.private_optimization.stories import market
 
@@ -114,6 +116,30 @@ def test_exact_releases_keep_the_limits(story, key):
     assert sampled == pytest.approx(noise.shift_upper, rel=0.35)
     limits, plan = release(program, noise)
     assert plan is not None and Planner(program).checker.keeps(plan.x, *program.row_limits(limits))
+
+
+@pytest.mark.parametrize("granularity", [1.0, 0.5, None])
+@pytest.mark.parametrize("key", ["tight", "truncated-laplace"])
+def test_exact_releases_stay_within_the_largest_shift(key, granularity):
+    """The longest draw there is, not a sample, from a limit that rounding takes nearly a step off."""
+    limit = 100.0 if granularity else 100 - 1e-9
+    program = PrivateProgram(
+        model(row_upper=[limit, math.inf], row_lower=[-math.inf, 0.0]), [0], [1.0], 1.0, 1.0, 0.01, granularity
+    )
+    noise = row_noise(program, key)
+    k, n = noise.steps
+    step = Fraction(granularity or 1.0 / FINE)
+    assert Fraction(limit) - (Fraction(limit) // step - n) * step <= Fraction(noise.largest)
+    assert noise.largest <= 2 * half_width(program, published=key != "tight") * (1 + 1e-5)
+    assert n >= truncation_steps(program.epsilon, program.delta, k)
+
+
+@pytest.mark.parametrize("limit, granularity", [(0.7999999999999999, 0.1), (1e9 + 0.5, 1.0), (1e14, 1e-3)])
+def test_limits_are_the_floats_of_their_multiples(limit, granularity):
+    """Otherwise the cap b̄ ≤ b would release the last digits of the true limit."""
+    with pytest.raises(InputError, match="limit of row"):
+        limits = {"row_upper": [limit, math.inf], "row_lower": [-math.inf, 0.0]}
+        PrivateProgram(model(**limits), [0], [0.0], granularity, 1.0, 0.4, granularity)
 
 
 def test_releases_with_violating_noise_are_refused():

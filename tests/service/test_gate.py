@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
+from running import apart
 from starlette.responses import PlainTextResponse
 
 from service.gate import HEADERS, Gate
@@ -27,7 +26,7 @@ def answer(path: str, query: bytes = b"", kind: str = "http") -> list[dict]:
         return {"type": "http.request", "body": b"", "more_body": False}
 
     scope = {"type": kind, "method": "GET", "path": path, "query_string": query, "headers": []}
-    asyncio.new_event_loop().run_until_complete(Gate(inside, address_length=100)(scope, receive, send))
+    apart(Gate(inside, address_length=100)(scope, receive, send))
     return sent
 
 

@@ -55,6 +55,12 @@ def test_chains_hold_neighbours_only():
     assert len(chains([problem, replace(other, privacy=replace(other.privacy, delta=0.3))])) == 2
 
 
+def test_chains_of_problems_with_different_supports():
+    """The second support holds no law at the first one's δ; comparing the two does not make that a problem."""
+    mixed = [noise_problem(1, 0.1, support=(-6, 6)), noise_problem(1, 0.3, support=(-1.2, 1.2))]
+    assert chains(mixed) == [(mixed[0],), (mixed[1],)]
+
+
 def test_every_outcome_is_a_bracket_of_the_same_value_as_a_solve_alone(problems, expected):
     for problem, outcome in list(zip(problems, expected))[::3]:
         alone = solve(problem, PATIENT).certificate

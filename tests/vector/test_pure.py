@@ -200,3 +200,10 @@ def test_extremes(text, epsilon, p):
 
 def test_steps_are_offered_where_their_sums_are_tested():
     assert steps_exist(1, 4.0) and steps_exist(3, 2.0) and not steps_exist(4, 2.0) and not steps_exist(1, 4.5)
+
+
+@pytest.mark.parametrize("size", [1, 1000, 1_000_000])
+def test_the_cost_of_a_large_block_keeps_its_digits(size):
+    """Γ(m + p + 1)/Γ(m + 1) = (m + 1)…(m + p) for whole p."""
+    assert smooth_cost(size, 1) == pytest.approx((size + 1) / 2, rel=1e-14)
+    assert smooth_cost(size, 2) == pytest.approx((size + 1) * (size + 2) / 3, rel=1e-14)

@@ -244,3 +244,22 @@ def test_what_needs_delta_or_epsilon_says_so():
     assert "epsilon" in allocation(query("1,2", privacy=Privacy(0, 0.1)), "laplace-optimal").reason
     assert "epsilon" in allocation(query("1,2", privacy=Privacy(0, 0.1)), "blocks-optimal").reason
     assert allocation(query("1,2", privacy=Privacy(0, 0.1)), "laplace-relaxed-optimal").error < math.inf
+
+
+@pytest.mark.parametrize("power", [1, 10])
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [("exponential:1000", {"l1": 1e12}), ("1e-290, 1", {"l2": 1.0}), ("1e-25, 1e-25", {"l1": 1e-25}), ("1e-25", {})],
+)
+def test_the_smallest_sensitivities_have_noise(text, options, power):
+    """Squares of the least λ and of its scale stay within the range of floats: nothing is 0/0, and no search hangs."""
+    asked = query(text, power=power, **options)
+    for family in FAMILIES.values():
+        for rule in RULES:
+            found = allocate(asked, family(PAPER), rule)
+            assert (found.scales > 0).all() and np.isfinite(found.scales).all() and found.error > 0
+
+
+def test_sensitivities_too_small_for_a_float_are_refused():
+    with pytest.raises(InputError, match=r"profile = at most 1e-60: expected .*1e-25"):
+        parse_profile("1e-200, 1e-200")
