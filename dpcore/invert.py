@@ -255,6 +255,8 @@ class _Optimum:
             self._problem = at(self.problem, epsilon)
         except InfeasibleError:  # proved: the support is too narrow for any law
             return self._missed(epsilon, math.inf)
+        except InputError:  # no problem at this ε (a second pair that the first no longer implies): nothing is known
+            return "open"
         if self._answers is None:
             settings = replace(self.settings, gap=min(max(self.tolerance / 2, 1e-6), self.settings.gap))
             self._answers = solve_many(self._problems(), settings, self._decided)

@@ -18,6 +18,7 @@ from dpcore.errors import InputError
 from dpcore.invert import OPTIMAL, at, invert
 from dpcore.mechanisms import INTEGER_MECHANISMS, MECHANISMS, baseline
 from dpcore.optimal import solve
+from dpcore.privacy import Privacy
 from dpcore.problem import SolverSettings, noise_problem
 
 REQUESTS = int(os.environ.get("THOROUGH", "0"))
@@ -124,6 +125,13 @@ def test_a_window_that_was_cut_too_short_on_a_warm_start():
     problem = noise_problem(0.419, 8.042403848853529e-05, 1.0, "pinball:0.8", monotone=True)
     found = invert(problem, 0.9759299951122764, settings=SolverSettings(gap=5e-3, time_limit=4))
     assert found.epsilon_lower < found.epsilon_upper <= 0.61 and found.loss_upper <= found.error
+
+
+def test_a_second_pair_that_some_epsilon_turns_into_no_problem():
+    """(½, 0) implies (ε, 0.1) from ε = ½ on; below it two such pairs are refused, and nothing is concluded there."""
+    problem = noise_problem(1, 0.1, second=Privacy(0.5, 0.0))
+    found = invert(problem, 3.0, settings=QUICK)
+    assert found.epsilon_lower == 0 and 0.5 <= found.epsilon_upper < 1 and found.loss_upper <= 3.0
 
 
 def test_out_of_reach_says_what_can_be_reached():

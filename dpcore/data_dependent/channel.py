@@ -31,6 +31,12 @@ SUBDIVISIONS = 1 << 20
 """Points per cell of a spread release."""
 
 
+def _margin(query_range: tuple[float, float], sensitivity: Fraction) -> Fraction:
+    """What `reach` cells are longer than the sensitivity: more than the last digits of a query's floats, whose
+    difference may be the sensitivity as binary numbers and a little more as decimals."""
+    return sensitivity / 2**36 + 8 * Fraction(math.ulp(max(map(abs, query_range))))
+
+
 @dataclass(frozen=True)
 class Grid:
     """Cells of the query range and the laws they share.
@@ -39,8 +45,8 @@ class Grid:
     cells : K.   reach : values within the sensitivity lie at most so many cells apart.
     breaks : whole numbers 0 = b₀ < … < b_G = K; cells b_g … b_{g+1} − 1 share law g.
 
-    A range longer than the sensitivity has reach = k cells per sensitivity and step D/k (cells may stick out at both
-    ends of the range alike); in a shorter one every pair counts, reach = K and the step is (range)/K.
+    A range longer than the sensitivity has reach = k cells per sensitivity and step D/k and a trifle (cells may
+    stick out at both ends of the range alike); in a shorter one every pair counts, reach = K and the step is (range)/K.
     """
 
     query_range: tuple[float, float]
@@ -66,7 +72,8 @@ class Grid:
     ) -> Grid:
         """`resolution` cells per sensitivity, or in a range no longer than that, `resolution` cells."""
         width, D = decimal(query_range[1]) - decimal(query_range[0]), decimal(sensitivity)
-        cells = resolution if width <= D else math.ceil(width * resolution / D)
+        whole = D if breaks else D + _margin(query_range, D)
+        cells = resolution if width <= D else math.ceil(width * resolution / whole)
         return cls(query_range, sensitivity, cells, resolution, breaks or tuple(range(cells + 1)))
 
     @cached_property
@@ -77,8 +84,15 @@ class Grid:
     @cached_property
     def step(self) -> Fraction:
         """Length of a cell."""
-        narrow = self.width <= decimal(self.sensitivity)
-        return self.width / self.cells if narrow else decimal(self.sensitivity) / self.reach
+        D = decimal(self.sensitivity)
+        if self.width <= D:
+            return self.width / self.cells
+        return (D if self.tied else D + _margin(self.query_range, D)) / self.reach
+
+    @cached_property
+    def tied(self) -> bool:
+        """Some cells share a law: the ends of the laws' intervals are given, so cells have exact lengths."""
+        return self.laws < self.cells
 
     @cached_property
     def first(self) -> Fraction:
@@ -101,8 +115,13 @@ class Grid:
 
     @cached_property
     def middles(self) -> list[Fraction]:
-        """Middles of the cells' parts inside the range, (K,), from the low end: the points of release."""
-        return [(a + b) / 2 for a, b in zip(self.edges, self.edges[1:])]
+        """The points of release, (K,), from the low end: the middles of the cells' parts inside the range, but for the
+        trifle by which cells are longer than D/k, so that they are round numbers."""
+        plain = min(self.step, decimal(self.sensitivity) / self.reach)
+        first = (self.width - self.cells * plain) / 2
+        inner = [first + i * plain for i in range(1, self.cells)]
+        edges = [Fraction(0), *inner, self.width]
+        return [(a + b) / 2 for a, b in zip(edges, edges[1:])]
 
     @cached_property
     def points(self) -> Array:
@@ -115,7 +134,7 @@ class Grid:
         """Pairs of different laws that belong to two values within the sensitivity, (G, G)."""
         first, last = np.array(self.breaks[:-1]), np.array(self.breaks[1:]) - 1
         apart = np.maximum(first[None, :] - last[:, None], first[:, None] - last[None, :])
-        return (apart <= self.reach) & ~np.eye(self.laws, dtype=bool)
+        return (apart <= self.reach + self.tied) & ~np.eye(self.laws, dtype=bool)
 
     def cell_of(self, value: float | Fraction) -> int:
         """The cell of a true value; values outside the range count as its nearer end."""

@@ -24,6 +24,10 @@ MAX_LAWS = 200
 """Most intervals a partition may have."""
 
 
+FARTHEST = 1e6
+"""Ends of the range lie within so many of its widths of 0, where floats still tell its points apart."""
+
+
 @dataclass(frozen=True)
 class DataDependentProblem:
     """The least average loss of a release of a query with values in a range, under (ε, δ)-DP [SLW, (P′)].
@@ -72,6 +76,9 @@ class DataDependentProblem:
             raise InputError("query_range", f"{low:g}:{high:g}", accepted)
         if self.width < decimal(self.sensitivity) / 10**6:
             raise InputError("query_range", f"{low:g}:{high:g}", "a range of at least a millionth of the sensitivity")
+        if max(abs(low), abs(high)) > FARTHEST * (high - low):
+            accepted = f"ends within {FARTHEST:g} widths of 0: shift the query"
+            raise InputError("query_range", f"{low:g}:{high:g}", accepted)
         if not self.loss.grows_from_zero:
             raise InputError("loss", self.loss.spec, "a loss that does not fall away from 0")
         if self.instance_cap not in (None, "auto"):

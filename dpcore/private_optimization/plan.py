@@ -29,7 +29,7 @@ EQUALITY_TOLERANCE = 1e-9
 ROOMS = (1e-3, 1e-5, 1e-7)
 """Room asked of every row of an anchor, in parts, where rows are scaled to right-hand sides of about 1."""
 
-SMALLEST = 1.0
+SMALLEST = 1e-6
 """Programs whose limits are all smaller are solved as if they were this large: the rest may be round-off."""
 
 FAIR_SHARE = 1e-7

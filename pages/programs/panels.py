@@ -332,7 +332,8 @@ def certainty(asked: Asked, found: Sequence[work.Cloud]) -> None:
         )
     if cloud.worst is not None:
         lines.append(
-            f"* Optima for released limits lose at most {prose.at_most(cloud.worst, 5)}: what the smallest limits in reach cost."
+            f"* The optimum for released limits loses at most {prose.at_most(cloud.worst, 5)}: "
+            "what the smallest limits in reach cost."
         )
     if cloud.bounds:
         bound = cloud.bounds[0]

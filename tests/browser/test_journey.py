@@ -75,7 +75,7 @@ def test_drag_epsilon_change_the_loss_and_stop(dashboard, visitor):
     page.goto(f"{dashboard}/?loss=lp&exponent=1.37&gap=0.0001&seconds=30")
     stop = page.get_by_role("button", name="Stop here")
     stop.click()
-    stop.wait_for(state="detached", timeout=3000)
+    stop.wait_for(state="detached")
     page.get_by_role("button", name=re.compile("solve on")).wait_for()
     lower, upper = bounds(page)
     assert 0 < lower <= upper and [lower, upper] != squared

@@ -126,8 +126,10 @@ def test_loss_and_caps_hold_at_every_value(solution):
 def test_shapes(solution):
     problem, channel = solution.problem, solution.mechanism
     if problem.monotone:
-        for g, row in enumerate(channel.masses):
-            assert (np.diff(row[g:]) <= 0).all() and (np.diff(row[: g + 1]) >= 0).all()
+        widths = [b - a for a, b in zip(channel.grid.edges, channel.grid.edges[1:])]
+        for g, row in enumerate(channel.weights.tolist()):
+            density = [w / width for w, width in zip(row, widths)]
+            assert density[g:] == sorted(density[g:], reverse=True) and density[: g + 1] == sorted(density[: g + 1])
     if problem.ordered:
         for y in np.linspace(*problem.query_range, 57):
             values = np.linspace(*problem.query_range, 301)
@@ -270,3 +272,18 @@ def test_a_search_that_is_stopped_at_once_keeps_the_partition(width):
     found = solve(problem, QUICK, lambda _: True)
     assert found.laws == 3
     assert solution_from_json(solution_to_json(found)).certificate.upper == found.certificate.upper
+
+
+@pytest.mark.parametrize(("sensitivity", "width", "k"), [(0.3, 0.9, 3), (0.1, 1.0, 5), (0.7, 2.1, 7), (2.0, 4.0, 4)])
+@pytest.mark.parametrize("breaks", [(), (0, 1, 4, 5)])
+def test_last_digits_do_not_lead_out_of_reach(sensitivity, width, k, breaks):
+    """0.3 and 0.19999999999999998 differ by the float 0.1, but by more than a tenth as decimals."""
+    cells = math.ceil(Fraction(str(width)) * k / Fraction(str(sensitivity)))
+    grid = Grid.make((0.0, width), sensitivity, k, (*breaks, cells) if breaks else ())
+    law = grid.law_of_cell
+    ends = [float(i * Fraction(str(sensitivity)) / k) for i in range(cells + 1)]
+    for x in {v for e in ends for v in (e, math.nextafter(e, -1), math.nextafter(e, 99), float(Fraction(e)))}:
+        for y in (x + sensitivity, math.nextafter(x + sensitivity, 99)):
+            if 0 <= x and y <= width:
+                one, two = law[grid.cell_of(x)], law[grid.cell_of(y)]
+                assert one == two or (grid.related[one, two] and grid.related[two, one])

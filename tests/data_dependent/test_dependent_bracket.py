@@ -213,3 +213,9 @@ def test_stopping_early_gives_a_valid_answer():
     found = solve(problem, SolverSettings(gap=1e-6, time_limit=60), lambda record: record.pairs > 50)
     assert found.certificate.lower <= found.certificate.upper < 0.9
     assert found.trace[-1].upper == found.certificate.upper
+
+
+def test_a_range_far_from_zero_is_refused():
+    """Its points could not be told apart in floats, which the averages assume."""
+    with pytest.raises(InputError, match="query_range"):
+        data_dependent_problem(1, 0.2, 2.0, query_range=(1e12, 1e12 + 4))
