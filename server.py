@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from importlib import import_module
 
 import streamlit as st
 from starlette.middleware import Middleware
@@ -22,6 +23,10 @@ from service.gate import Gate
 
 # Streamlit would ask a server on the internet for this machine's public address, to name it or to check an origin.
 net_util.get_external_ip = lambda: None
+
+# Loaded before there are two threads that might load them at the same time.
+for name in ("pandas", "plotly.graph_objects", "plotly.io", "scipy.optimize", "scipy.special"):
+    import_module(name)
 
 try:
     settings = configuration.current()

@@ -194,7 +194,8 @@ def multiplier_bound_lower(
     if budget is not None:
         rate, second_costs, most = max(budget[0], 0.0), budget[1], budget[2]
         total, size = total + rate * second_costs, size + rate * np.abs(second_costs)
-        price += rate * most * (1 + 4 * UNIT)
+        if rate > 0 and most > 0:  # their product may be too small for a float
+            price += math.nextafter(rate * most * (1 + 4 * UNIT), math.inf)
     if monotone is not None:
         order, order_size = _monotone_terms(np.maximum(monotone, 0.0), -first)
         total, size = total - order, size + order_size
