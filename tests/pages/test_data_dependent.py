@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
+from screens import settle, words
 from streamlit.testing.v1 import AppTest
 
 from dpcore.data_dependent import data_dependent_problem, solve
@@ -20,31 +20,13 @@ ROOT = Path(__file__).parents[2]
 QUICK = {"gap": "10", "seconds": "10"}
 
 
-@pytest.fixture(autouse=True)
-def from_the_root(monkeypatch):
-    """Streamlit finds pages beside the working directory's app.py."""
-    monkeypatch.chdir(ROOT)
-    monkeypatch.syspath_prepend(str(ROOT))
-
-
 def visit(**address: str) -> AppTest:
     """The page opened with these values in its address, once the solver is done."""
     page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=30)
     page.switch_page("pages/data_dependent.py")
     for key, value in {**QUICK, **address}.items():
         page.query_params[key] = value
-    page.run()
-    for _ in range(100):
-        if not any(button.key == "stop" for button in page.button):
-            break
-        time.sleep(0.1)
-        page.run()
-    assert not page.exception
-    return page
-
-
-def words(page: AppTest) -> str:
-    return "\n".join(str(b.value) for b in [*page.markdown, *page.caption, *page.info, *page.warning, *page.error])
+    return settle(page.run())
 
 
 def bounds(page: AppTest) -> list[float]:

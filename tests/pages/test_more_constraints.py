@@ -6,7 +6,8 @@ import json
 import time
 
 import pytest
-from test_optimal_noise import bounds, from_the_root, settle, visit, words  # noqa: F401
+from screens import settle, words
+from test_optimal_noise import bounds, visit
 
 from dpcore import export
 from dpcore.loss import parse_loss
@@ -61,7 +62,7 @@ def test_a_limit_left_empty_is_no_limit():
     page = visit(budget="l2")
     assert "≤" not in words(page).split("DP noise")[1][:40]
     page.number_input(key="budget_most").set_value(0.6)
-    assert "mean squared error ≤ 0.6" in words(settle(page))
+    assert "mean squared error ≤ 0.6" in words(settle(page.run()))
     assert page.query_params["budget"] == "l2"
 
 

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+from screens import settle, words
 from streamlit.testing.v1 import AppTest
 
 from dpcore import export
@@ -19,36 +20,12 @@ QUICK = {"gap": "5", "seconds": "5"}
 """A wide gap: these tests are about the page, not about digits."""
 
 
-@pytest.fixture(autouse=True)
-def from_the_root(monkeypatch):
-    """Streamlit finds pages beside the working directory's app.py."""
-    monkeypatch.chdir(ROOT)
-    monkeypatch.syspath_prepend(str(ROOT))
-
-
 def visit(**address: str) -> AppTest:
     """The page opened with these values in its address, once the solver is done."""
     page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=30)
     for key, value in {**QUICK, **address}.items():
         page.query_params[key] = value
-    return settle(page)
-
-
-def settle(page: AppTest) -> AppTest:
-    """Run until the result is there: timers of fragments do not fire under AppTest."""
-    page.run()
-    for _ in range(100):
-        if not any(button.key == "stop" for button in page.button):
-            break
-        time.sleep(0.1)
-        page.run()
-    assert not page.exception
-    return page
-
-
-def words(page: AppTest) -> str:
-    blocks = [*page.markdown, *page.caption, *page.info, *page.warning, *page.error]
-    return "\n".join(str(block.value) for block in blocks)
+    return settle(page.run())
 
 
 def read(markdown: str) -> str:
@@ -162,7 +139,7 @@ def test_the_last_good_picture_stays_while_a_value_is_wrong():
     page = visit()
     before = bounds(page)
     page.number_input(key="epsilon").set_value(-1.0)
-    settle(page)
+    settle(page.run())
     assert bounds(page) == before
     assert "still shows the last accepted values" in words(page)
 
@@ -171,18 +148,18 @@ def test_losses_and_problems_do_not_share_an_answer():
     page = visit()
     first = bounds(page)
     page.selectbox(key="loss").set_value("l2")
-    second = bounds(settle(page))
+    second = bounds(settle(page.run()))
     page.selectbox(key="loss").set_value("l1")
-    assert bounds(settle(page)) == first != second
+    assert bounds(settle(page.run())) == first != second
 
 
 def test_slider_and_box_follow_each_other():
     page = visit()
     page.select_slider(key="epsilon_stop").set_value(2.0)
-    settle(page)
+    settle(page.run())
     assert page.number_input(key="epsilon").value == 2.0
     page.number_input(key="epsilon").set_value(0.52)
-    settle(page)
+    settle(page.run())
     assert page.select_slider(key="epsilon_stop").value == 0.5
 
 
@@ -199,7 +176,7 @@ def test_presets(number):
     page = visit()
     box = page.selectbox(key="preset")
     box.set_value(box.options[number])
-    lower, upper = bounds(settle(page))
+    lower, upper = bounds(settle(page.run()))
     assert 0 < lower <= upper
 
 
@@ -220,7 +197,7 @@ def test_pure_privacy_and_pure_delta():
 def test_next_steps_change_the_problem():
     page = visit()
     page.button(key="step_1").click()
-    settle(page)
+    settle(page.run())
     assert page.selectbox(key="loss").value == "l2"
 
 
@@ -254,10 +231,10 @@ def test_a_saved_file_comes_back_audited():
     saved = export.solution_to_json(solve(problem, SolverSettings(gap=0.3)))
     page = visit(panel="Take it away", gap="30")
     page.file_uploader(key="reload").upload("noise.json", saved.encode(), "application/json")
-    settle(page)
+    settle(page.run())
     assert "audited again" in "\n".join(block.value for block in page.success)
     page.button(key="restore").click()
-    settle(page)
+    settle(page.run())
     assert page.number_input(key="sensitivity").value == 3.0
     assert page.selectbox(key="loss").value == "pinball"
     assert page.number_input(key="tau").value == 0.3
@@ -268,7 +245,7 @@ def test_a_saved_file_comes_back_audited():
 def test_a_foreign_file_is_refused_with_a_message(text):
     page = visit(panel="Take it away")
     page.file_uploader(key="reload").upload("noise.json", text.encode(), "application/json")
-    settle(page)
+    settle(page.run())
     assert "not accepted" in words(page)
 
 
@@ -279,7 +256,7 @@ def test_whole_numbers():
     assert "Any whole-number (1, 0)-DP noise" in words(page)
     assert "Discrete staircase" in words(page) and "Laplace" not in words(page).split("Pick how")[0]
     page.selectbox(key="values").set_value("real")
-    assert bounds(settle(page))[1] > 2.86 and "whole-number" not in words(page).split("Pick how")[0]
+    assert bounds(settle(page.run()))[1] > 2.86 and "whole-number" not in words(page).split("Pick how")[0]
 
 
 def test_steps_panels_and_links_of_lattice_noise():
@@ -296,8 +273,8 @@ def test_a_file_of_lattice_noise_comes_back():
     saved = export.solution_to_json(solve(noise_problem(1, 0.1, 0.6, granularity=0.2)))
     page = visit(panel="Take it away")
     page.file_uploader(key="reload").upload("noise.json", saved.encode(), "application/json")
-    settle(page)
+    settle(page.run())
     assert "audited again" in "\n".join(block.value for block in page.success)
     page.button(key="restore").click()
-    settle(page)
+    settle(page.run())
     assert page.selectbox(key="values").value == "step" and page.number_input(key="step").value == 0.2

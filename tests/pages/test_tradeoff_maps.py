@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from screens import settle, words
 from streamlit.testing.v1 import AppTest
 
 from dpcore.problem import SolverSettings, noise_problem
@@ -20,13 +21,6 @@ ROOT = Path(__file__).parents[2]
 SMALL = {"low_epsilon": "0.5", "high_epsilon": "2", "low_delta": "0.05", "high_delta": "0.2", "steps": "3"}
 
 
-@pytest.fixture(autouse=True)
-def from_the_root(monkeypatch, tmp_path):
-    """Streamlit finds pages beside the working directory's app.py."""
-    monkeypatch.chdir(ROOT)
-    monkeypatch.syspath_prepend(str(ROOT))
-
-
 def visit(settled: bool = True, **address: str) -> AppTest:
     """The page opened with these values in its address, once nothing is under way."""
     page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
@@ -36,20 +30,6 @@ def visit(settled: bool = True, **address: str) -> AppTest:
     page.run()
     assert not page.exception
     return settle(page) if settled else page
-
-
-def settle(page: AppTest) -> AppTest:
-    for _ in range(300):
-        if not any(button.key == "stop" for button in page.button):
-            break
-        time.sleep(0.1)
-        page.run()
-    assert not page.exception
-    return page
-
-
-def words(page: AppTest) -> str:
-    return "\n".join(str(b.value) for b in [*page.markdown, *page.caption, *page.info, *page.warning, *page.error])
 
 
 def test_says_which_epsilon_an_error_takes():
