@@ -1,10 +1,24 @@
-"""Pages as AppTest shows them."""
+"""The home page as AppTest opens it, and what a reader sees on any page."""
 
 from __future__ import annotations
 
+import re
 import time
+from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
+
+ROOT = Path(__file__).parents[2]
+QUICK = {"gap": "5", "seconds": "5"}
+"""A wide gap: these tests are about the page, not about digits."""
+
+
+def visit(**address: str) -> AppTest:
+    """The page opened with these values in its address, once the solver is done."""
+    page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=30)
+    for key, value in {**QUICK, **address}.items():
+        page.query_params[key] = value
+    return settle(page.run())
 
 
 def settle(page: AppTest) -> AppTest:
@@ -22,3 +36,14 @@ def words(page: AppTest) -> str:
     """All that the page says outside of controls and tables."""
     blocks = [*page.markdown, *page.caption, *page.info, *page.warning, *page.error]
     return "\n".join(str(block.value) for block in blocks)
+
+
+def read(markdown: str) -> str:
+    """What a reader sees of Markdown in which every sign that means something is escaped."""
+    return re.sub(r"\\(.)", r"\1", markdown)
+
+
+def bounds(page: AppTest) -> list[float]:
+    """The numbers in bold of the headline."""
+    line = next(block.value for block in page.markdown if "-DP noise" in block.value)
+    return [float(text.replace("\u202f", "")) for text in re.findall(r"\*\*([\d.\u202f]+)\*\*", line)]

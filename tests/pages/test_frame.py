@@ -8,8 +8,8 @@ import time
 from pathlib import Path
 
 import pytest
+from screens import bounds, read, settle, visit, words
 from streamlit.testing.v1 import AppTest
-from test_optimal_noise import bounds, from_the_root, read, settle, visit, words  # noqa: F401
 
 from dpcore import __version__
 from pages.shared import frame, prose

@@ -6,8 +6,7 @@ import json
 import time
 
 import pytest
-from screens import settle, words
-from test_optimal_noise import bounds, visit
+from screens import bounds, settle, visit, words
 
 from dpcore import export
 from dpcore.loss import parse_loss

@@ -5,38 +5,13 @@ from __future__ import annotations
 import json
 import re
 import time
-from pathlib import Path
 
 import pytest
-from screens import settle, words
-from streamlit.testing.v1 import AppTest
+from screens import bounds, read, settle, visit, words
 
 from dpcore import export
 from dpcore.optimal import solve
 from dpcore.problem import SolverSettings, noise_problem
-
-ROOT = Path(__file__).parents[2]
-QUICK = {"gap": "5", "seconds": "5"}
-"""A wide gap: these tests are about the page, not about digits."""
-
-
-def visit(**address: str) -> AppTest:
-    """The page opened with these values in its address, once the solver is done."""
-    page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=30)
-    for key, value in {**QUICK, **address}.items():
-        page.query_params[key] = value
-    return settle(page.run())
-
-
-def read(markdown: str) -> str:
-    """What a reader sees of Markdown in which every sign that means something is escaped."""
-    return re.sub(r"\\(.)", r"\1", markdown)
-
-
-def bounds(page: AppTest) -> list[float]:
-    """The numbers in bold of the headline."""
-    line = next(block.value for block in page.markdown if "-DP noise" in block.value)
-    return [float(text.replace("\u202f", "")) for text in re.findall(r"\*\*([\d.\u202f]+)\*\*", line)]
 
 
 def test_opens_with_both_bounds_and_the_mechanisms_people_use():
