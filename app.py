@@ -30,7 +30,8 @@ page = st.navigation(
     },
     position="top",
 )
-frame.bar(tour=not page.url_path)
-compute.turn_to(page.url_path)
-page.run()
-FRAME.close()
+with compute.FLOOR.taken():
+    frame.bar(tour=not page.url_path)
+    compute.turn_to(page.url_path)
+    page.run()
+    FRAME.close()

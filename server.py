@@ -62,6 +62,7 @@ def prepare() -> None:
     charts.density([charts.Law("optimal", "", solution.noise)], unit="", colours=charts.LIGHT).to_json()
     gc.collect()
     gc.freeze()
+    compute.open_crew()
 
 
 def failed(error: Exception) -> None:

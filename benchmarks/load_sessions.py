@@ -125,10 +125,20 @@ class Server:
         while not healthy(port) and time.monotonic() < deadline:
             time.sleep(0.2)
 
-    def status(self, name: str) -> int:
+    def status(self, name: str, pid: int | None = None) -> int:
         """A number of /proc/…/status: VmHWM in kB, Threads."""
-        text = Path(f"/proc/{self.process.pid}/status").read_text()
+        text = Path(f"/proc/{pid or self.process.pid}/status").read_text()
         return int(re.search(rf"^{name}:\s+(\d+)", text, re.M)[1])
+
+    def family(self) -> list[int]:
+        """The server's process and those that compute for it."""
+        own = self.process.pid
+        tasks = [task for task in Path(f"/proc/{own}/task").iterdir() if (task / "children").exists()]
+        return [own, *(int(pid) for task in tasks for pid in (task / "children").read_text().split())]
+
+    def memory(self) -> float:
+        """The most that they ever held, together, in MB."""
+        return sum(self.status("VmHWM", pid) for pid in self.family()) / 1024
 
     def figures(self) -> dict[str, float]:
         """What the monitoring is told."""
@@ -229,7 +239,7 @@ def main() -> int:
         health = ours.recv()
         probe.join()
         left = settled(server, idle, threads)
-        memory, faults = server.status("VmHWM") / 1024, server.errors()
+        memory, faults = server.memory(), server.errors()
     finally:
         server.stop()
     faults += [fault for session in sessions for fault in session.faults]

@@ -52,8 +52,13 @@ class Question:
         """What decides the answer apart from the effort, as text."""
         return canonical((self.task, topic(self.problem, self.settings))) if self.graded else self.key
 
-    def answer(self, progress: Callable[[Any], bool]) -> Any:
-        """The task's answer; may take long."""
+    def answer(self, progress: Callable[[Any], bool], worker: Callable[..., Any] | None = None) -> Any:
+        """The task's answer; may take long.
+
+        worker : `worker(task, problem, settings, progress)` runs the task elsewhere; None runs it here.
+        """
+        if worker is not None:
+            return worker(self.task, self.problem, self.settings, progress)
         return self.task(self.problem, self.settings, progress=progress)
 
 

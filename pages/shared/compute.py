@@ -27,17 +27,23 @@ from dpcore.optimal import solve
 from dpcore.problem import NoiseProblem
 from dpcore.store import Store, canonical
 from service import configuration, journal
+from service.crew import Crew
 
 from .answers import Format, Question, Task
+from .floor import Floor
 from .jobs import Desk, Figures, Job, TooMany, Workers
 
 __all__ = [
-    "Figures", "Format", "Job", "TooMany", "ask", "baselines", "current", "figures", "forget", "keep_as", "pace",
-    "rest", "stop", "store", "turn_to",
+    "Figures", "Format", "Job", "TooMany", "ask", "baselines", "current", "figures", "forget", "keep_as", "open_crew",
+    "pace", "rest", "stop", "store", "turn_to",
 ]  # fmt: skip
 
 PATIENCE = 0.3
 """Seconds a page waits for a quick result before it shows progress instead."""
+
+
+FLOOR = Floor()
+"""Of the pages of this process."""
 
 
 @cache
@@ -60,6 +66,13 @@ def _desk() -> Desk:
     return Desk(_workers(), most=configuration.current().jobs_per_session)
 
 
+def open_crew() -> None:
+    """Have the work done by processes from now on, as many as may compute at once."""
+    workers = _workers()
+    if workers.crew is None:
+        workers.crew = Crew(configuration.current().workers)
+
+
 def _tell(task: str, outcome: str, seconds: float, waited: float) -> None:
     journal.record("solve", task=task, outcome=outcome, seconds=round(seconds, 3), waited=round(waited, 3))
 
@@ -77,7 +90,9 @@ def ask(
     job = desk.ask(slot, Question(task, problem, settings), urgent=urgent)
     if _deserted():
         desk.close()
-    job.finished.wait(min(wait, PATIENCE) if not job.settle else min(wait, 0.05))
+    if not job.done:
+        with FLOOR.left():
+            job.finished.wait(min(wait, PATIENCE) if not job.settle else min(wait, 0.05))
     return job
 
 

@@ -16,10 +16,12 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from dpcore.errors import InputError
 from dpcore.store import Store, spent
+from service.crew import Crew, Lost
 
 from .answers import Answer, Answers, Question
 from .turns import Turns
@@ -151,6 +153,7 @@ class Workers:
 
     places : jobs that compute at once.   longest : seconds that any time limit may grant.
     told : called at a job's end with (task, outcome, seconds of work, seconds waited).
+    crew : processes that do the work; None has it done in the jobs' own threads.
     """
 
     def __init__(
@@ -160,8 +163,10 @@ class Workers:
         store: Store | None = None,
         longest: float = math.inf,
         told: Callable[[str, str, float, float], None] | None = None,
+        crew: Crew | None = None,
     ) -> None:
         self.answers, self._turns, self._told = Answers(store or Store(None)), Turns(places), told
+        self.crew = crew
         self._longest, self._lock = longest, threading.Lock()
         self._open: dict[Question, Job] = {}
         self._threads: set[threading.Thread] = set()
@@ -291,11 +296,21 @@ class Workers:
         if job.began is None:
             raise GivenUp
         self._count("started")
-        value = job.question.answer(lambda record: self._report(job, record))
+        value = self._work_out(job)
         self._turns.leave(job)
         cut_short = job.over or time.monotonic() >= job.deadline
         effort = spent(value) if job.question.graded and not cut_short else job.worked
         return Answer(value, tuple(getattr(value, "trace", job.trace)), effort)
+
+    def _work_out(self, job: Job) -> Any:
+        """The task's answer, from a process of the crew if there is one; a second time if that process dies."""
+        report = partial(self._report, job)
+        if self.crew is not None:
+            with contextlib.suppress(Lost):
+                return job.question.answer(report, self.crew.answer)
+            job.trace.clear()
+            return job.question.answer(report, self.crew.answer)
+        return job.question.answer(report)
 
     def _report(self, job: Job, record: Any) -> bool:
         """Called by the task between two steps; True asks it to end with what it has."""

@@ -59,18 +59,18 @@ def test_a_projector_shows_fewer_controls_and_forgets_nothing():
 def test_two_problems_side_by_side():
     page = visit(panel="Side by side")
     page.button(key="pin").click()
-    settle(page)
+    settle(page.run())
     assert page.query_params["pins"] == "epsilon=1&gap=5&seconds=5"
     assert page.button(key="pin").disabled, "it is there already"
     page.number_input(key="epsilon").set_value(2.0)
-    page = _solved(settle(page))
+    page = _solved(settle(page.run()))
     rows = [line for line in words(page).splitlines() if line.startswith("| upper bound")]
     now, pinned = (float(cell) for cell in rows[0].split("|")[2:4])
     assert now == bounds(page)[1] < pinned
     again = _solved(visit(**{key: value for key, value in page.query_params.items()}))
     assert rows[0] in words(again)
     again.button(key="take_Pin 1").click()
-    assert bounds(settle(again))[1] == pinned
+    assert bounds(settle(again.run()))[1] == pinned
 
 
 def test_pins_are_bounded_and_malformed_ones_are_named():

@@ -34,7 +34,7 @@ def visit(settled: bool = True, **address: str) -> AppTest:
 
 def test_says_which_epsilon_an_error_takes():
     page = visit(wanted="0.8", at_delta="0.1")
-    for _ in range(200):  # the map may be done before the answer is
+    for _ in range(600):  # the map may be done before the answer is
         line = next(b.value for b in page.markdown if b.value.startswith("To err by at most"))
         found = [float(x) for x in re.findall(r"\*\*([\d.]+)\*\*", line)[1:]]
         if len(found) == 4:

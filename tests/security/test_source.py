@@ -24,9 +24,13 @@ NETWORK_IN = {
     "service/health.py": {"urllib.request"},
     "dpcore/sweep/executors.py": {"distributed", "distributed.Client", "distributed.scheduler",
                                   "distributed.scheduler.KilledWorker"},
+    "service/crew.py": {"subprocess", "multiprocessing.connection", "multiprocessing.connection.Client",
+                        "multiprocessing.connection.Connection", "multiprocessing.connection.Listener",
+                        "multiprocessing.reduction", "multiprocessing.reduction.ForkingPickler"},
 }  # fmt: skip
-"""The only ones that talk to others: the health check of this very machine, and sweeps that somebody sends to a Dask
-cluster of theirs from the command line."""
+"""The only ones that talk to others: the health check of this very machine, sweeps that somebody sends to a Dask
+cluster of theirs from the command line, and the dashboard with the processes that compute for it, which it starts
+itself and which know a secret of that start."""
 
 NAMES = {"eval", "exec", "compile", "__import__", "breakpoint", "input"}
 ATTRIBUTES = {
