@@ -43,6 +43,7 @@ bench: $(DEVELOP)
 	$(PYBIN) -m benchmarks.bench_private_optimization
 	$(PYBIN) -m benchmarks.bench_jobs
 	$(PYBIN) -m benchmarks.load_sessions
+	$(PYBIN) -m benchmarks.bench_browser
 
 lint: $(DEVELOP)
 	$(PYBIN) -m ruff check .

@@ -34,6 +34,10 @@ except configuration.ConfigurationError as error:
     sys.exit("\n".join(["The dashboard does not start:", *error.faults]))
 
 
+FIRST = 3.0
+"""Seconds that whoever comes right after a start has the machine for: only then do the processes that solve start."""
+
+
 @asynccontextmanager
 async def lifespan(_: st.App) -> AsyncIterator[None]:
     """From the first request possible to the last one answered."""
@@ -62,6 +66,7 @@ def prepare() -> None:
     charts.density([charts.Law("optimal", "", solution.noise)], unit="", colours=charts.LIGHT).to_json()
     gc.collect()
     gc.freeze()
+    time.sleep(FIRST)
     compute.open_crew()
 
 

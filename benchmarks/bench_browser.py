@@ -1,4 +1,4 @@
-"""What a visitor waits for, in a real browser: `python -m benchmarks.bench_browser` (`--cold`: with no kernel compiled).
+"""What a visitor waits for in a real browser: `python -m benchmarks.bench_browser` (`--cold`: no kernel compiled yet).
 
 Starts the dashboard with nothing stored, opens it three times in a browser that has never been there, moves ε by five
 stops within half a second, stops a long solve, and opens the maps; prints the seconds and their limits.

@@ -2,13 +2,17 @@
 
 Streamlit takes a folder of this name for an older kind of app, whose pages run by themselves, until `st.navigation` has
 been called once. Whoever came to one of them first after a start would see it without app.py around it. Importing
-this package ends that; a run that is under way by then begins anew, and runs app.py.
+this package ends that; a run that is under way by then begins anew, and runs app.py. The processes that compute for
+the pages import it, too, and do without Streamlit.
 """
 
-import streamlit as st
-from streamlit.runtime.pages_manager import PagesManager
+import sys
 
-if PagesManager.uses_pages_directory is not False:
-    _bare, PagesManager.uses_pages_directory = PagesManager.uses_pages_directory, False
-    if _bare:
-        st.rerun()
+if "streamlit" in sys.modules:
+    import streamlit as st
+    from streamlit.runtime.pages_manager import PagesManager
+
+    if PagesManager.uses_pages_directory is not False:
+        _bare, PagesManager.uses_pages_directory = PagesManager.uses_pages_directory, False
+        if _bare:
+            st.rerun()

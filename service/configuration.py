@@ -22,7 +22,7 @@ class Configuration:
     store : folder of finished results that outlive the process; None keeps them in memory only.
         Default: `dpcore.store.default_folder()`, in the user's cache folder.
     store_megabytes : most that the folder may hold.
-    workers : threads that solve.
+    workers : processes that solve.
     seconds : longest time limit that a visitor may ask for, per solve.
     jobs_per_session : solves that one browser session may have waiting or running.
     address_length : longest address (path and query) that is answered, in bytes.

@@ -22,6 +22,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from multiprocessing.connection import Client, Connection, Listener
 from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
@@ -315,6 +316,8 @@ def main() -> None:
         os.nice(5)
     address, secret = (sys.stdin.readline().strip() for _ in range(2))
     warm()
+    for place in sorted(ROOT.glob("pages/*/work.py")):  # the tasks of the pages: else the first visitor of each waits
+        import_module(f"pages.{place.parent.name}.work")
     serve(Client(address, authkey=bytes.fromhex(secret)))
     os._exit(0)  # tasks under way need not be waited for
 

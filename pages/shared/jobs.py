@@ -134,6 +134,7 @@ class Job:
 class Figures:
     """Counts for monitoring. Names that end in "_total" count since the start; seconds are of the last 1000 jobs."""
 
+    processes: int
     jobs_waiting: int
     jobs_running: int
     jobs_started_total: int
@@ -262,7 +263,7 @@ class Workers:
         median, late = (first[int(share * (len(first) - 1))] if first else 0.0 for share in (0.5, 0.95))
         running = self._turns.taken
         return Figures(
-            jobs_waiting=max(0, under_way - running), jobs_running=running, first_bracket_median_seconds=median,
+            processes=0 if self.crew is None else self.crew.ready, jobs_waiting=max(0, under_way - running), jobs_running=running, first_bracket_median_seconds=median,
             first_bracket_p95_seconds=late, **counts,
         )  # fmt: skip
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pandas  # noqa: F401  (scikit-learn would load it in a job, and a chart drawn meanwhile finds half of it)
 import streamlit as st
 
 from dpcore.errors import InputError

@@ -8,7 +8,6 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import pandas  # noqa: F401  (scikit-learn would load it in a job, and a chart drawn meanwhile finds half of it)
 
 from dpcore.privacy import Privacy
 from dpcore.solution import Progress
