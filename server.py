@@ -15,6 +15,7 @@ from importlib import import_module
 import streamlit as st
 from starlette.middleware import Middleware
 from streamlit import net_util
+from streamlit.runtime.app_session import AppSession
 
 from dpcore import __version__
 from pages.shared import charts, compute
@@ -23,6 +24,9 @@ from service.gate import Gate
 
 # Streamlit would ask a server on the internet for this machine's public address, to name it or to check an origin.
 net_util.get_external_ip = lambda: None
+
+# Any browser may send the word to empty all caches: every visitor's jobs would end, and the crew would be forgotten.
+AppSession._handle_clear_cache_request = lambda self: None
 
 # Loaded before there are two threads that might load them at the same time.
 for name in ("pandas", "plotly.graph_objects", "plotly.io", "scipy.optimize", "scipy.special"):

@@ -255,7 +255,7 @@ def main() -> int:
         "jobs left": left[1],
     }
     print(f"{options.sessions} sessions, {options.seconds:g} s, {len(waits)} moves; load before: {before_load:.2f}; "
-          f"the server used {busy:.0f} s of processor time on {os.cpu_count()} cores")  # fmt: skip
+          f"the server's own process used {busy:.0f} s of processor time on {os.cpu_count()} cores")  # fmt: skip
     answered = [wait for wait in waits if math.isfinite(wait)]
     print(
         f"page complete after {statistics.median(first):.2f} s (median), {max(first):.2f} s (worst); bounds never came "

@@ -11,16 +11,17 @@ from pages.shared.address import FRAME
 TEXT = prose.sections("tradeoff_maps")
 
 controls.MAPS.open()
+asked = controls.read()
+jobs = {} if asked.complaints else {"map": compute.ask("map", asked.plane, None, task=work.fill, wait=0)}
 st.title("Trade-off maps", anchor=False)
-asked = controls.sidebar()
+controls.sidebar()  # the first cells are solved meanwhile
 if asked.complaints:
     st.error(" ".join(asked.complaints), icon=":material/error:")
     st.stop()
 
-jobs = {"map": compute.ask("map", asked.plane, None, task=work.fill, wait=0.1)}
 if asked.wanted is not None and asked.wanted > 0:
     asks = work.Wish(asked.problem, asked.wanted)
-    jobs["wish"] = compute.ask("wish", asks, None, task=work.epsilons, wait=0.1)
+    jobs["wish"] = compute.ask("wish", asks, None, task=work.epsilons, wait=0.05)
 jobs["along"] = compute.ask("along", asked.along, None, task=work.fill, urgent=False, wait=0)
 jobs["across"] = compute.ask("across", asked.across, None, task=work.fill, urgent=False, wait=0)
 if asked.frontier is not None:
@@ -32,6 +33,7 @@ panels.going_on(asked, jobs)
 left, right = st.columns([3, 2], gap="large")
 with left:
     panels.map_choices()
+    panels.first_cells(jobs["map"])
     panels.live([jobs["map"]], lambda: panels.heat_map(asked, jobs["map"]))
 with right:
     panels.live([jobs.get("frontier")], lambda: panels.frontier(asked, jobs.get("frontier")))

@@ -3,54 +3,46 @@
 Each of them holds many conversations at once, one for every question put to it: it reports what the task reports, and
 goes on only when it is told to, so that whose turn it is stays the business of whoever asked. What goes to and fro are
 Python's own bytes for this project's objects, between processes that know a secret of this start; nothing from
-outside is ever read.
-A process that dies takes its conversations with it (`Lost`) and is replaced.
+outside is ever read. What such a process does is in service/worker.py.
+A process that dies takes its conversations with it (`Lost`) and is replaced. When the dashboard ends, however it ends,
+the lines are cut, and so do they.
 """
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import itertools
-import os
+import logging
+import math
 import queue
 import secrets
-import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from importlib import import_module
 from multiprocessing.connection import Client, Connection, Listener
 from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 from typing import Any
-
-from .warm import warm
 
 ROOT = Path(__file__).parents[1]
 
 PATIENCE = 60.0
 """Seconds that a process has to start in."""
 
-NEWS = 0.02
-"""Seconds within which a second report without news is not passed on."""
+LONGEST = 300.0
+"""Seconds that pass at most before a process that keeps dying is replaced once more."""
 
 Task = Callable[..., Any]
 Report = Callable[[Any], bool]
 
+log = logging.getLogger(__name__)
+
 
 class Lost(RuntimeError):
     """The process that worked on a question is gone."""
-
-
-class Leave(Exception):
-    """Raised through a task whose answer nobody waits for any more."""
-
-
-# The side that asks --------------------------------------------------------------------------------------
 
 
 class Crew:
@@ -59,10 +51,9 @@ class Crew:
 
     def __init__(self, size: int) -> None:
         self._members: list[_Member] = []
-        self._lock, self._open = threading.Lock(), True
+        self._change, self._open = threading.Condition(), True
         for _ in range(size):
-            self._hire()
-        atexit.register(self.close)
+            threading.Thread(target=self._keep, name="crew", daemon=True).start()
 
     @property
     def ready(self) -> int:
@@ -74,60 +65,81 @@ class Crew:
         """Of those."""
         return [member.pid for member in self._members]
 
-    def answer(self, task: Task, problem: Any, settings: Any, report: Report) -> Any:
+    def answer(self, task: Task, problem: Any, settings: Any, report: Report, *, elsewhere: bool = False) -> Any:
         """What the task returns, or raises; `report` is called in this thread.
+
+        elsewhere : never here: what may have cost a process its life is not to take this one's.
 
         Raises
         ------
-        Lost : the process has died.
+        Lost : the process has died, or there is none.
         """
-        with self._lock:
+        with self._change:
             member = min(self._members, key=lambda one: one.busy, default=None)
             if member is not None:
                 talk = member.begin()
-        if member is None:
-            return task(problem, settings, progress=report)
-        try:
-            return _conduct(talk, task, problem, settings, report)
-        finally:
-            member.end(talk)
+        if member is not None:
+            try:
+                return _conduct(talk, task, problem, settings, report)
+            finally:
+                member.end(talk)
+        if elsewhere:
+            raise Lost("there is no process to work on it")
+        return task(problem, settings, progress=report)
+
+    def wait(self) -> None:
+        """Until a process is up; in vain if that takes very long."""
+        with self._change:
+            self._change.wait_for(lambda: self._members or not self._open, PATIENCE)
 
     def close(self) -> None:
         """Dismiss all."""
-        with self._lock:
-            self._open, members, self._members = False, self._members, []
+        with self._change:
+            self._open = False
+            self._change.notify_all()
+            members = list(self._members)
         for member in members:
-            member.dismiss()
+            member.kill()
 
-    def _hire(self) -> None:
-        threading.Thread(target=self._start, name="crew", daemon=True).start()
+    def _keep(self) -> None:
+        """Have a process, and another one when it is gone: at once, but the more of them go at once, the later."""
+        pause = 0.0
+        while self._open:
+            up = math.inf
+            try:
+                member = _Member.start()
+            except Exception as error:  # none is to be had, or it did not come up; tasks run here meanwhile
+                log.warning("a process that solves did not start (%r)", error)
+            else:
+                up = time.monotonic()
+                self._employ(member)
+            if time.monotonic() - up > PATIENCE:
+                pause = 0.0
+            with self._change:
+                self._change.wait_for(lambda: not self._open, pause)
+            pause = min(2 * pause + 1, LONGEST)
 
-    def _start(self) -> None:
-        member = _Member.start()
-        with self._lock:
+    def _employ(self, member: _Member) -> None:
+        with self._change:
             if self._open:
                 self._members.append(member)
-                threading.Thread(target=self._hear, args=(member,), name="crew", daemon=True).start()
-                return
-        member.dismiss()
-
-    def _hear(self, member: _Member) -> None:
+                self._change.notify_all()
+            else:
+                member.kill()
         member.hear()
-        with self._lock:
-            again = self._open
+        with self._change:
             self._members = [other for other in self._members if other is not member]
         member.dismiss()
-        if again:
-            self._hire()
 
 
 @dataclass(eq=False)
 class _Talk:
-    """One conversation, as the one who asked sees it."""
+    """One conversation, as the one who asked sees it.   rests : nothing is computed for it until there is a word."""
 
     number: int
     say: Callable[[int, str, Any], None]
     heard: queue.SimpleQueue = field(default_factory=queue.SimpleQueue)
+    rests: bool = False
 
     def send(self, kind: str, what: Any = None) -> None:
         self.say(self.number, kind, what)
@@ -141,7 +153,9 @@ class _Talk:
     def sketch(self) -> Any:
         """The answer of the moment, between a record and the word to go on."""
         self.send("sketch")
-        _, answer = self.receive()
+        kind, answer = self.receive()
+        if kind == "error":
+            raise answer
         return answer
 
 
@@ -154,12 +168,9 @@ def _conduct(talk: _Talk, task: Task, problem: Any, settings: Any, report: Repor
         if kind == "error":
             raise what
         record, has_answer = what
-        try:
-            stop = report(replace(record, answer=talk.sketch) if has_answer else record)
-        except BaseException:
-            with contextlib.suppress(Lost):
-                talk.send("leave")
-            raise
+        talk.rests = True
+        stop = report(replace(record, answer=talk.sketch) if has_answer else record)
+        talk.rests = False
         talk.send("stop" if stop else "on")
 
 
@@ -170,157 +181,85 @@ class _Member:
         self.pid, self._process, self._line = process.pid, process, line
         self._lock, self._numbers = threading.Lock(), itertools.count()
         self._talks: dict[int, _Talk] = {}
-        self._gone = False
 
     @classmethod
     def start(cls) -> _Member:
-        """A process of its own, connected; at a lower priority than this one."""
-        secret = secrets.token_bytes(32)
+        """A process of its own, connected; at a lower priority than this one, and out of reach of a terminal's Ctrl-C.
+
+        Raises
+        ------
+        OSError, EOFError, Lost : it cannot be started, or did not come up.
+        """
+        secret, connected = secrets.token_bytes(32), threading.Event()
         with Listener(authkey=secret) as listener:
-            process = subprocess.Popen([sys.executable, "-m", __name__], stdin=subprocess.PIPE, cwd=ROOT)
-            process.stdin.write(f"{listener.address}\n{secret.hex()}\n".encode())
-            process.stdin.close()
+            process = subprocess.Popen(
+                [sys.executable, "-m", "service.worker"], stdin=subprocess.PIPE, cwd=ROOT, process_group=0
+            )
 
-            def give_up() -> None:  # its place on the line is taken, and given up
+            def watch() -> None:  # one that will not come any more: its place on the line is taken, and given up
+                end = time.monotonic() + PATIENCE
+                while process.poll() is None and time.monotonic() < end:
+                    if connected.wait(0.1):
+                        return
                 process.kill()
-                Client(listener.address, authkey=secret).close()
+                process.wait()
+                with contextlib.suppress(Exception):
+                    Client(listener.address, authkey=secret).close()
 
-            late = threading.Timer(PATIENCE, give_up)
-            late.start()
             try:
-                return cls(process, listener.accept())
+                with process.stdin as line:
+                    line.write(f"{listener.address}\n{secret.hex()}\n".encode())
+                threading.Thread(target=watch, name="crew", daemon=True).start()
+                member = cls(process, listener.accept())
+                if process.poll() is not None:
+                    raise Lost("it died at its start")
+            except BaseException:
+                process.kill()
+                process.wait()
+                raise
             finally:
-                late.cancel()
+                connected.set()
+        return member
 
     @property
-    def busy(self) -> int:
-        return len(self._talks)
+    def busy(self) -> tuple[int, int]:
+        """Conversations for which it computes, and all of them."""
+        talks = list(self._talks.values())
+        return sum(not talk.rests for talk in talks), len(talks)
 
     def begin(self) -> _Talk:
         talk = _Talk(next(self._numbers), self._say)
         self._talks[talk.number] = talk
-        if self._gone:
-            talk.heard.put(("lost", None))
         return talk
 
     def end(self, talk: _Talk) -> None:
+        """No more of it; if it is still under way there, it ends there, too."""
         self._talks.pop(talk.number, None)
+        talk.send("leave")
 
     def hear(self) -> None:
         """Hand on what it says until it is gone."""
-        with contextlib.suppress(EOFError, OSError):
+        with contextlib.suppress(Exception):  # most likely the line's end; whatever it is, no more can be heard
             while True:
                 number, kind, what = self._line.recv()
                 talk = self._talks.get(number)
                 if talk is not None:
                     talk.heard.put((kind, what))
-        self._gone = True
+
+    def kill(self) -> None:
+        """Have it gone: whoever hears it takes note."""
+        self._process.kill()
+
+    def dismiss(self) -> None:
+        """Let go of it, once nobody hears it and nobody begins to talk to it; who still does is told."""
+        self._process.kill()
+        self._process.wait()
+        with self._lock:  # nobody is in the middle of a word on this line, whose number may be another's next
+            self._line.close()
         for talk in list(self._talks.values()):
             talk.heard.put(("lost", None))
 
-    def dismiss(self) -> None:
-        self._line.close()
-        try:
-            self._process.wait(2)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait(2)
-
     def _say(self, number: int, kind: str, what: Any) -> None:
         packed = bytes(ForkingPickler.dumps(what))
-        try:
-            with self._lock:
-                self._line.send((number, kind, packed))
-        except OSError:
-            raise Lost("the process that worked on it is gone") from None
-
-
-# The side that computes ----------------------------------------------------------------------------------
-
-
-def serve(line: Connection) -> None:
-    """Take questions until the line is cut."""
-    lock, inboxes = threading.Lock(), {}
-
-    def say(number: int, kind: str, what: Any) -> None:
-        packed = bytes(ForkingPickler.dumps(what))
-        with lock:
-            line.send((number, kind, packed))
-
-    with contextlib.suppress(EOFError, OSError):
-        while True:
-            number, kind, what = line.recv()
-            if kind == "ask":
-                inboxes[number] = inbox = queue.SimpleQueue()
-                work = _Work(number, what, say, inbox, lambda number=number: inboxes.pop(number, None))
-                threading.Thread(target=work.run, name="work", daemon=True).start()
-            elif number in inboxes:
-                inboxes[number].put(kind)
-
-
-@dataclass(eq=False)
-class _Work:
-    """One conversation, as the one who computes sees it."""
-
-    number: int
-    asked: bytes
-    say: Callable[[int, str, Any], None]
-    inbox: queue.SimpleQueue
-    close: Callable[[], object]
-    told: tuple[float, bool] = (0.0, False)
-    lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def run(self) -> None:
-        try:
-            task, problem, settings = ForkingPickler.loads(self.asked)
-            answer = "value", task(problem, settings, progress=self.report)
-        except Leave:
-            return
-        except Exception as error:  # whatever it is, who asked is told
-            answer = "error", error
-        finally:
-            self.close()
-        self._reply(*answer)
-
-    def report(self, record: Any) -> bool:
-        """Tell who asked, and wait for the word to go on."""
-        with self.lock:  # a task may have threads of its own
-            when, stop = self.told
-            if getattr(record, "upper", 0.0) == float("inf") and time.monotonic() - when < NEWS:
-                return stop
-            make = getattr(record, "answer", None)
-            plain = record if make is None else replace(record, answer=None)
-            self.say(self.number, "record", (plain, make is not None))
-            word = self.inbox.get()
-            while word == "sketch":
-                self.say(self.number, "sketch", make())
-                word = self.inbox.get()
-            self.told = time.monotonic(), word == "stop"
-        if word == "leave":
-            raise Leave
-        return word == "stop"
-
-    def _reply(self, kind: str, what: Any) -> None:
-        with contextlib.suppress(OSError):
-            try:
-                self.say(self.number, kind, what)
-            except Exception as error:  # it cannot be sent: a bug of the task, and no reason to leave who asked waiting
-                self.say(self.number, "error", RuntimeError(f"{type(error).__name__}: {error}"))
-
-
-def main() -> None:
-    """Load what tasks need, connect to the address on standard input, and compute at a low priority until the line is
-    cut."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in a terminal is for the dashboard, which then cuts the line
-    if hasattr(os, "nice"):
-        os.nice(5)
-    address, secret = (sys.stdin.readline().strip() for _ in range(2))
-    warm()
-    for place in sorted(ROOT.glob("pages/*/work.py")):  # the tasks of the pages: else the first visitor of each waits
-        import_module(f"pages.{place.parent.name}.work")
-    serve(Client(address, authkey=bytes.fromhex(secret)))
-    os._exit(0)  # tasks under way need not be waited for
-
-
-if __name__ == "__main__":
-    main()
+        with contextlib.suppress(OSError), self._lock:  # whoever listens will hear that it is gone
+            self._line.send((number, kind, packed))

@@ -98,7 +98,7 @@ def lower_step(
         )
         if i < len(seeds) and seeds[i] is not None:
             program.seed(*_refined(seeds[i], costs.shape, program.related))
-        outcome = program.solve(deadline, stop, enough=1e-5, gain=GAIN)
+        outcome = program.solve(deadline, stop, enough=GAIN, gain=GAIN)
         floor = max(float(problem.loss.value(0.0)), 0.0) * float(term.weights.sum()) * (1 - 1e-12)
         bound = floor
         if outcome is not None:

@@ -34,6 +34,9 @@ PARTNERS = 4
 LARGE = 10_000
 """From so many slacks on the interior point method is faster, although it starts anew in every round."""
 
+FEW = 1e-3
+"""A round with less than this share of new slacks hardly raises a lower bound."""
+
 FLOOR = 1e-3
 """Privacy rows are divided by δ or, if larger, by this."""
 
@@ -194,8 +197,8 @@ class ChannelProgram:
         """Terms that nearly bind, in a channel like the one to be found, between laws of active rows; and for every
         entry its `PARTNERS` terms with the smallest covering entries, lest it look free where the coarse channel has no
         mass."""
-        covering = TIE * self.amplification * covers
-        for a in range(self._laws):
+        covering, terms = TIE * self.amplification * covers, []
+        for a in range((self._laws + 1) // 2 if self.mirrored else self._laws):
             mates = np.flatnonzero(active[a] & self.related[a])
             mates = mates if len(mates) else np.flatnonzero(self.related[a])
             if not len(mates):
@@ -205,7 +208,9 @@ class ChannelProgram:
             low = np.argsort(far_first, axis=0, kind="stable")[:PARTNERS]
             np.put_along_axis(tied, low, True, axis=0)
             at, points = np.nonzero(tied)
-            self.add_terms(np.full(len(at), a), mates[at], points)
+            terms.append((np.full(len(at), a), mates[at], points))
+        if terms:
+            self.add_terms(*(np.concatenate(parts) for parts in zip(*terms)))
 
     # Solving -----------------------------------------------------------------------------------------
 
@@ -214,7 +219,7 @@ class ChannelProgram:
     ) -> Outcome | None:
         """Rounds of solving and adding violated terms, until no shortfall exceeds δ by more than the relative
         `enough`, or (for lower bounds, which every round proves) a round raises the value by less than the relative
-        `gain`.
+        `gain`, or `FEW` slacks are missing.
 
         None: the solver had nothing to show in time.
         """
@@ -241,7 +246,8 @@ class ChannelProgram:
                 return outcome
             if status != "optimal" or not violated.any() or stop():
                 return outcome
-            if not self._add_violated(masses, violated, KEEP) and not self._add_violated(masses, violated, 0.0):
+            added = self._add_violated(masses, violated, KEEP) or self._add_violated(masses, violated, 0.0)
+            if not added or (gain and added < FEW * len(self._keys)):
                 return outcome
         return outcome
 

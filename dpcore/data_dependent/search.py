@@ -38,6 +38,9 @@ MAX_CELLS = 250
 MAX_ORDERED_CELLS = 60
 """The same for ordered laws, whose rows are many and long."""
 
+ROUGH, SHARP = 0.3, 1e-3
+"""Relative gaps of the noise that ignores the true value: while there is nothing else to see, and in the answer."""
+
 FIRST_CELLS = 6
 
 FEW = 8
@@ -93,18 +96,33 @@ class Search(Anytime):
 
     def run(self) -> Solution:
         """Mechanisms known beforehand, a scan of coarse grids, then finer ones for the side that lags."""
-        problem = self.problem
         self._offer_constant()
-        self._solve_independent()
+        self._solve_independent(SHARP if self.problem.instance_cap == "auto" else ROUGH)
         self._report()
-        resolution, aligned = self._first(), problem.privacy.epsilon >= ALIGNED_FROM
-        factor, most = (1.0, 6 * PAIRS_PER_STEP) if aligned else (1.15, PAIRS_PER_STEP)
-        while not self._over and resolution is not None:
-            pairs = max(self._step("lower", resolution), 0 if self._over else self._step("upper", resolution))
-            resolution = self._following(resolution, factor) if pairs < most else None
+        self._scan()
+        if not self._stopped and time.perf_counter() < self._deadline:
+            self._solve_independent(SHARP)
         self._refine()
         self._report()
         return self._solution()
+
+    def _scan(self) -> None:
+        """Coarse grids for both sides, from the coarsest on. A side that gained nothing leaves out the next grid, then
+        two, then four."""
+        aligned, resolution, number = self.problem.privacy.epsilon >= ALIGNED_FROM, self._first(), 0
+        factor, most = (1.0, 5 * PAIRS_PER_STEP) if aligned else (1.15, PAIRS_PER_STEP)
+        idle, turn = {"lower": 0, "upper": 0}, {"lower": 0, "upper": 0}
+        while not self._over and resolution is not None:
+            pairs = 0
+            for side in ("lower", "upper"):
+                if self._over or number < turn[side]:
+                    continue
+                before = self.lower, self.upper
+                pairs = max(pairs, self._step(side, resolution))
+                idle[side] = 0 if (self.lower, self.upper) != before else idle[side] + 1
+                turn[side] = number + 1 + 2 ** idle[side] // 2
+            resolution = self._following(resolution, factor) if pairs < most else None
+            number += 1
 
     # Mechanisms known beforehand ---------------------------------------------------------------------
 
@@ -133,12 +151,15 @@ class Search(Anytime):
                 _Found(channel, upper, delta_upper, referee.distance(channel.grid, pair), False, instance, source)
             )
 
-    def _solve_independent(self) -> None:
-        """The optimal noise that ignores the true value: the cap `auto` and, clamped, a mechanism to beat."""
+    def _solve_independent(self, gap: float) -> None:
+        """The optimal noise that ignores the true value, up to a relative gap: the cap `auto` and, clamped, a mechanism
+        to beat."""
         problem = self.problem
+        if self._independent is not None and (self._independent.certificate.gap or 0.0) <= gap:
+            return
         asked = NoiseProblem(problem.privacy, problem.sensitivity, problem.loss)
         limit = max(0.2 * self.settings.time_limit, 0.5)
-        settings = SolverSettings(gap=1e-3, time_limit=min(limit, 5.0))
+        settings = SolverSettings(gap=gap, time_limit=min(limit, 5.0))
         found = solve_independent(asked, settings, lambda _: self._stop())
         self._independent, noise = found, found.noise
         self._clamped_upper = found.certificate.upper

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,22 +23,24 @@ KEYS = tuple(MECHANISMS)
 
 @dataclass(frozen=True)
 class Quantity:
-    """What a map shows. value: outcome → number, None where there is none; text: the number in words."""
+    """What a map shows. value: outcome → number, None where there is none; text: the number in words; named: the number
+    is a mechanism's place."""
 
     title: str
-    value: object
-    text: object
+    value: Callable[[Outcome], float | None]
+    text: Callable[[float], str]
     logarithmic: bool = False
+    named: bool = False
 
 
 def quantity(name: str, rival: str, axis: str) -> Quantity:
     """The quantity that the controls name."""
     if name == "value":
-        return Quantity(axis, lambda o: o.certificate.upper, lambda v: prose.at_most(v, 4), True)
+        return Quantity(axis, lambda o: o.certificate.upper, lambda v: prose.at_most(v, 3), True)
     if name == "gap":
         return Quantity("certified gap", lambda o: o.certificate.gap, prose.percent_up)
     if name == "best":
-        return Quantity("least loss among the textbook mechanisms", lambda o: _place(o), lambda v: _name(v))
+        return Quantity("least loss among the textbook mechanisms", _place, _name, named=True)
     title = f"error saved against {'the best textbook mechanism' if rival == 'best' else MECHANISMS[rival].name}"
     return Quantity(title, lambda o: gain(o, rival), _saved)
 
@@ -50,7 +53,8 @@ def gain(outcome: Outcome, rival: str) -> float | None:
 
 
 def _saved(value: float) -> str:
-    return "0 %" if value < 5e-4 else f"{100 * value:.0f} %" if value >= 0.0995 else f"{100 * value:.1f} %"
+    digits = 0 if value < 5e-4 or value >= 0.0995 else 1
+    return f"{100 * value:.{digits}f}\u202f%"
 
 
 def _place(outcome: Outcome) -> float | None:
@@ -61,49 +65,75 @@ def _name(place: float) -> str:
     return MECHANISMS[KEYS[int(place)]].name
 
 
-def heat_map(
-    axes: Axes,
-    outcomes: Sequence[Outcome],
-    shown: Quantity,
-    *,
-    colours: Palette,
-    here: tuple[float, float] | None = None,
-) -> go.Figure:
+def values(axes: Axes, outcomes: Sequence[Outcome], shown: Quantity) -> tuple[np.ndarray, np.ndarray]:
+    """(what the colours show, the figures in words) of every cell, δ × ε; NaN and "" while there is none. Logarithms
+    where the quantity asks for them."""
+    z, texts = np.full((2, len(axes.deltas), len(axes.epsilons)), None, dtype=object)
+    rows, columns = ({value: n for n, value in enumerate(axis)} for axis in (axes.deltas, axes.epsilons))
+    z[:], texts[:] = np.nan, ""
+    for outcome in outcomes:
+        privacy = outcome.problem.privacy
+        value = None if outcome.certificate is None else shown.value(outcome)
+        if value is not None:
+            place = rows[privacy.delta], columns[privacy.epsilon]
+            z[place] = math.log10(value) if shown.logarithmic and value > 0 else value
+            texts[place] = shown.text(value)
+    return z.astype(float), texts
+
+
+def heat_map(axes: Axes, outcomes: Sequence[Outcome], shown: Quantity, *, colours: Palette) -> go.Figure:
     """A cell for every (ε, δ), empty while it is being computed; a point in every cell to click on.
 
     The axes carry logarithms, so that all cells are equally large.
     """
     x, y = np.log10(axes.epsilons), np.log10(axes.deltas)
-    z, texts = np.full((len(y), len(x)), np.nan), np.full((len(y), len(x)), "", dtype=object)
-    hovers, places = [], []
-    for outcome in outcomes:
-        privacy = outcome.problem.privacy
-        i, j = axes.deltas.index(privacy.delta), axes.epsilons.index(privacy.epsilon)
-        value = None if outcome.certificate is None else shown.value(outcome)
-        if value is not None:
-            z[i, j], texts[i, j] = math.log10(value) if shown.logarithmic and value > 0 else value, shown.text(value)
-        places.append((x[j], y[i], privacy.epsilon, privacy.delta))
-        hovers.append(_hover(outcome))
+    z, texts = values(axes, outcomes, shown)
+    shades = scale(shown, z, colours)
     figure = go.Figure()
     figure.add_heatmap(
-        x=x, y=y, z=z, text=texts if max(len(x), len(y)) <= 12 and shown.text is not _name else None,
-        texttemplate="%{text}", textfont={"size": colours.type - 3}, hoverinfo="skip", xgap=1, ygap=1,
-        **_scale(shown, z, colours),
+        x=x, y=y, z=z, hoverinfo="skip", xgap=GAP, ygap=GAP, zmin=shades.low, zmax=shades.high,
+        colorscale=[list(stop) for stop in shades.stops], colorbar=_bar(shown, shades, colours),
     )  # fmt: skip
+    places = [(axes.deltas.index(o.problem.privacy.delta), axes.epsilons.index(o.problem.privacy.epsilon))
+              for o in outcomes]  # fmt: skip
     if places:
-        columns = list(zip(*places))
+        inks = [ink(shades.at(z[place])) if texts[place] else colours.text for place in places]
         figure.add_scatter(
-            x=columns[0], y=columns[1], mode="markers", showlegend=False, text=hovers,
-            customdata=list(zip(columns[2], columns[3])), hovertemplate="%{text}<extra></extra>",
+            x=[x[j] for _, j in places], y=[y[i] for i, _ in places], showlegend=False,
+            mode="markers+text" if written(axes, shown) else "markers", text=[texts[place] for place in places],
+            textfont={"size": colours.type - 3, "color": inks}, hovertext=[_hover(outcome) for outcome in outcomes],
+            customdata=[(axes.epsilons[j], axes.deltas[i]) for i, j in places],
+            hovertemplate="%{hovertext}<extra></extra>",
             marker={"symbol": "square", "size": max(10, 320 / len(y)), "color": "rgba(0,0,0,0.004)"},
             selected={"marker": {"opacity": 0.004}}, unselected={"marker": {"opacity": 0.004}},
         )  # fmt: skip
     bare = {"showgrid": False, "zeroline": False}
     figure.update_xaxes(title="ε", range=_ends(x), **ticks(axes.epsilons), **bare)
     figure.update_yaxes(title="δ", range=_ends(y), **ticks(axes.deltas, prose.delta_text), **bare)
-    finish(figure, colours, height=430)
-    figure.update_layout(clickmode="event+select", dragmode=False)
+    finish(figure, colours, height=HEIGHT)
+    figure.update_layout(clickmode="event+select", dragmode=False, margin=margins(shown, colours))
+    figure.update_xaxes(automargin=False)
+    figure.update_yaxes(automargin=False)
     return figure
+
+
+HEIGHT = 430
+"""Of the map, in pixels."""
+
+GAP = 1
+"""Pixels between two cells."""
+
+
+def written(axes: Axes, shown: Quantity) -> bool:
+    """There is room for the figures in the cells."""
+    return max(len(axes.epsilons), len(axes.deltas)) <= 12 and not shown.named
+
+
+def margins(shown: Quantity, colours: Palette) -> dict:
+    """Pixels around the cells, whatever the labels: the same for the picture and for the table that precedes it."""
+    size = colours.type
+    wide = 11 if shown.named else 6
+    return {"l": 5 * size, "r": wide * size, "t": 10, "b": 4 * size, "autoexpand": False}
 
 
 def _ends(places: np.ndarray) -> list[float]:
@@ -111,26 +141,62 @@ def _ends(places: np.ndarray) -> list[float]:
     return [1.5 * places[0] - 0.5 * places[1], 1.5 * places[-1] - 0.5 * places[-2]]
 
 
-def _scale(shown: Quantity, z: np.ndarray, colours: Palette) -> dict:
+Colour = tuple[float, float, float]
+"""Red, green and blue, 0 to 255."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Colours from the value `low` to `high`: straight between stops (share of the way, "#RRGGBB")."""
+
+    low: float
+    high: float
+    stops: tuple[tuple[float, str], ...]
+
+    def at(self, value: float) -> Colour:
+        """The colour of a value, as the drawing library finds it."""
+        share = min(max((value - self.low) / (self.high - self.low), 0.0), 1.0)
+        knots = [stop for stop, _ in self.stops]
+        right = min(max(bisect_right(knots, share), 1), len(knots) - 1)
+        (start, before), (end, after) = self.stops[right - 1 : right + 1]
+        part = (share - start) / (end - start) if end > start else 0.0
+        return tuple(a + part * (b - a) for a, b in zip(_parts(before), _parts(after)))  # type: ignore[return-value]
+
+
+def _parts(colour: str) -> Colour:
+    return tuple(int(colour[i : i + 2], 16) for i in (1, 3, 5))  # type: ignore[return-value]
+
+
+def ink(ground: Colour) -> str:
+    """Black or white, whichever stands out more from a colour: WCAG 2.2, relative luminance."""
+    shares = [part / 255 for part in ground]
+    linear = [s / 12.92 if s <= 0.04045 else ((s + 0.055) / 1.055) ** 2.4 for s in shares]
+    luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+    return "#000000" if luminance > 0.1791 else "#FFFFFF"
+
+
+def scale(shown: Quantity, z: np.ndarray, colours: Palette) -> Scale:
     """Colours of the cells: one hue that darkens; for mechanisms, each one's own."""
-    bar = {"thickness": 12, "tickfont": {"color": colours.text}, "title": {"text": ""}}
-    if shown.text is _name:
+    if shown.named:
         steps = [(i / len(KEYS), (i + 1) / len(KEYS), hue(colours, key)) for i, key in enumerate(KEYS)]
-        scale = [edge for low, high, colour in steps for edge in ((low, colour), (high, colour))]
-        names = [MECHANISMS[key].name for key in KEYS]
-        bar |= {"tickvals": list(range(len(KEYS))), "ticktext": names}
-        return {"zmin": -0.5, "zmax": len(KEYS) - 0.5, "colorscale": scale, "colorbar": bar}
+        edges = tuple(edge for low, high, colour in steps for edge in ((low, colour), (high, colour)))
+        return Scale(-0.5, len(KEYS) - 0.5, edges)
     known = z[np.isfinite(z)]
     low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
-    if shown.logarithmic:
-        marks = np.linspace(low, high, 5) if high > low else [low]
-        bar |= {"tickvals": list(marks), "ticktext": [prose.number(10**mark, 2) for mark in marks]}
-    else:
-        low = 0.0
-        bar |= {"tickformat": ".1~%"}
+    low = low if shown.logarithmic else 0.0
     pale = "#E8EEF2" if colours.background.startswith("#F") else "#1B2730"
-    return {"zmin": low, "zmax": high if high > low else low + 1e-9, "colorscale": [[0, pale], [1, colours.accent]],
-            "colorbar": bar}  # fmt: skip
+    return Scale(low, high if high > low else low + 1e-9, ((0.0, pale), (1.0, colours.accent)))
+
+
+def _bar(shown: Quantity, shades: Scale, colours: Palette) -> dict:
+    """The legend of the colours."""
+    bar = {"thickness": 12, "tickfont": {"color": colours.text}, "title": {"text": ""}}
+    if shown.named:
+        return bar | {"tickvals": list(range(len(KEYS))), "ticktext": [MECHANISMS[key].name for key in KEYS]}
+    if shown.logarithmic:
+        marks = [float(mark) for mark in np.linspace(shades.low, shades.high, 5)]
+        return bar | {"tickvals": marks, "ticktext": [prose.number(10**mark, 2) for mark in marks]}
+    return bar | {"tickformat": ".1~%"}
 
 
 def _hover(outcome: Outcome) -> str:
@@ -145,9 +211,14 @@ def _hover(outcome: Outcome) -> str:
     return text + "<br>click to open"
 
 
+def stride(values: Sequence[float]) -> int:
+    """Every so many-th value has its tick."""
+    return max(1, math.ceil(len(values) / 8))
+
+
 def ticks(values: Sequence[float], show=lambda value: f"{value:g}") -> dict:
     """Ticks of an axis that carries logarithms: at most eight of the values."""
-    some = list(values)[:: max(1, math.ceil(len(values) / 8))]
+    some = list(values)[:: stride(values)]
     return {"tickvals": [math.log10(value) for value in some], "ticktext": [show(value) for value in some]}
 
 

@@ -13,7 +13,7 @@ from dpcore.mechanisms import MECHANISMS
 from dpcore.privacy import DELTA_RANGE, EPSILON_RANGE
 from dpcore.problem import NoiseProblem, noise_problem
 from dpcore.sweep import read_numbers
-from pages.shared.address import Address, Choice, Label, Number
+from pages.shared.address import FRAME, Address, Choice, Label, Number
 from pages.shared.inputs import LOSS_ARGUMENTS, LOSSES, explain, read_unit
 
 from .work import Axes, Frontier, Plane
@@ -58,42 +58,59 @@ class Asked:
     complaints: list[str] = field(default_factory=list)
 
 
-def sidebar() -> Asked:
-    """Draw the controls and read them."""
+def sidebar() -> None:
+    """Draw the controls; on a projector those that a lecture moves."""
     with st.sidebar:
         MAPS.note()
-        st.subheader("What an error costs", anchor=False)
-        _choice("loss", "Loss")
-        if MAPS["loss"] in ("huber", "exceed"):
-            _number("threshold", "Threshold t, in the unit", 0.5)
-        if MAPS["loss"] == "pinball":
-            _number("tau", "τ: cost per unit too high; 1 − τ per unit too low", 0.05)
-        left, right = st.columns(2)
-        with left:
-            _number("sensitivity", "Sensitivity", 0.1, "Largest change of the query's answer between neighbours.")
-        right.text_input("Unit", key="unit", max_chars=24)
-        st.subheader("What is mapped", anchor=False)
-        left, right = st.columns(2)
-        with left:
-            _number("low_epsilon", "ε from", 0.05)
-            _number("low_delta", "δ from", 0.005)
-        with right:
-            _number("high_epsilon", "to", 0.5)
-            _number("high_delta", "to", 0.05)
-        st.slider("Steps on each axis", 3, 20, key="steps")
-        _choice("target", "Stop every cell at a gap of")
-        st.subheader("The error you can afford", anchor=False)
-        _number("wanted", "Mean loss of at most", 0.05, "The page finds the ε that each mechanism needs for it.")
-        left, right = st.columns(2)
-        with left:
-            _number("at_delta", "at δ", 0.01)
+        for draw in (_cost, _wish) if FRAME["projector"] else (_cost, _query, _plane, _wish, _second):
+            draw()
+
+
+def _cost() -> None:
+    st.subheader("What an error costs", anchor=False)
+    _choice("loss", "Loss")
+    if MAPS["loss"] in ("huber", "exceed"):
+        _number("threshold", "Threshold t, in the unit", 0.5)
+    if MAPS["loss"] == "pinball":
+        _number("tau", "τ: cost per unit too high; 1 − τ per unit too low", 0.05)
+
+
+def _query() -> None:
+    left, right = st.columns(2)
+    with left:
+        _number("sensitivity", "Sensitivity", 0.1, "Largest change of the query's answer between neighbours.")
+    right.text_input("Unit", key="unit", max_chars=24)
+
+
+def _plane() -> None:
+    st.subheader("What is mapped", anchor=False)
+    left, right = st.columns(2)
+    with left:
+        _number("low_epsilon", "ε from", 0.05)
+        _number("low_delta", "δ from", 0.005)
+    with right:
+        _number("high_epsilon", "to", 0.5)
+        _number("high_delta", "to", 0.05)
+    st.slider("Steps on each axis", 3, 20, key="steps")
+    _choice("target", "Stop every cell at a gap of")
+
+
+def _wish() -> None:
+    st.subheader("The error you can afford", anchor=False)
+    _number("wanted", "Mean loss of at most", 0.05, "The page finds the ε that each mechanism needs for it.")
+    left, right = st.columns(2)
+    with left:
+        _number("at_delta", "at δ", 0.01)
+    if not FRAME["projector"]:
         with right:
             _number("at_epsilon", "curves over δ at ε", 0.1)
-        st.subheader("A second loss", anchor=False)
-        _choice("second", "Against")
-        if MAPS["second"] == "exceed":
-            _number("second_threshold", "its threshold, in the unit", 0.5)
-    return _read()
+
+
+def _second() -> None:
+    st.subheader("A second loss", anchor=False)
+    _choice("second", "Against")
+    if MAPS["second"] == "exceed":
+        _number("second_threshold", "its threshold, in the unit", 0.5)
 
 
 def _choice(key: str, label: str) -> None:
@@ -104,8 +121,8 @@ def _number(key: str, label: str, step: float, help: str | None = None) -> None:
     st.number_input(label, value=MAPS[key], key=key, format="%g", step=step, help=help)
 
 
-def _read() -> Asked:
-    """The controls' values as problems; a complaint for what is not accepted."""
+def read() -> Asked:
+    """The controls' values as problems, whether they are drawn or not; a complaint for what is not accepted."""
     asked = Asked(wanted=MAPS["wanted"])
     try:
         asked.unit = read_unit(MAPS.values())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 
 import streamlit as st
@@ -11,14 +12,18 @@ from dpcore.mechanisms import MECHANISMS
 from dpcore.problem import NoiseProblem
 from dpcore.sweep import Outcome
 from pages.shared import compute, drawing, frame, prose
+from pages.shared.address import FRAME
 from pages.shared.inputs import HOME
 
-from . import charts, work
+from . import cells, charts, work
 from .controls import MAPS, Asked
 
 TEXT = prose.sections("tradeoff_maps")
 HOME_PAGE = "pages/optimal_noise.py"
 OPTIMUM = "the certified optimum"
+
+FIRST_CELLS = 0.3
+"""Seconds after the map was asked for within which its first cells are waited for."""
 
 
 def escape(text: str) -> str:
@@ -47,6 +52,8 @@ def headline(asked: Asked, job: compute.Job | None) -> None:
         st.markdown(escape(sentence(asked, known, done=job.done)))
     if not job.done:
         st.caption(f"Asking {len(found)} of {total} …")
+    elif FRAME["projector"]:
+        return
     elif lost := [one for one in found if isinstance(one, work.Unreached)]:
         st.caption(escape("Out of reach: " + "; ".join(f"{name(one.mechanism)} ({one.reason})" for one in lost) + "."))
 
@@ -96,17 +103,27 @@ def outcomes(job: compute.Job) -> list[Outcome]:
     return list(job.solution) if job.solution is not None else [one for one in job.trace if isinstance(one, Outcome)]
 
 
+def first_cells(job: compute.Job) -> None:
+    """Wait a moment until there is something to see: what is drawn now is on screen before the browser is busy for
+    seconds with the library that draws pictures."""
+    with compute.FLOOR.left():
+        while not (job.done or outcomes(job)) and time.monotonic() < job.asked + FIRST_CELLS:
+            job.finished.wait(0.01)
+
+
 def heat_map(asked: Asked, job: compute.Job) -> None:
-    """The map with its quantity and rival; a click on a cell opens it on the first page."""
+    """The map with its quantity and rival, first as a table; a click on a cell opens it on the first page."""
     known = outcomes(job)
     axis = prose.loss_axis(asked.problem, asked.unit)
     shown = charts.quantity(MAPS["quantity"], MAPS["rival"], axis)
-    figure = charts.heat_map(asked.plane.axes, known, shown, colours=drawing.colours())
     st.caption(escape(f"{shown.title[:1].upper()}{shown.title[1:]}. Click a cell to open it."))
-    chosen = st.plotly_chart(
-        figure, key="chart_map", on_select="rerun", selection_mode="points", alt=map_alt(asked, known),
-        config={"displayModeBar": False},
-    )  # fmt: skip
+    with st.container(key="map_place"):
+        st.html(cells.html(asked.plane.axes, known, shown, colours=drawing.colours()))
+        chosen = st.plotly_chart(
+            charts.heat_map(asked.plane.axes, known, shown, colours=drawing.colours()),
+            key="chart_map", on_select="rerun", selection_mode="points", alt=map_alt(asked, known),
+            config={"displayModeBar": False},
+        )  # fmt: skip
     points = [point for point in chosen["selection"]["points"] if "customdata" in point]
     if points:
         open_cell(asked.problem, *points[0]["customdata"][:2])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from dpcore.problem import NoiseProblem, SolverSettings
 from dpcore.solution import Progress, Solution
 from dpcore.store import Store
 from dpcore.sweep import Outcome, grid, sweep
+from dpcore.sweep.chains import chains
 from dpcore.sweep.run import named_cluster
 from service import configuration
 
@@ -76,7 +77,7 @@ class Unreached:
 def fill(plane: Plane, settings: None, progress: Report) -> tuple[Outcome, ...]:
     """The outcomes of a plane in the order in which they are found, each reported. On the Dask cluster that the
     environment names, if it names one."""
-    problems, _ = grid(plane.problem, plane.axes.epsilons, plane.axes.deltas)
+    problems = scattered(grid(plane.problem, plane.axes.epsilons, plane.axes.deltas)[0])
     limits, found = SolverSettings(gap=plane.gap, time_limit=CELL_SECONDS), []
     store = Store(configuration.current().store)
     try:
@@ -87,6 +88,15 @@ def fill(plane: Plane, settings: None, progress: Report) -> tuple[Outcome, ...]:
     finally:
         store.close()
     return tuple(found)
+
+
+def scattered(problems: Sequence[NoiseProblem]) -> list[NoiseProblem]:
+    """The problems chain by chain, in an order that covers the plane ever more finely: the van der Corput sequence, row
+    of chains by row. Chains stay what they are, and so do the figures."""
+    parts = sorted(chains(problems), key=lambda chain: chain[0].privacy.delta)
+    bits = (len(parts) - 1).bit_length()
+    order = sorted(range(len(parts)), key=lambda n: int(f"{n:0{bits}b}"[::-1], 2) if bits else n)
+    return [problem for n in order for problem in parts[n]]
 
 
 def epsilons(wish: Wish, settings: None, progress: Report) -> tuple[Inversion | Unreached, ...]:

@@ -181,8 +181,8 @@ class Workers:
 
         settle : seconds that a new one waits before it starts.
         """
-        known = self.answers.recall(question)
         with self._lock:
+            known = self.answers.recall(question)
             if known is not None:
                 self._counts["memory_hits"] += 1
                 return _ended(Job(question, trace=list(known.trace), solution=known.value))
@@ -263,8 +263,8 @@ class Workers:
         median, late = (first[int(share * (len(first) - 1))] if first else 0.0 for share in (0.5, 0.95))
         running = self._turns.taken
         return Figures(
-            processes=0 if self.crew is None else self.crew.ready, jobs_waiting=max(0, under_way - running), jobs_running=running, first_bracket_median_seconds=median,
-            first_bracket_p95_seconds=late, **counts,
+            processes=0 if self.crew is None else self.crew.ready, jobs_waiting=max(0, under_way - running),
+            jobs_running=running, first_bracket_median_seconds=median, first_bracket_p95_seconds=late, **counts,
         )  # fmt: skip
 
     # In the job's thread -----------------------------------------------------------------------------
@@ -304,14 +304,25 @@ class Workers:
         return Answer(value, tuple(getattr(value, "trace", job.trace)), effort)
 
     def _work_out(self, job: Job) -> Any:
-        """The task's answer, from a process of the crew if there is one; a second time if that process dies."""
+        """The task's answer, from a process of the crew if there is one. Begun anew when that process dies, more than
+        once, for what killed it may have been another question, which is begun anew, too. A job that is to end by then
+        has the answer of the last moment."""
         report = partial(self._report, job)
-        if self.crew is not None:
+        if self.crew is None:
+            return job.question.answer(report)
+        for again in (False, True, True):
+            if again:
+                self._turns.leave(job)
+                self.crew.wait()
+                self._turns.enter(job, job.deadline)
+                if job.over and job.sketch is None:
+                    raise GivenUp
+                if job.over:
+                    return job.sketch
+                job.trace = []
             with contextlib.suppress(Lost):
-                return job.question.answer(report, self.crew.answer)
-            job.trace.clear()
-            return job.question.answer(report, self.crew.answer)
-        return job.question.answer(report)
+                return job.question.answer(report, partial(self.crew.answer, elsewhere=again))
+        raise Lost("the processes that worked on it are gone")
 
     def _report(self, job: Job, record: Any) -> bool:
         """Called by the task between two steps; True asks it to end with what it has."""

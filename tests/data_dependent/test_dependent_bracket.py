@@ -55,6 +55,26 @@ def test_ten_times_narrower_than_the_reference_method(epsilon, delta):
     assert upper.bound - lower.bound <= (published.upper - published.lower) / 10
 
 
+def test_ten_times_narrower_where_the_optimum_is_nearly_a_staircase():
+    """At (5, .25) no single coarse grid is enough: the whole search, and how little it needs for that."""
+    problem = data_dependent_problem(5, 0.25, 2, query_range=(0, 4))
+    published = solve_reference(problem, 8)
+    width = published.upper - published.lower
+    found = solve(problem, SolverSettings(gap=1e-4), lambda record: record.upper - record.lower <= width / 10)
+    lower, upper = found.certificate.lower, found.certificate.upper
+    assert published.finished
+    assert published.lower <= upper and lower <= published.upper
+    assert upper - lower <= width / 10
+    assert max(record.pairs for record in found.trace) <= 3000
+
+
+def test_noise_that_ignores_the_value_is_sharp_in_the_answer():
+    problem = data_dependent_problem(5, 0.25, 2, query_range=(0, 4))
+    found = solve(problem, SolverSettings(gap=0.5, time_limit=60))
+    assert found.independent.certificate.gap <= 1e-3
+    assert found.certificate.upper <= found.clamped_upper
+
+
 def test_reference_method_matches_its_own_implementation_elsewhere():
     """Valid P′ and D′ at β = 1/4 found with the authors' cutting planes: .733/.537 at (1, .2)."""
     published = solve_reference(data_dependent_problem(1, 0.2, 2, query_range=(0, 4)), 8, 100.0)

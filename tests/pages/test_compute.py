@@ -133,6 +133,20 @@ def test_sessions_that_ask_the_same_at_once_share_the_work(workers):
     assert workers.figures().jobs_started_total == 1
 
 
+def test_an_answer_that_comes_while_it_is_asked_for_is_not_worked_out_again(workers, monkeypatch):
+    recall, question = workers.answers.recall, asked(Count(5), None, count)
+
+    def slowly(question: Question):
+        found = recall(question)
+        time.sleep(0.2)
+        return found
+
+    monkeypatch.setattr(workers.answers, "recall", slowly)
+    one, other = (Desk(workers).ask("picture", question) for _ in range(2))
+    assert one.finished.wait(SOON) and other.finished.wait(SOON) and other.solution == 5
+    assert workers.figures().jobs_started_total == 1
+
+
 def test_questions_that_look_alike_never_share_an_answer(workers):
     """Other tasks, other classes with the same fields, other types of the same number, losses with the same text."""
     problem = noise_problem(1, 0.2)

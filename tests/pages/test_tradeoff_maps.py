@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import time
 from functools import cache
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -13,9 +15,9 @@ from screens import settle, words
 from streamlit.testing.v1 import AppTest
 
 from dpcore.problem import SolverSettings, noise_problem
-from dpcore.sweep import grid, sweep
-from pages.maps import charts, work
-from pages.shared.charts import DARK, LIGHT
+from dpcore.sweep import chains, grid, sweep
+from pages.maps import cells, charts, work
+from pages.shared.charts import DARK, LIGHT, hue
 
 ROOT = Path(__file__).parents[2]
 SMALL = {"low_epsilon": "0.5", "high_epsilon": "2", "low_delta": "0.05", "high_delta": "0.2", "steps": "3"}
@@ -109,6 +111,65 @@ def test_maps_hold_the_figures(quantity):
     assert np.isfinite(np.array(partial.data[0].z)).sum() == 2, "the rest is still to come"
     assert len(partial.data[1].x) == 2, "and cannot be clicked"
     charts.heat_map(axes, [], shown, colours=DARK)
+
+
+def rgb(code: str) -> np.ndarray:
+    return np.array([int(code[i : i + 2], 16) for i in (1, 3, 5)])
+
+
+def luminance(parts: np.ndarray) -> float:
+    """WCAG 2.2."""
+    return np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4) @ [0.2126, 0.7152, 0.0722]
+
+
+@pytest.mark.parametrize("colours", [LIGHT, DARK], ids=["light", "dark"])
+@pytest.mark.parametrize("quantity", ["value", "gain", "best", "gap"])
+def test_the_table_shows_what_the_picture_will_show(quantity, colours):
+    axes, found = outcomes()
+    shown = charts.quantity(quantity, "laplace", "mean absolute error (<b>)")
+    style, table = cells.html(axes, found[1:], shown, colours=colours).split("</style>")
+    assert style.startswith("<style>")
+    table = ElementTree.fromstring(table)
+    assert table.find("caption").text.startswith(shown.title), "a unit is text"
+    assert [head.text for head in table.findall("thead/tr/th")][1:] == ["0.5", "1", "5"]
+    rows = table.findall("tbody/tr")
+    assert [row.find("th").text for row in rows] == ["0.2", "0.05"], "as in the picture, the largest on top"
+    picture, points = charts.heat_map(axes, found[1:], shown, colours=colours).data
+    painted = [[cell.get("style") for cell in row.findall("td")] for row in reversed(rows)]
+    places, codes = zip(*picture.colorscale)
+    parts = np.array([rgb(code) for code in codes]).T
+    for style, value in zip(itertools.chain(*painted), np.array(picture.z, float).ravel()):
+        assert (style is not None) == np.isfinite(value)
+        if style is not None:
+            ground, ink = (rgb(part.split(":")[1]) for part in style.split(";"))
+            share = (value - picture.zmin) / (picture.zmax - picture.zmin)
+            assert np.abs(ground - [np.interp(share, places, part) for part in parts]).max() <= 0.51
+            low, high = sorted(luminance(one / 255) for one in (ground, ink))
+            assert (high + 0.05) / (low + 0.05) >= 4.5
+    texts = [cell.text for row in rows for cell in row.findall("td") if cell.text]
+    assert sorted(texts) == sorted(points.text)
+    assert points.mode == ("markers" if quantity == "best" else "markers+text")
+
+
+def test_a_mechanism_has_its_own_colour_in_the_map():
+    axes, _ = outcomes()
+    shown = charts.quantity("best", "best", "")
+    shades = charts.scale(shown, np.array([[0.0]]), LIGHT)
+    for place, key in enumerate(charts.KEYS):
+        assert shades.at(float(place)) == tuple(rgb(hue(LIGHT, key)))
+    assert not charts.written(axes, shown), "names have no room in cells; the legend has them"
+
+
+def test_cells_cover_the_plane_ever_more_finely():
+    axes = work.Axes(tuple(float(n) for n in range(1, 10)), tuple(n / 20 for n in range(1, 10)))
+    problems, _ = grid(noise_problem(1, 0.2), axes.epsilons, axes.deltas)
+    order = work.scattered(problems)
+    assert set(order) == set(problems) and len(order) == 81
+    assert set(chains(order)) == set(chains(problems)), "the same searches, so the same figures"
+    first = [one.privacy.epsilon for one in order[:20]]
+    assert max(np.diff(sorted({0.0, 10.0, *first}))) <= 4
+    deltas = [one.privacy.delta for one in order[:20]]
+    assert min(deltas) == 0.05 and max(deltas) == 0.45
 
 
 def test_gains_are_never_overstated():

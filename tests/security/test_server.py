@@ -191,3 +191,20 @@ def test_fuzzed_addresses_over_the_websocket_leave_no_traceback(service):
         apart(look(["&".join(pieces), "&" * 3000, "=" * 3000, "%", "%zz=%ff&%00=%00", "epsilon"][number % 6]))
     assert "Traceback" not in service.log
     assert not [event for event in service.events() if event["event"] == "script error"]
+
+
+def test_no_visitor_empties_the_caches_of_all(service):
+    """Streamlit would, on one message: jobs end, figures begin at 0, and the processes that solve are forgotten."""
+
+    async def ask() -> None:
+        visitor = Visitor(service.address)
+        async with visitor.visit():
+            await visitor.finished(60)
+            await visitor._socket.send(BackMsg(clear_cache=True).SerializeToString())
+            await visitor.run()
+            await visitor.finished(60)
+
+    service.visit({"gap": "50"}, until="-DP noise")
+    before = service.figures()["dp_frontier_jobs_started_total"]
+    apart(ask())
+    assert service.figures()["dp_frontier_jobs_started_total"] >= before > 0

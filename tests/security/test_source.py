@@ -27,6 +27,9 @@ NETWORK_IN = {
     "service/crew.py": {"subprocess", "multiprocessing.connection", "multiprocessing.connection.Client",
                         "multiprocessing.connection.Connection", "multiprocessing.connection.Listener",
                         "multiprocessing.reduction", "multiprocessing.reduction.ForkingPickler"},
+    "service/worker.py": {"multiprocessing.connection", "multiprocessing.connection.Client",
+                          "multiprocessing.connection.Connection", "multiprocessing.reduction",
+                          "multiprocessing.reduction.ForkingPickler"},
 }  # fmt: skip
 """The only ones that talk to others: the health check of this very machine, sweeps that somebody sends to a Dask
 cluster of theirs from the command line, and the dashboard with the processes that compute for it, which it starts
@@ -39,8 +42,12 @@ ATTRIBUTES = {
 }  # fmt: skip
 
 
-STYLES = {("pages/shared/frame.py", "f\"<style>{' '.join(rules)}</style>\"")}
-"""The look of every page: files of assets/ and the palette's colours."""
+STYLES = {
+    ("pages/shared/frame.py", "f\"<style>{' '.join(rules)}</style>\""),
+    ("pages/maps/panels.py", "cells.html(asked.plane.axes, known, shown, colours=drawing.colours())"),
+}
+"""The look of every page, from files of assets/ and the palette's colours; the map's cells as a table, whose texts are
+numbers and names of mechanisms, escaped (tests/pages/test_tradeoff_maps.py)."""
 
 
 def ids(path: Path) -> str:

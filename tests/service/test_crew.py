@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import subprocess
@@ -9,7 +10,9 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -38,14 +41,72 @@ def until(true: Callable[[], object]) -> None:
 def crew() -> Iterator[Crew]:
     with pytest.MonkeyPatch.context() as patch:  # tasks of this module are found by those processes, too
         patch.setenv("PYTHONPATH", str(Path(__file__).parent))
+        patch.setattr("service.crew.LONGEST", 0.1)  # the tests below kill often
         found = Crew(2)
         until(lambda: found.ready == 2)
         yield found
         found.close()
 
 
+def outcome(act: Callable[[], Any]) -> Any:
+    """What it returns or raises, at last: waiting for ever would be a failure, too."""
+    found: list[Any] = []
+
+    def run() -> None:
+        try:
+            found.append(act())
+        except BaseException as error:
+            found.append(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    until(lambda: found)
+    return found[0]
+
+
+@dataclass(frozen=True)
+class Record:
+    upper: float = 1.0
+    answer: Any = None
+
+
+class Awkward(Exception):
+    """Can be sent and not be received."""
+
+    def __init__(self, one: str, other: str) -> None:
+        super().__init__(f"{one} and {other}")
+
+
 def where(problem, settings, progress) -> int:
     return os.getpid()
+
+
+def at_work(problem, settings, progress) -> int:
+    """Threads that work on some question."""
+    return sum(thread.name == "work" for thread in threading.enumerate())
+
+
+def go_wrong(problem, settings, progress):
+    if problem == "sketch":
+        while not progress(Record(answer=lambda: 1 / 0)):
+            time.sleep(0.01)
+    if problem == "record":
+        progress(stranger())
+    raise {"exit": SystemExit(3), "error": Awkward("this", "that")}[problem]
+
+
+def die(problem, settings, progress) -> None:
+    os._exit(1)
+
+
+def report_where(problem, settings, progress) -> None:
+    """Reports once, and computes for some seconds."""
+    progress(os.getpid())
+    time.sleep(problem)
+
+
+def stranger() -> object:
+    """Something that can be sent and not be received."""
+    return type("Stranger", (), {"__reduce__": lambda self: (__import__, ("nowhere_at_all",))})()
 
 
 def complain(problem, settings, progress):
@@ -94,10 +155,45 @@ def test_errors_come_back_as_they_are(crew):
 
 
 def test_a_task_that_is_not_known_there_is_an_error_and_no_more(crew):
-    stranger = type("Stranger", (), {"__reduce__": lambda self: (__import__, ("nowhere_at_all",))})()
     with pytest.raises(ModuleNotFoundError):
-        crew.answer(where, stranger, None, print)
+        crew.answer(where, stranger(), None, print)
     assert crew.answer(where, None, None, print) in crew.pids
+
+
+@pytest.mark.parametrize(
+    ("what", "error"),
+    [("sketch", ZeroDivisionError), ("record", ModuleNotFoundError), ("exit", SystemExit), ("error", RuntimeError)],
+)
+def test_whatever_goes_wrong_there_is_told_here_and_goes_on_nowhere(crew, what, error):
+    def report(record) -> bool:
+        return record.answer() is None
+
+    found = outcome(lambda: crew.answer(go_wrong, what, None, report))
+    assert isinstance(found, error) and (what != "error" or str(found) == "Awkward: this and that")
+    until(lambda: crew.answer(at_work, None, None, print) == 1)
+
+
+def test_a_question_goes_to_a_process_that_computes_for_nobody(crew):
+    pids, go = [], threading.Event()
+
+    def hold(pid: int) -> bool:
+        pids.append(pid)
+        return bool(go.wait(SOON))
+
+    def note(pid: int) -> bool:
+        pids.append(pid)
+        return False
+
+    first = threading.Thread(target=crew.answer, args=(report_where, 1.0, None, note))
+    second = threading.Thread(target=crew.answer, args=(report_where, 0.0, None, hold))
+    for thread in (first, second):
+        before = len(pids)
+        thread.start()
+        until(lambda before=before: len(pids) > before)
+    assert crew.answer(where, None, None, print) == pids[1] != pids[0]
+    go.set()
+    first.join()
+    second.join()
 
 
 def test_who_leaves_in_the_middle_leaves_nothing_behind(crew):
@@ -107,7 +203,7 @@ def test_who_leaves_in_the_middle_leaves_nothing_behind(crew):
     with pytest.raises(KeyError):
         crew.answer(wait_for_word, None, None, report)
     assert crew.answer(wait_for_word, None, None, lambda _: True) == "stopped"
-    assert all(member.busy == 0 for member in crew._members)
+    assert all(member.busy == (0, 0) for member in crew._members)
 
 
 def test_a_killed_process_is_replaced_and_those_who_wait_are_told(crew):
@@ -120,7 +216,7 @@ def test_a_killed_process_is_replaced_and_those_who_wait_are_told(crew):
     with pytest.raises(Lost):
         crew.answer(wait_for_word, None, None, report)
     until(lambda: crew.ready == 2 and not old & set(crew.pids))
-    assert crew.answer(where, None, None, print) in crew.pids
+    assert crew.answer(where, None, None, print, elsewhere=True) in crew.pids
 
 
 def test_a_job_outlives_the_process_that_worked_on_it(crew):
@@ -131,6 +227,29 @@ def test_a_job_outlives_the_process_that_worked_on_it(crew):
         os.kill(pid, signal.SIGKILL)
     assert job.finished.wait(SOON) and job.error is None and job.solution.certificate.gap <= 0.0005
     until(lambda: crew.ready == 2)
+
+
+def test_a_job_that_was_stopped_when_its_process_died_has_the_best_so_far(crew):
+    workers = Workers(2, crew=crew)
+    desk = Desk(workers)
+    job = desk.ask("picture", Question(solve, noise_problem(1, 0.1, 1, support=(-2, 9)), HARD))
+    until(lambda: job.sketch is not None)
+    for pid in crew.pids:
+        os.kill(pid, signal.SIGSTOP)
+    desk.stop("picture")
+    for pid in crew.pids:
+        os.kill(pid, signal.SIGKILL)
+    assert job.finished.wait(SOON) and job.error is None
+    assert job.solution is job.sketch and job.trace[-1].upper <= job.sketch.certificate.upper
+
+
+def test_a_question_that_kills_is_an_error_and_does_not_come_here(crew):
+    workers = Workers(2, crew=crew)
+    job = workers.ask(Question(die, None, None), Desk(workers))
+    assert job.finished.wait(SOON) and isinstance(job.error, Lost) and job.solution is None
+    crew.wait()
+    assert crew.answer(where, None, None, print, elsewhere=True) in crew.pids
+    assert workers.figures().jobs_running == 0 and workers.figures().jobs_failed_total == 1
 
 
 def test_many_at_once_in_few_processes(crew):
@@ -151,6 +270,30 @@ def test_many_at_once_in_few_processes(crew):
 def test_without_any_process_up_tasks_run_here():
     crew = Crew(0)
     assert crew.answer(where, None, None, print) == os.getpid()
+
+
+def test_processes_that_do_not_start_are_replaced_and_none_is_left(monkeypatch):
+    """One may not start, one dies at once, one dies in the middle of the first words."""
+    start, started, numbers = subprocess.Popen, [], itertools.count()
+    mute = "import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.stdin.readline().strip())"
+
+    def popen(command, **how) -> subprocess.Popen:
+        number = next(numbers)
+        if number == 0:
+            raise PermissionError
+        process = start([sys.executable, "-c", ("", mute)[number - 1]] if number < 3 else command, **how)
+        started.append(process)
+        return process
+
+    monkeypatch.setattr(subprocess, "Popen", popen)
+    crew = Crew(3)
+    until(lambda: crew.ready == 3)
+    os.kill(crew.pids[0], signal.SIGSTOP)
+    crew.close()
+    until(lambda: crew.ready == 0 and all(process.poll() is not None for process in started))
+    assert len(started) == 5 and crew.answer(where, None, None, print) == os.getpid()
+    with pytest.raises(Lost):
+        crew.answer(where, None, None, print, elsewhere=True)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc")
