@@ -27,6 +27,11 @@ page = st.navigation(
         "Apply": [
             st.Page("pages/private_optimisation.py", title="Private optimisation", icon=":material/local_shipping:"),
         ],
+        "Learn": [
+            st.Page("pages/what_epsilon_means.py", title="What ε and δ mean", icon=":material/balance:"),
+            st.Page("pages/composition.py", title="Composition", icon=":material/stacks:"),
+            st.Page("pages/mechanism_gallery.py", title="Mechanism gallery", icon=":material/museum:"),
+        ],
     },
     position="top",
 )

@@ -12,6 +12,7 @@ law never covers the atom. Between the differences of breaks φ ↦ h_φ is affi
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -158,7 +159,7 @@ def multiplier_bound_lower(
     monotone: Array | None = None,
     mirrored: bool = False,
     at_zero: tuple[float, float] | None = None,
-    second: tuple[float, float, NDArray[np.int64], NDArray[np.int64], Array] | None = None,
+    further: Sequence[tuple[float, float, NDArray[np.int64], NDArray[np.int64], Array]] = (),
     budget: tuple[float, Array, float] | None = None,
 ) -> float:
     """A lower bound of the optimal value, valid for *any* weights ≥ 0 [Thm 3].
@@ -174,12 +175,12 @@ def multiplier_bound_lower(
     mirrored : the law is symmetric, shifts are all positive, and D may be averaged over i and −i.
     at_zero : multipliers ≥ 0 of r_0 ≥ r_1 and r_0 ≥ r_{−1}, which hold for monotone laws on the lattice itself (not for
         those that were rounded to it). Node 0 must exist; a neighbour outside has no mass.
-    second : (ε₂, κ, shifts, events, weights), the multipliers of a second pair that the law satisfies too.
+    further : (ε, δ, shifts, events, weights) of every other pair that the law satisfies too.
     budget : (μ, node values C₂, most), the multiplier of E c₂ ≤ most; C₂ is made like `costs`, from the second loss.
 
     Lagrange: E c ≥ Σ r_i D_i − δ Σ_j λ_j ≥ min_i D_i − δ Σ_j λ_j with λ_j = max_i y_{j,i} and
-    D_i = C_i + Σ_j y_{j,i} − e^ε Σ_j y_{j,i+j} − (what monotone rows add). A second pair adds its own y's to D_i and
-    its own −κ Σ_j λ_j, a budget adds μ C₂_i and −μ·most.
+    D_i = C_i + Σ_j y_{j,i} − e^ε Σ_j y_{j,i+j} − (what monotone rows add). Every further pair adds its own y's to D_i
+    and its own −δ Σ_j λ_j, a budget adds μ C₂_i and −μ·most.
 
     Rounding: D_i is a sum of at most m_i + 8 terms of total size S_i; each is at most two operations off its exact
     value (e^ε is rounded up), so the sum errs by at most (m_i + 12)·u·S_i; (m_i + 16)·u·S_i is subtracted. The
@@ -187,10 +188,9 @@ def multiplier_bound_lower(
     """
     n = len(costs)
     total, size, terms, price = costs, np.abs(costs), 16, 0.0
-    for pair in ((epsilon, delta, shifts, events, weights), second):
-        if pair is not None:
-            plus, minus, count, paid = _privacy_terms(n, first, *pair)
-            total, size, terms, price = total + plus - minus, size + plus + minus, terms + count, price + paid
+    for pair in ((epsilon, delta, shifts, events, weights), *further):
+        plus, minus, count, paid = _privacy_terms(n, first, *pair)
+        total, size, terms, price = total + plus - minus, size + plus + minus, terms + count, price + paid
     if budget is not None:
         rate, second_costs, most = max(budget[0], 0.0), budget[1], budget[2]
         total, size = total + rate * second_costs, size + rate * np.abs(second_costs)

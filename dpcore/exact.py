@@ -16,6 +16,7 @@ from .noise.base import Noise
 from .noise.lattice import LatticeNoise, released, whole_law
 from .noise.piecewise import PiecewiseNoise
 from .noise.staircase import Staircase
+from .noise.tailed import TailedNoise
 
 SUBDIVISIONS = 1 << 20
 """Lattice points per sensitivity (staircase) or per unit of a grid law."""
@@ -31,6 +32,9 @@ def release(noise: Noise, value: float) -> tuple[float, float]:
     ------
     InputError : the law has no exact sampler.
     """
+    if isinstance(noise, TailedNoise):
+        step = Fraction(noise.body.sensitivity) / (noise.body.resolution * SUBDIVISIONS)
+        return noise.release(value, SUBDIVISIONS), float(step)
     if isinstance(noise, PiecewiseNoise):
         step = Fraction(noise.sensitivity) / (noise.resolution * SUBDIVISIONS)
         return noise.release(value, SUBDIVISIONS), float(step)

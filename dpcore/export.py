@@ -13,10 +13,12 @@ from typing import Any
 import numpy as np
 
 from . import __version__
+from .audit_profile import ProfileProof
 from .noise.base import Noise
 from .noise.lattice import LatticeNoise, lattice_points, whole_law
 from .noise.piecewise import TOTAL, PiecewiseNoise
 from .noise.staircase import Staircase
+from .noise.tailed import TailedNoise
 from .reload import (
     FORMAT,
     STAIRCASE_FIELDS,
@@ -56,6 +58,7 @@ def solution_to_dict(solution: Solution) -> dict[str, Any]:
         "granularity": problem.granularity,
         "budget": None if budget is None else {"loss": budget.loss.spec, "most": budget.most},
         "second": None if second is None else {"epsilon": second.epsilon, "delta": second.delta},
+        "profile": None if problem.profile is None else problem.profile.spec,
         "lower": certificate.lower,
         "upper": certificate.upper,
         "gap": finite(certificate.gap),
@@ -72,9 +75,22 @@ def solution_to_dict(solution: Solution) -> dict[str, Any]:
             "repaired": bool(certificate.repaired),
             "budget_upper": certificate.budget_upper,
             "second_delta_upper": certificate.second_delta_upper,
+            "profile": None if certificate.profile is None else profile_to_dict(certificate.profile),
         },
         "noise": noise_to_dict(solution.noise),
         "trace": [[r.seconds, finite(r.lower), finite(r.upper), int(r.cells), int(r.pairs)] for r in solution.trace],
+    }
+
+
+def profile_to_dict(proof: ProfileProof) -> dict[str, Any]:
+    """Where the law's curve was checked and against what; `places` is what a reader needs to check it again."""
+    return {
+        "holds_for": "every epsilon from 0 on" if proof.places else "the epsilons listed",
+        "epsilons": list(proof.epsilons),
+        "delta_upper": list(proof.deltas),
+        "limits": list(proof.limits),
+        "delta_0_from": finite(proof.pure_from),
+        "places": list(proof.places),
     }
 
 
@@ -82,6 +98,10 @@ def noise_to_dict(noise: Noise) -> dict[str, Any]:
     """Edges, probabilities and atom, which sum to 1; and what the law is exactly: whole numbers, or a closed form."""
     if isinstance(noise, LatticeNoise) or whole_law(noise) is not None:
         return _lattice_to_dict(noise)
+    if isinstance(noise, TailedNoise):
+        out = noise_to_dict(noise.body) | {"family": "tailed"}
+        tail = {"weight": str(noise.tail_weight), "mean_cells": int(noise.tail_mean), "share": noise.share}
+        return out | {"tail": tail}
     edges, probabilities = listed_cells(noise)
     location, mass = noise.atoms[0] if noise.atoms else (0.0, 0.0)
     out: dict[str, Any] = {
@@ -138,9 +158,19 @@ def listed_cells(noise: Noise) -> tuple[np.ndarray, np.ndarray]:
     """
     if isinstance(noise, PiecewiseNoise):
         return noise.edges, noise.masses
+    if isinstance(noise, TailedNoise):
+        return _tailed_cells(noise)
     if isinstance(noise, Staircase):
         return _staircase_cells(noise)
     raise TypeError(f"{noise.name} noise has no cells to list")
+
+
+def _tailed_cells(noise: TailedNoise) -> tuple[np.ndarray, np.ndarray]:
+    """Unit cells as far out as the tail's probability is not negligible; what lies beyond is left out."""
+    far = max(0.0, math.log(noise.share / NEGLIGIBLE)) * noise.tail_mean
+    reach = max(math.ceil(far), int(np.abs(noise.body.breaks).max()))
+    u = np.arange(-reach, reach + 1)
+    return noise.body.origin + u * noise.unit, noise.unit_cells(-reach, reach)
 
 
 def _staircase_cells(noise: Staircase) -> tuple[np.ndarray, np.ndarray]:

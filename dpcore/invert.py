@@ -92,6 +92,8 @@ def invert(
     began = time.perf_counter()
     error = in_range(0.0, 1e15, error=error)
     tolerance = in_range(1e-5, 1.0, tolerance=tolerance)
+    if problem.profile is not None:
+        raise InputError("profile", problem.profile.spec, "one pair (epsilon, delta), whose epsilon is looked for")
     known = [OPTIMAL, *(MECHANISMS if problem.granularity is None else INTEGER_MECHANISMS)]
     if mechanism not in known:
         raise InputError("mechanism", mechanism, ", ".join(known))

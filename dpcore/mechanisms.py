@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 import numpy as np
 
@@ -21,7 +21,8 @@ from .noise.staircase import Staircase
 from .noise.symmetric import SymmetricNoise
 from .noise.truncated_laplace import TruncatedLaplace
 from .noise.uniform import Uniform
-from .privacy import Privacy
+from .privacy import DELTA_RANGE, EPSILON_RANGE, Privacy
+from .privacy_profile import Composed, GaussianProfile, PairList
 from .problem import NoiseProblem
 
 Rule = Callable[[Privacy, float, Loss], Noise]
@@ -150,15 +151,77 @@ def _baseline(key: str, mechanism: Mechanism, problem: NoiseProblem) -> Baseline
     privacy = problem.privacy
     if reason := mechanism.missing(privacy):
         return Baseline(mechanism.name, key, None, None, False, reason)
-    noise = mechanism.rule(privacy, problem.sensitivity, problem.loss)
-    if isinstance(noise, TruncatedLaplace | Uniform):
-        noise = fitted(noise, problem.support, problem.loss)
-    faults = [*_privacy_faults(mechanism, noise, problem), *_shape_faults(noise, problem)]
-    faults += _extra_faults(noise, problem)
-    return Baseline(mechanism.name, key, noise, noise.expected_loss(problem.loss), not faults, "; ".join(faults))
+    tried = []
+    for pair in _calibrations(key, problem):
+        noise = pair if isinstance(pair, Noise) else mechanism.rule(pair, problem.sensitivity, problem.loss)
+        if isinstance(noise, TruncatedLaplace | Uniform):
+            noise = fitted(noise, problem.support, problem.loss)
+        faults = [*_privacy_faults(mechanism, noise, problem), *_shape_faults(noise, problem)]
+        faults += _extra_faults(noise, problem)
+        tried.append((bool(faults), noise.expected_loss(problem.loss), noise, faults))
+    _, loss, noise, faults = min(tried, key=lambda one: one[:2])
+    return Baseline(mechanism.name, key, noise, loss, not faults, "; ".join(faults))
+
+
+def _calibrations(key: str, problem: NoiseProblem) -> list[Privacy | Noise]:
+    """What a mechanism may be calibrated to: the pair (ε, δ), for a list every pair of it; for a whole curve the
+    Gaussian on it, and pure laws at the largest ε that stays below it (or at ε/T, for T releases). Other laws share ε
+    and δ among the releases."""
+    if isinstance(problem.profile, Composed):
+        total, low = problem.privacy, (EPSILON_RANGE[0], DELTA_RANGE[0])
+        shares = (x / problem.profile.releases * (1 - 1e-12) for x in astuple(total))
+        share = Privacy(*map(max, shares, low))
+    if not problem.whole_curve:
+        return list(problem.privacies) if isinstance(problem.profile, PairList) else [problem.privacy]
+    curve = problem.profile.sufficient if isinstance(problem.profile, Composed) else problem.profile
+    if key == "gaussian":
+        return [Gaussian(problem.sensitivity / curve.mu * (1 + 2**-50))]
+    if key in ("laplace", "staircase"):
+        rule = MECHANISMS[key].rule
+
+        def passes(scale: float) -> bool:
+            noise = rule(Privacy(1 / scale, 0.0), problem.sensitivity, problem.loss)
+            return not curve_fault(noise, curve, problem.sensitivity)
+
+        epsilons = [1 / _narrowest(passes, 1 / curve.mu)]
+        if isinstance(problem.profile, Composed):
+            epsilons.append(share.epsilon)
+        low, high = EPSILON_RANGE
+        return [Privacy(e, 0.0) for e in epsilons if low <= e <= high] or [problem.privacy]
+    return [share if isinstance(problem.profile, Composed) else problem.privacy]
+
+
+def _narrowest(passes: Callable[[float], bool], scale: float) -> float:
+    """A scale that passes, at most a millionth above the smallest one that does."""
+    while not passes(scale):
+        scale *= 2
+    low = scale / 16
+    while scale - low > 1e-6 * scale:
+        middle = 0.5 * (low + scale)
+        low, scale = (low, middle) if passes(middle) else (middle, scale)
+    return scale
+
+
+def curve_fault(noise: Noise, curve: GaussianProfile, sensitivity: float) -> str:
+    """Why a law is not μ-GDP, "" if it is: its δ(ε′) where tangents of the target cross, until it is 0."""
+    if isinstance(noise, Gaussian):
+        return "" if noise.sigma >= sensitivity / curve.mu else f"it is {sensitivity / noise.sigma:.4g}-GDP"
+    places = tuple(np.linspace(0, 10 + curve.mu, 160).tolist())
+    for epsilon, limit in curve.crossings(places):
+        true = noise.shortfall(epsilon, sensitivity)
+        if true > limit:
+            return f"at epsilon = {epsilon:.4g} its true delta is {true:.3g}, required {limit:.3g}"
+        if true == 0:
+            return ""
+    return f"its delta stays at {true:.3g} however large epsilon"
 
 
 def _privacy_faults(mechanism: Mechanism, noise: Noise, problem: NoiseProblem) -> list[str]:
+    if problem.whole_curve:
+        curve = problem.profile.sufficient if isinstance(problem.profile, Composed) else problem.profile
+        if isinstance(problem.profile, Composed) and _shares(noise, problem):
+            return []
+        return [fault] if (fault := curve_fault(noise, curve, problem.sensitivity)) else []
     epsilon, delta = problem.privacy.epsilon, problem.privacy.delta
     true = noise.shortfall(epsilon, problem.sensitivity)
     if epsilon > mechanism.largest_epsilon:
@@ -169,11 +232,18 @@ def _privacy_faults(mechanism: Mechanism, noise: Noise, problem: NoiseProblem) -
     return []
 
 
+def _shares(noise: Noise, problem: NoiseProblem) -> bool:
+    """T releases keep (ε, δ) by basic composition: one keeps (ε/T, δ/T)."""
+    epsilon, delta = (x / problem.profile.releases for x in astuple(problem.privacy))
+    return noise.shortfall(epsilon * (1 - 1e-13), problem.sensitivity) <= delta
+
+
 def _extra_faults(noise: Noise, problem: NoiseProblem) -> list[str]:
-    """The second pair and the budget, as far as the problem has them."""
-    faults, second, budget = [], problem.second, problem.budget
-    if second is not None and (true := noise.shortfall(second.epsilon, problem.sensitivity)) > second.delta:
-        faults.append(f"at epsilon = {second.epsilon:g} its true delta is {true:.3g}, required {second.delta:g}")
+    """Pairs besides the first and the budget, as far as the problem has them."""
+    faults, budget = [], problem.budget
+    for pair in problem.privacies[1:]:
+        if (true := noise.shortfall(pair.epsilon, problem.sensitivity)) > pair.delta:
+            faults.append(f"at epsilon = {pair.epsilon:g} its true delta is {true:.3g}, required {pair.delta:g}")
     if budget is not None and (spent := noise.expected_loss(budget.loss)) > budget.most:
         faults.append(f"it spends {spent:.6g} of the budget {budget.most:g} ({budget.loss.title})")
     return faults

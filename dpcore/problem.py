@@ -9,6 +9,7 @@ from ._validate import above, decimal, in_range, whole
 from .errors import InfeasibleError, InputError
 from .loss import Loss, parse_loss
 from .privacy import SENSITIVITY_RANGE, Privacy
+from .privacy_profile import Composed, GaussianProfile, PairList, PrivacyProfile
 
 FARTHEST = 1e9
 """Ends of the support lie within so many sensitivities of 0, where floats still tell cells apart."""
@@ -49,6 +50,8 @@ class NoiseProblem:
         A second expected loss that must not exceed a bound.
     second : Privacy or None
         A second pair (ε₂, κ) the noise must satisfy as well.
+    profile : PrivacyProfile or None
+        The whole promise, of which `privacy` is a part: several pairs, or a curve δ(ε′).
     """
 
     privacy: Privacy
@@ -60,6 +63,7 @@ class NoiseProblem:
     granularity: float | None = None
     budget: Budget | None = None
     second: Privacy | None = None
+    profile: PrivacyProfile | None = None
 
     def __post_init__(self) -> None:
         low, high = SENSITIVITY_RANGE
@@ -76,6 +80,7 @@ class NoiseProblem:
         self._check_granularity()
         self._refuse_narrow(lo, hi, shown)
         self._check_second()
+        self._check_profile(shown)
 
     def _check_granularity(self) -> None:
         if self.granularity is None:
@@ -95,6 +100,24 @@ class NoiseProblem:
         if second.delta == 0:
             raise InputError("second", shown, "a pair with a positive second number")
         raise InputError("second", shown, "no second pair when delta = 0, or one that implies the first")
+
+    def _check_profile(self, support: str) -> None:
+        """A curve that tends to 0 leaves no edge and no atom uncovered, so the noise fills the line."""
+        if self.profile is None:
+            return
+        if self.granularity is not None:
+            raise InputError("profile", self.profile.spec, "one pair (epsilon, delta) when the query has a granularity")
+        if self.privacy.delta == 0:
+            raise InputError("delta", 0.0, "a positive number next to a profile")
+        if isinstance(self.profile, Composed) and self.profile.privacy != self.privacy:
+            shown = f"({self.privacy.epsilon:g}, {self.privacy.delta:g})"
+            raise InputError("privacy", shown, "the pair that all releases together must keep")
+        if self.whole_curve:
+            if self.support != (-math.inf, math.inf):
+                raise InputError("support", support, "no limit on either side when the promise is a whole curve")
+            for name, extra in (("budget", self.budget), ("second", self.second)):
+                if extra is not None:
+                    raise InputError(name, self.profile.spec, f"no {name} when the promise is a whole curve")
 
     def _refuse_narrow(self, lo: float, hi: float, shown: str) -> None:
         """Widths that no (ε, δ)-DP law fits [method: windows]: along a chain x, x + D, … of m points inside the
@@ -138,6 +161,11 @@ class NoiseProblem:
         return first, hi if math.isinf(hi) else math.floor(decimal(hi) / step)
 
     @property
+    def whole_curve(self) -> bool:
+        """The promise is kept at every ε′, not at finitely many."""
+        return isinstance(self.profile, GaussianProfile | Composed)
+
+    @property
     def folds(self) -> bool:
         """An optimal law is symmetric (method: symmetry), so half the line is enough."""
         even = self.loss.even and (self.budget is None or self.budget.loss.even)
@@ -162,8 +190,11 @@ class NoiseProblem:
 
     @property
     def simplified(self) -> NoiseProblem:
-        """The same problem without a pair (ε, δ) that the other one implies."""
+        """The same problem without pairs (ε, δ) that others imply."""
         second = self.second
+        if isinstance(self.profile, PairList):
+            pairs = PairList(self.privacies).pairs
+            return replace(self, privacy=pairs[0], second=None, profile=PairList(pairs) if len(pairs) > 1 else None)
         if second is None:
             return self
         if self.privacy.implies(second):
@@ -172,8 +203,10 @@ class NoiseProblem:
 
     @property
     def privacies(self) -> tuple[Privacy, ...]:
-        """The pairs to satisfy: one or two."""
-        return (self.privacy,) if self.second is None else (self.privacy, self.second)
+        """The pairs to satisfy, without those that others imply twice."""
+        second = () if self.second is None else (self.second,)
+        listed = self.profile.pairs if isinstance(self.profile, PairList) else ()
+        return tuple(dict.fromkeys((self.privacy, *second, *listed)))
 
     @property
     def joint(self) -> Privacy:
@@ -233,8 +266,9 @@ def noise_problem(
     granularity: float | None = None,
     budget: Budget | None = None,
     second: Privacy | None = None,
+    profile: PrivacyProfile | None = None,
 ) -> NoiseProblem:
     """A `NoiseProblem` from plain numbers and a loss or its text."""
     loss = loss if isinstance(loss, Loss) else parse_loss(loss)
     shape = (bool(symmetric), bool(monotone), support)
-    return NoiseProblem(Privacy(epsilon, delta), sensitivity, loss, *shape, granularity, budget, second)
+    return NoiseProblem(Privacy(epsilon, delta), sensitivity, loss, *shape, granularity, budget, second, profile)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from . import audit
+from . import audit, audit_profile
 from ._validate import in_range, real
+from .audit_profile import ProfileProof
 from .errors import InputError
 from .loss import parse_loss
 from .noise.base import Noise
@@ -18,7 +20,9 @@ from .noise.discrete import DiscreteStaircase, Geometric
 from .noise.lattice import LatticeNoise, lattice_points, stretched, whole_law
 from .noise.piecewise import TOTAL, PiecewiseNoise
 from .noise.staircase import Staircase
+from .noise.tailed import TailedNoise
 from .privacy import Privacy
+from .privacy_profile import Composed, GaussianProfile, PrivacyProfile, parse_profile
 from .problem import Budget, NoiseProblem, SolverSettings
 from .solution import Certificate, Solution
 
@@ -29,6 +33,8 @@ MAX_BYTES = 32 << 20
 MAX_CELLS = 200_000
 MAX_UNITS = 1 << 61
 """Largest break and resolution, so that sums of two fit into 64 bits."""
+MAX_TAIL = 50_000
+"""Most units from 0, to a sensitivity and in the mean of a tail."""
 MAX_AUDIT_WORK = 10**8
 """Largest number of shifts times cells that a file may make the auditor look at."""
 
@@ -87,6 +93,7 @@ def solution_from_dict(data: Any) -> Solution:
     seconds = data.get("seconds")
     if not isinstance(seconds, int | float) or not 0 <= seconds < 1e9:
         seconds = 0.0
+    certificate = replace(certificate, profile=_kept_profile(noise, problem, data))
     cells = len(noise.weights) if isinstance(noise, PiecewiseNoise | LatticeNoise) else 0
     return Solution(problem, SolverSettings(), noise, certificate, (), float(seconds), cells, 0, RELOADED)
 
@@ -111,6 +118,7 @@ def _problem(data: dict) -> NoiseProblem:
     loss = parse_loss(data["loss"])
     granularity = None if data.get("granularity") is None else _number(data, "granularity")
     extras = {"budget": _budget(data), "second": _second(data), "granularity": granularity}
+    extras["profile"] = _profile(data)
     return NoiseProblem(privacy, _number(data, "sensitivity"), loss, support=(lo, hi), **flags, **extras)
 
 
@@ -133,14 +141,32 @@ def _second(data: dict) -> Privacy | None:
     return Privacy(*(_finite_number(fields.get(name), f"second.{name}", 1e15) for name in ("epsilon", "delta")))
 
 
+def _profile(data: dict) -> PrivacyProfile | None:
+    """The whole promise, None if the file has none."""
+    spec = data.get("profile")
+    if spec is not None and (not isinstance(spec, str) or len(spec) > 10_000):
+        raise InputError("profile", short(spec), "the text of a privacy profile")
+    return None if spec is None else parse_profile(spec)
+
+
 def _noise(data: dict, problem: NoiseProblem) -> Noise:
     family = data.get("family", "piecewise")
+    if family == "tailed":
+        tail = _mapping(data, "tail")
+        weight = _integer(tail.get("weight"), "noise.tail.weight", 1, TOTAL - 1)
+        mean = _integer(tail.get("mean_cells"), "noise.tail.mean_cells", 2, MAX_TAIL)
+        body = _from_whole_numbers(data, problem.sensitivity)
+        widest = int(np.abs(body.breaks).max())
+        if body.atom_weight or body.resolution > MAX_TAIL or widest > MAX_TAIL:
+            accepted = f"cells within {MAX_TAIL} units and no atom next to a tail"
+            raise InputError("noise.breaks", f"{widest} units", accepted)
+        return TailedNoise(body, weight, mean)
     if problem.granularity is not None:
         return _on_lattice(data, family, problem)
     if family == "staircase":
         return _staircase(_mapping(data, "parameters"), problem)
     if family != "piecewise":
-        raise InputError("noise.family", short(family), "piecewise or staircase")
+        raise InputError("noise.family", short(family), "piecewise, tailed or staircase")
     if "weights" in data:
         return _from_whole_numbers(data, problem.sensitivity)
     return _from_floats(data, problem.sensitivity)
@@ -274,6 +300,10 @@ def _check_constraints(noise: Noise, problem: NoiseProblem) -> None:
         raise InputError("noise.edges", f"support [{a:g}, {b:g}]", f"a law inside [{lo:g}, {hi:g}]")
     if (law := whole_law(noise)) is not None and law[0].location and (problem.symmetric or problem.monotone):
         raise InputError("noise.parameters.location", law[0].location, "0, as its problem says")
+    if isinstance(noise, TailedNoise):
+        noise = noise.body  # the tail is symmetric and falls from the body's origin
+        if (problem.symmetric or problem.monotone) and noise.origin != 0:
+            raise InputError("noise.origin", noise.origin, "0, as its problem says")
     if not isinstance(noise, PiecewiseNoise | LatticeNoise):
         return
     if problem.symmetric and not _mirrored(noise):
@@ -318,6 +348,9 @@ def _audited(noise: Noise, problem: NoiseProblem, stated: object) -> Certificate
     if isinstance(noise, PiecewiseNoise):
         delta_upper, shift = audit.shortfall_upper(noise, epsilon)
         upper = audit.loss_upper(noise, problem.loss)
+    elif isinstance(noise, TailedNoise):
+        delta_upper, shift = noise.shortfall(epsilon, problem.sensitivity), problem.sensitivity
+        upper = audit_profile.loss_upper(noise, problem.loss)
     elif isinstance(noise, LatticeNoise):
         delta_upper, steps = audit.lattice_shortfall_upper(noise.masses, epsilon, problem.lattice_sensitivity)
         upper = audit.lattice_loss_upper(noise.masses, noise.points, problem.loss)
@@ -338,6 +371,28 @@ def _audited(noise: Noise, problem: NoiseProblem, stated: object) -> Certificate
         lower = in_range(0, 1e300, **{"certificate.lower": stated})
         lower = lower if lower <= upper else None
     return Certificate(lower, upper, delta_upper, shift, budget_upper=spent, second_delta_upper=kappa)
+
+
+def _kept_profile(noise: Noise, problem: NoiseProblem, data: dict) -> ProfileProof | None:
+    """The law's curve, audited anew against the whole promise, None without one."""
+    if problem.profile is None:
+        return None
+    if not isinstance(noise, PiecewiseNoise | TailedNoise):
+        raise InputError("noise.family", noise.name, "a piecewise or tailed law next to a privacy profile")
+    places: tuple[float, ...] = ()
+    if isinstance(problem.profile, Composed) and not isinstance(noise, PiecewiseNoise):
+        raise InputError("noise.family", noise.name, "a piecewise law for several releases together")
+    if isinstance(problem.profile, GaussianProfile):
+        stated = _mapping(_mapping(data, "certificate"), "profile").get("places")
+        if not isinstance(stated, list) or not 2 <= len(stated) <= 1000:
+            raise InputError("certificate.profile.places", short(stated), "a list of 2 to 1000 numbers")
+        places = tuple(_finite_number(z, "certificate.profile.places", audit_profile.FARTHEST) for z in stated)
+        if any(b - a < 1e-6 for a, b in zip((0.0 - 1e-6, *places), places)):
+            raise InputError("certificate.profile.places", short(stated), "increasing numbers from 0, not too close")
+    proof = audit_profile.proof_of(noise, problem.profile, places)
+    if not proof.holds:
+        raise InputError("noise", "a law that does not keep its privacy profile", problem.profile.spec[:80])
+    return proof
 
 
 def _extras(noise: Noise, problem: NoiseProblem) -> tuple[float | None, float | None]:

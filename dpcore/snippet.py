@@ -11,6 +11,7 @@ from . import __version__
 from .noise.base import Noise
 from .noise.lattice import LatticeNoise, whole_law
 from .noise.piecewise import PiecewiseNoise
+from .noise.tailed import TailedNoise
 from .reload import RELOADED, short
 from .solution import Solution
 
@@ -58,6 +59,24 @@ def draw():
     left, right = BREAKS[cell - 1] * POINTS, BREAKS[cell] * POINTS
     return left + secrets.randbelow(right - left)
 $common''')
+
+_TAILED = Template(
+    _PIECEWISE.template.replace(
+        "ATOM_WEIGHT = $atom_weight\n",
+        "ATOM_WEIGHT = $atom_weight\n\n"
+        "# With probability TAIL_WEIGHT/2**62 the draw is two-sided geometric: a cell of one unit on either side.\n"
+        "TAIL_WEIGHT = $tail_weight\nTAIL_MEAN = $tail_mean\n",
+    ).replace(
+        "    cell = bisect_right",
+        "    if secrets.randbelow(1 << 62) < TAIL_WEIGHT:\n"
+        "        cell = 0\n"
+        "        while secrets.randbelow(TAIL_MEAN):\n"
+        "            cell += 1\n"
+        "        cell = cell if secrets.randbelow(2) else -cell - 1\n"
+        "        return cell * POINTS + secrets.randbelow(POINTS)\n"
+        "    cell = bisect_right",
+    )
+)
 
 _STAIRCASE = Template('''\
 """$summary
@@ -249,6 +268,7 @@ def python_snippet(solution: Solution) -> str:
                 "granularity": problem.granularity,
                 "budget": None if problem.budget is None else [problem.budget.loss.spec, problem.budget.most],
                 "second": None if problem.second is None else [problem.second.epsilon, problem.second.delta],
+                "profile": None if problem.profile is None else problem.profile.spec,
             }
         ),
         "certificate": _literal(
@@ -268,17 +288,24 @@ def python_snippet(solution: Solution) -> str:
     if isinstance(noise, LatticeNoise) or whole_law(noise) is not None:
         return _on_lattice(noise, fields)
     if isinstance(noise, PiecewiseNoise):
-        return _PIECEWISE.substitute(
-            fields,
-            resolution=int(noise.resolution),
-            origin=repr(float(noise.origin)),
-            breaks=_wrapped(noise.breaks.tolist()),
-            weights=_wrapped(noise.weights.tolist()),
-            atom_unit=int(noise.atom_unit),
-            atom_weight=int(noise.atom_weight),
-        )
+        return _PIECEWISE.substitute(fields, **_whole_numbers(noise))
+    if isinstance(noise, TailedNoise):
+        tail = {"tail_weight": int(noise.tail_weight), "tail_mean": int(noise.tail_mean)}
+        return _TAILED.substitute(fields, **_whole_numbers(noise.body), **tail)
     values = {name: repr(float(getattr(noise, name))) for name in ("epsilon", "gamma", "atom")}
     return _STAIRCASE.substitute(fields, origin=repr(float(noise.location)), **values)
+
+
+def _whole_numbers(noise: PiecewiseNoise) -> dict[str, object]:
+    """What makes the law, as text or whole numbers."""
+    return {
+        "resolution": int(noise.resolution),
+        "origin": repr(float(noise.origin)),
+        "breaks": _wrapped(noise.breaks.tolist()),
+        "weights": _wrapped(noise.weights.tolist()),
+        "atom_unit": int(noise.atom_unit),
+        "atom_weight": int(noise.atom_weight),
+    }
 
 
 def _on_lattice(noise: Noise, fields: dict[str, str]) -> str:
@@ -306,6 +333,8 @@ def describe(solution: Solution) -> list[str]:
         constraints.append(f"expected loss {short(budget.loss.spec, 200)} at most {budget.most!r}")
     if second is not None:
         constraints.append(f"({second.epsilon!r}, {second.delta!r})-differentially private too")
+    if problem.profile is not None:
+        constraints.append(f"the privacy profile {short(problem.profile.spec, 200)}")
     lower = "no lower bound is proved"
     if certificate.lower is not None:
         lower = f"no noise that meets it has a smaller expected loss than {certificate.lower!r}"

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from .audit_profile import ProfileProof
 from .errors import CertificateError
 from .noise.base import Noise
 from .problem import NoiseProblem, SolverSettings
@@ -22,6 +23,7 @@ class Certificate:
     repaired : the solver's law missed δ and was mixed with a strictly private one.
     budget_upper : the law's expected second loss is at most this (None without a budget).
     second_delta_upper : the law is (ε₂, second_delta_upper)-DP for the second pair (None without one).
+    profile : how the law keeps the whole promise (None without a profile).
     """
 
     lower: float | None
@@ -31,10 +33,13 @@ class Certificate:
     repaired: bool = False
     budget_upper: float | None = None
     second_delta_upper: float | None = None
+    profile: ProfileProof | None = None
 
     def __post_init__(self) -> None:
         if self.lower is not None and self.lower > self.upper:
             raise CertificateError(f"lower bound {self.lower!r} above upper bound {self.upper!r}")
+        if self.profile is not None and not self.profile.holds:
+            raise CertificateError("the law does not keep its privacy profile")
 
     @property
     def gap(self) -> float | None:

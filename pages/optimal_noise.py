@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.shared import compute, controls, evidence, frame, hands_on, panels, pins, prose
+from pages.shared import compute, controls, evidence, frame, hands_on, panels, pins, promise, prose
 from pages.shared.address import FRAME
 from pages.shared.inputs import HOME, PANELS
 
@@ -36,6 +36,7 @@ if not complete:
 elif job.halt.is_set():
     panels.stopped_early()
 panels.pictures(solution, view, bars)
+promise.panel(solution, view)
 
 sure, price, attempt, beside, export = st.tabs(PANELS, key="panel", on_change="rerun")
 if sure.open:

@@ -13,29 +13,34 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 BASE = {"errors", "_validate"}
-DATA = BASE | {"privacy", "loss", "problem", "partition"}
-LAWS = DATA | {"audit", "noise", "solution"}
+DATA = BASE | {"privacy", "privacy_profile", "loss", "problem", "partition"}
+LAWS = DATA | {"audit", "audit_composed", "audit_profile", "noise", "solution"}
 SEARCH = LAWS | {"kernels", "lp", "cutting_planes", "reference", "optimal"}
 
 ALLOWED = {
     "errors": set(),
     "_validate": {"errors"},
     "privacy": BASE,
+    "privacy_profile": BASE | {"privacy"},
     "loss": BASE,
     "partition": BASE,
     "problem": DATA,
     "loss_table": DATA,
     "audit": DATA,  # the referee: no kernel, no linear program, no noise
-    "noise": DATA | {"audit"},
+    "noise": DATA | {"audit", "audit_profile"},
+    "audit_profile": DATA | {"audit", "audit_composed", "noise"},
+    "audit_composed": DATA | {"audit", "noise", "accounting"},
     "solution": LAWS,
     "kernels": set(),
     "lp": {"errors"},
     "cutting_planes": SEARCH - {"optimal", "reference"},
     "reference": SEARCH - {"optimal"},
-    "optimal": SEARCH,
+    "optimal": SEARCH | {"accounting"},
     "mechanisms": LAWS,
     "literature": DATA,
-    "vector": SEARCH,
+    "accounting": LAWS | {"mechanisms"},
+    "vector": SEARCH | {"accounting"},
+    "gallery": LAWS | {"reference"},
     "exact": LAWS,
     "reload": LAWS,
     "snippet": LAWS | {"reload"},
@@ -48,7 +53,7 @@ ALLOWED = {
     "cli": (
         LAWS
         | {"optimal", "vector", "data_dependent", "private_optimization", "mechanisms", "loss_table", "exact"}
-        | {"export", "sweep", "store", "invert"}
+        | {"export", "sweep", "store", "invert", "accounting", "reload"}
     ),
     "__main__": {"cli"},
     "__init__": set(),

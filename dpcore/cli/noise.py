@@ -24,6 +24,9 @@ def add_parser(commands: Any) -> None:
     )
     for command, run in ((solve, _solve), (compare, _compare)):
         add_problem_options(command)
+        command.add_argument(
+            "--profile", metavar="P", help="a whole promise: gdp:MU, list:FILE, or composed:T with (E, D) in all"
+        )
         add_solver_options(command)
         command.add_argument("--out", metavar="FILE", help="write the JSON to this file as well")
         command.set_defaults(run=run)

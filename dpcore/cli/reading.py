@@ -9,6 +9,7 @@ from .._validate import whole
 from ..errors import InputError
 from ..loss import Loss, parse_loss
 from ..privacy import Privacy
+from ..privacy_profile import Composed, PairList, PrivacyProfile, parse_profile
 from ..problem import Budget, NoiseProblem, SolverSettings, noise_problem
 from .base import MISSING
 
@@ -46,9 +47,13 @@ def add_solver_options(parser: argparse.ArgumentParser) -> None:
 
 def read_problem(arguments: argparse.Namespace) -> NoiseProblem:
     """The problem the options describe."""
+    profile = read_profile(getattr(arguments, "profile", None), arguments)
+    epsilon, delta = arguments.epsilon, arguments.delta
+    if profile is not None:
+        epsilon, delta = profile.anchor.epsilon, profile.anchor.delta
     return noise_problem(
-        arguments.epsilon,
-        arguments.delta,
+        epsilon,
+        delta,
         arguments.sensitivity,
         read_loss(arguments.loss),
         symmetric=arguments.symmetric,
@@ -57,6 +62,7 @@ def read_problem(arguments: argparse.Namespace) -> NoiseProblem:
         granularity=1.0 if arguments.integer else arguments.granularity,
         budget=read_budget(arguments.budget),
         second=read_second(arguments.second),
+        profile=profile,
     )
 
 
@@ -107,6 +113,37 @@ def read_second(text: str | None) -> Privacy | None:
         return Privacy(epsilon, delta)  # type: ignore[arg-type]
     except InputError as error:
         raise InputError(f"second {error.field}", error.value, error.accepted) from None
+
+
+def read_profile(text: str | None, arguments: argparse.Namespace) -> PrivacyProfile | None:
+    """gdp:MU, list:FILE, or composed:T with --epsilon and --delta."""
+    if text is None:
+        return None
+    family, _, rest = text.strip().partition(":")
+    if family == "composed" and ":" not in rest:
+        return Composed(rest, Privacy(arguments.epsilon, arguments.delta))  # type: ignore[arg-type]
+    if (arguments.epsilon, arguments.delta) != (MISSING, MISSING):
+        raise InputError("profile", text, "no --epsilon and --delta next to it, but for composed:T")
+    if family == "list" and (":" not in rest or Path(rest).exists()):
+        return read_pairs(rest)
+    return parse_profile(text)
+
+
+def read_pairs(name: str) -> PairList:
+    """The pairs in a CSV file: two columns, epsilon and delta; one header line and # comments are allowed."""
+    try:
+        with open(name, encoding="utf-8") as file:
+            lines = file.read(100_000).splitlines()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "no text"
+        raise InputError("profile list:FILE", name, f"a readable CSV file ({reason})") from None
+    kept = [line.replace(";", ",") for line in lines if line.strip() and not line.startswith("#")]
+    rows = [[part.strip() for part in line.split(",")] for line in kept]
+    if rows and not rows[0][0].lstrip("-.")[:1].isdigit():
+        rows = rows[1:]
+    if any(len(row) != 2 for row in rows):
+        raise InputError("profile list:FILE", name, "two columns, epsilon and delta")
+    return PairList(tuple(Privacy(*row) for row in rows))  # type: ignore[arg-type]
 
 
 def read_settings(arguments: argparse.Namespace) -> SolverSettings:

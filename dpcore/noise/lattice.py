@@ -40,6 +40,11 @@ def _floor(x: ArrayLike, step: float) -> Array:
     return np.where(np.abs(ratio - near) <= 4e-16 * np.abs(near), near, np.floor(ratio))
 
 
+def whole_steps(distance: float, step: float) -> int:
+    """How many steps fit into a distance; one within rounding of a multiple counts as that multiple."""
+    return int(_floor(distance, step))
+
+
 class _Atoms(Noise):
     """A law without a continuous part."""
 
@@ -144,7 +149,7 @@ class LatticeNoise(_Atoms):
 
     def shortfall(self, epsilon: float, sensitivity: float) -> float:
         """As audited, over the shifts that are multiples of the step."""
-        return audit.lattice_shortfall_upper(self.masses, epsilon, int(_floor(sensitivity, self.step)))[0]
+        return audit.lattice_shortfall_upper(self.masses, epsilon, whole_steps(sensitivity, self.step))[0]
 
     # Exact sampling ----------------------------------------------------------------------------------
 

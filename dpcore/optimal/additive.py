@@ -12,17 +12,21 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from .. import audit
+from ..audit_profile import ProfileProof, proof_of
 from ..errors import InfeasibleError, InputError
 from ..noise.base import Noise
 from ..noise.piecewise import PiecewiseNoise
 from ..noise.staircase import Staircase, amplitude_gamma
 from ..noise.truncated_laplace import TruncatedLaplace
+from ..privacy_profile import Composed, GaussianProfile, PairList
 from ..problem import NoiseProblem, SolverSettings
 from ..solution import Certificate, Progress, Solution
 from . import laws
 from .anytime import Anytime, ProgressCallback
+from .composed import ComposedSearch
 from .integer import solve_integer
 from .lower import lower_step
+from .profile import ProfileSearch
 from .schedule import Schedule, Steps
 from .step import Limits, Step
 from .two_level import two_level_lower
@@ -48,11 +52,15 @@ def solve(
     if problem.granularity is not None:
         return solve_integer(problem, settings, progress)
     if settings.method == "reference":
-        if problem.budget is not None or problem.simplified.second is not None:
-            raise InputError("method", "reference", "certified where there is a budget or a second pair")
+        if problem.budget is not None or len(problem.simplified.privacies) > 1 or problem.whole_curve:
+            raise InputError("method", "reference", "certified where there is a budget or more than one pair")
         from ..reference import solve_reference
 
         return solve_reference(problem, settings, progress)
+    if isinstance(problem.profile, Composed) and problem.profile.releases > 1:
+        return ComposedSearch(problem, settings, progress).run()
+    if isinstance(problem.profile, GaussianProfile):
+        return ProfileSearch(problem, settings, progress).run()
     return Search(problem, settings, progress).run()
 
 
@@ -66,7 +74,7 @@ def solve_many(
     settings = settings or SolverSettings()
     before: Search | None = None
     for problem in problems:
-        if settings.method != "certified" or problem.granularity is not None:
+        if settings.method != "certified" or problem.granularity or problem.whole_curve:
             yield solve(problem, settings, progress)
             continue
         near = before is not None and before.asked == replace(problem, privacy=before.asked.privacy)
@@ -191,7 +199,7 @@ class Search(Anytime):
                     self._offer(noise)
                 if whole_line and single.privacy.epsilon > 0:
                     staircase = self._offer_staircase(single)
-            if whole_line and not problem.budget and not problem.second and problem.privacy.epsilon > 0:
+            if whole_line and not problem.budget and len(problem.privacies) == 1 and problem.privacy.epsilon > 0:
                 rival = TruncatedLaplace.calibrate(problem.privacy, problem.sensitivity)
                 self._rival = rival.expected_loss(problem.loss)
         self.lower = max(self.lower, two_level_lower(problem))
@@ -249,8 +257,8 @@ class Search(Anytime):
         cell edge; so should 0 for monotone laws that are not symmetric."""
         problem = self.problem
         closed = self.best is not None and problem.support == (-math.inf, math.inf)
-        if problem.budget is not None or problem.second is not None:
-            closed = closed and problem.second is None and self._staircase_fits
+        if problem.budget is not None or len(problem.privacies) > 1:
+            closed = closed and len(problem.privacies) == 1 and self._staircase_fits
         staircase = problem.privacy.epsilon >= STAIRCASE_FROM or problem.privacy.delta < STAIRCASE_BELOW
         if problem.privacy.delta == 0 or (closed and problem.folds and staircase):
             return ()
@@ -369,4 +377,9 @@ class Search(Anytime):
             exact = noise.expected_loss(asked.budget.loss) * (1 + EXACT)
             spent = audit.loss_upper(noise, asked.budget.loss) if piecewise else exact
         kappa = None if second is None else noise.shortfall(second.epsilon, asked.sensitivity)
-        return Certificate(self.lower, found.upper, delta_upper, shift, found.repaired, spent, kappa)
+        proof = None
+        if isinstance(asked.profile, PairList):
+            proof = proof_of(noise, asked.profile, ())
+        elif asked.profile is not None:  # one release
+            proof = ProfileProof((), (asked.privacy.epsilon,), (delta_upper,), (asked.privacy.delta,), math.inf)
+        return Certificate(self.lower, found.upper, delta_upper, shift, found.repaired, spent, kappa, proof)

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import InfeasibleError
 from ..loss import Loss
+from ..noise.gaussian import Gaussian
 from ..noise.laplace import Laplace
 from ..noise.piecewise import PiecewiseNoise
 from ..noise.search import least_argument
@@ -36,6 +37,14 @@ def staircase(lattice: Lattice, epsilon: float, centre: float, inner: float) -> 
     level = np.maximum(np.ceil(distance - inner - 1e-9), 0)
     masses = np.exp(-epsilon * level)
     return masses / masses.sum()
+
+
+def gaussians(lattice: Lattice, problem: NoiseProblem, centre: float) -> list[Array]:
+    """Masses of Gaussian laws that are somewhat wider than all pairs (ε, δ) ask for; (cells,) each."""
+    sigma = max(Gaussian.calibrate(p, 1.0).sigma for p in problem.privacies)
+    distance = (lattice.indices - centre) / (lattice.k * sigma)
+    laws = (np.exp(-0.5 * (distance / wider) ** 2) for wider in (1.02, 1.05, 1.1, 1.2, 1.4, 1.8, 2.5))
+    return [masses / masses.sum() for masses in laws]
 
 
 @dataclass(frozen=True)
@@ -90,8 +99,9 @@ def private_masses(
 ) -> StrictLaw | None:
     """A law on the lattice with shortfall < δ (within the budget too), or None when the lattice is too narrow.
 
-    Of the geometric law and a few staircases, centred at the loss's minimiser as far as the support allows, and the
-    uniform law, the one with the least cost per unit of slack in δ. For mixing only: the audit has the last word.
+    Of the geometric law, a few staircases and, for a profile, Gaussian laws, centred at the loss's minimiser as far as
+    the support allows, and the uniform law, the one with the least cost per unit of slack in δ. For mixing only: the
+    audit has the last word.
     """
     privacy = problem.joint
     middle = -0.5 * lattice.edge
@@ -104,6 +114,8 @@ def private_masses(
     kinds = [geometric(lattice, privacy.epsilon, middle)]
     kinds += [staircase(lattice, privacy.epsilon, middle, peak + t / lattice.k) for t in (-0.5, 0.0, 0.5)]
     kinds.append(np.full(len(lattice.indices), 1 / len(lattice.indices)))
+    if len(problem.privacies) > 2:
+        kinds += gaussians(lattice, problem, middle)
     fitting = [strict_law(masses, lattice, problem, costs, spending) for masses in kinds]
     fitting = [law for law in fitting if law is not None]
     return min(fitting, key=lambda law: (law.cost / law.slack, law.shortfalls), default=None)
@@ -241,13 +253,13 @@ def affordable(problem: NoiseProblem, staircase: Staircase, share: float) -> Sta
 
 
 def single_pairs(problem: NoiseProblem) -> list[NoiseProblem]:
-    """Problems with one pair (ε, δ) whose laws may satisfy both pairs of this one: each of them, and the joint one,
+    """Problems with one pair (ε, δ) whose laws may satisfy all pairs of this one: each of them, and the joint one,
     where the support has room for it."""
-    if problem.second is None:
+    if len(problem.privacies) == 1:
         return [problem]
-    out = [replace(problem, privacy=privacy, second=None) for privacy in problem.privacies]
+    out = [replace(problem, privacy=privacy, second=None, profile=None) for privacy in problem.privacies]
     with contextlib.suppress(InfeasibleError):
-        out.append(replace(problem, privacy=problem.joint, second=None))
+        out.append(replace(problem, privacy=problem.joint, second=None, profile=None))
     return out
 
 

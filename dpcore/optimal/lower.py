@@ -18,10 +18,10 @@ from .step import (
     Proof,
     Step,
     Window,
+    further_limits,
     origin_of,
     position,
     reference_density,
-    second_limit,
     seed_of,
 )  # fmt: skip
 
@@ -61,11 +61,11 @@ def lower_step(
         monotone=problem.monotone,
         open_left=lattice.event_first > lattice.first,
         open_right=lattice.event_last < lattice.last,
-        second=second_limit(problem),
+        further=further_limits(problem),
         budget=budget,
     )
     program.start(seed, limits.deadline)
-    deltas = [delta] if problem.second is None else [delta, max(problem.second.delta, LEAST_DELTA)]
+    deltas = [max(p.delta, LEAST_DELTA) for p in problem.privacies]
 
     def enough(outcome: Outcome) -> bool:
         slack = sum(
@@ -77,13 +77,12 @@ def lower_step(
     outcome = program.solve(limits.deadline, limits.stop, enough=enough)
     shifts, events, weights = program.multipliers(outcome)
     order = program.order_multipliers(outcome) if problem.monotone else None
-    second = None if problem.second is None else program.multipliers(outcome, level=1)
+    further = tuple(program.multipliers(outcome, level) for level in range(1, len(deltas)))
     spend = None if budget is None else (outcome.budget_rate, second_costs[0], budget.most)
-    proof = Proof(costs, lattice.first, shifts, events, weights, order, lattice.folded, second, spend)
+    proof = Proof(costs, lattice.first, shifts, events, weights, order, lattice.folded, further, spend)
     bound = proof.lower(*problem.privacies)
     bound = max(bound, loss.infimum(*problem.support))
-    if second is not None:
-        events, weights = np.concatenate([events, second[1]]), np.concatenate([weights, second[2]])
+    events, weights = (np.concatenate([own, *(m[at] for m in further)]) for own, at in ((events, 1), (weights, 2)))
     used = events[weights > TINY * weights.max(initial=0.0)] / k + origin / D
     return Step(
         k,

@@ -97,8 +97,11 @@ class LatticeProgram:
     costs : (classes,) loss of one unit of mass at an index of the class.   scale : size of the optimal value.
     reference : (indices,) a density of similar shape, for scaling.
     atom_cost : loss at the atom, or None for no atom.
-    second : (amplification, δ) of a second pair to satisfy.   budget : a bound on a second loss.
-    Rows, slacks and pairs carry the *level* 0 or 1 of the pair (ε, δ) they belong to.
+    further : (amplification, δ) of more pairs to satisfy.
+    exchange : (weights, most) instead of limits of their own the pairs share one, Σ weights·shortfall ≤ most, each with
+        its largest shortfall over all shifts; the δ of the pairs are then only about how large those are.
+    budget : a bound on a second loss.
+    Rows, slacks and pairs carry the *level* 0, 1, … of the pair (ε, δ) they belong to.
     """
 
     lattice: Lattice
@@ -111,7 +114,8 @@ class LatticeProgram:
     monotone: bool = False
     open_left: bool = False
     open_right: bool = False
-    second: tuple[float, float] | None = None
+    further: tuple[tuple[float, float], ...] = ()
+    exchange: tuple[Array, float] | None = None
     budget: BudgetRow | None = None
     tolerance: float = 1e-9
     lp: LinearProgram = field(init=False)
@@ -122,7 +126,7 @@ class LatticeProgram:
         self._rho = np.maximum(rho, FLOOR * rho.max())
         self._rho /= self._rho @ lat.multiplicity
         self.lp = LinearProgram(tolerance=self.tolerance)
-        self._limits = ((self.amplification, self.delta), *([self.second] if self.second else []))
+        self._limits = ((self.amplification, self.delta), *self.further)
         self._row_of: tuple[dict[int, int], ...] = tuple({} for _ in self._limits)
         self._level = np.empty(0, dtype=np.int64)
         self._events = np.empty(0, dtype=np.int64)
@@ -152,6 +156,12 @@ class LatticeProgram:
             self._atom = self.lp.columns
             cost = self.delta * self.atom_cost / self.scale
             self.lp.add_columns(cost, 0.0, 1.0, starts=[0], rows=rows, values=atom)
+        if self.exchange is not None:
+            weights, most = self.exchange
+            self._used = self.lp.columns + np.arange(len(self._limits))
+            self.lp.add_columns(np.zeros(len(self._limits)))
+            shares = np.array([delta for _, delta in self._limits]) * weights / most
+            self.lp.add_rows(-INFINITY, 1.0, starts=[0], columns=self._used, values=shares)
         if self.monotone:
             self._add_monotone_rows()
 
@@ -228,10 +238,17 @@ class LatticeProgram:
             if self._atom is not None:
                 columns.append([self._atom])
                 values.append([self.delta / delta])
+            if self.exchange is not None:
+                columns.append([self._used[level]])
+                values.append([-1.0])
             count = sum(len(c) for c in columns)
         if starts:
             self.lp.add_rows(
-                -INFINITY, 1.0, starts=starts, columns=np.concatenate(columns), values=np.concatenate(values)
+                -INFINITY,
+                0.0 if self.exchange is not None else 1.0,
+                starts=starts,
+                columns=np.concatenate(columns),
+                values=np.concatenate(values),
             )
 
     def add_pairs(self, event: Ints, cover: Ints, level: int = 0) -> int:
@@ -344,7 +361,10 @@ class LatticeProgram:
             outcome.shortfalls = tuple(float(max(shortfall.max(), outcome.atom)) for shortfall in found)
             if status != "optimal" or enough(outcome):
                 return outcome
-            violated = [lat.shifts[s > delta * (1 + 1e-9)] for s, (_, delta) in zip(found, self._limits)]
+            most = [delta for _, delta in self._limits]
+            if self.exchange is not None:
+                most = (most * self.lp.primal()[self._used] + 1e-9 * np.array(most)).tolist()
+            violated = [lat.shifts[s > limit * (1 + 1e-9)] for s, limit in zip(found, most)]
             for level, shifts in enumerate(violated):
                 self.add_shifts(shifts, level)
             if not self._add_violated(r, violated, KEEP) and not self._add_violated(r, violated, 0.0):

@@ -59,7 +59,8 @@ class Schedule:
         never more than `MOST_CELLS` cells."""
         if steps[kind]:
             return steps[kind][-1].window
-        reach = self.problem.joint.truncation()
+        pairs = self.problem.privacies
+        reach = min(self.problem.joint.truncation(), 3 * max(p.truncation() for p in pairs))
         wide = min(2.5 * reach + 1.5, self._periods) if kind == "lower" else 1.5 * reach + 0.5
         first = self._around(min(wide, 0.9 * MOST_CELLS / k))
         near_steps = kind == "lower" and self._nearly_staircase and self.problem.joint.epsilon >= STEPS_FROM

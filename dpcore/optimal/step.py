@@ -58,7 +58,7 @@ class Window:
 class Proof:
     """Multipliers on a lattice: a lower bound for every (ε, δ), good near the one it was made for [Thm 6].
 
-    second : (shifts, events, weights) of a second (ε, δ).   budget : (μ, node values of the second loss, most).
+    further : (shifts, events, weights) of every other (ε, δ).   budget : (μ, node values of the second loss, most).
     """
 
     costs: Array
@@ -68,13 +68,11 @@ class Proof:
     weights: Array
     monotone: Array | None
     mirrored: bool
-    second: tuple[Ints, Ints, Array] | None = None
+    further: tuple[tuple[Ints, Ints, Array], ...] = ()
     budget: tuple[float, Array, float] | None = None
 
-    def lower(self, privacy: Privacy, second: Privacy | None = None) -> float:
-        """The bound at (ε, δ) and a second (ε, δ), from the audit; multipliers of a second one not asked for are left
-        out."""
-        both = second is not None and self.second is not None
+    def lower(self, privacy: Privacy, *further: Privacy) -> float:
+        """The bound at one (ε, δ) or several, from the audit; multipliers of pairs not asked for are left out."""
         return audit.multiplier_bound_lower(
             self.costs,
             self.first,
@@ -85,7 +83,7 @@ class Proof:
             weights=self.weights,
             monotone=self.monotone,
             mirrored=self.mirrored,
-            second=(second.epsilon, second.delta, *self.second) if both else None,
+            further=[(p.epsilon, p.delta, *multipliers) for p, multipliers in zip(further, self.further)],
             budget=self.budget,
         )
 
@@ -124,10 +122,9 @@ def reference_density(problem: NoiseProblem, x: Array) -> Array:
     return np.exp(-problem.privacy.epsilon * np.abs(x - best) * (1.0 if problem.folds else 0.5))
 
 
-def second_limit(problem: NoiseProblem) -> tuple[float, float] | None:
-    """(e^ε, δ) of the second pair for a program."""
-    second = problem.second
-    return None if second is None else (second.amplification, max(second.delta, LEAST_DELTA))
+def further_limits(problem: NoiseProblem, tight: float = 1.0) -> tuple[tuple[float, float], ...]:
+    """(e^ε, tight·δ) of all pairs but the first, for a program."""
+    return tuple((p.amplification, tight * max(p.delta, LEAST_DELTA)) for p in problem.privacies[1:])
 
 
 def position(x: float, origin: float, sensitivity: float, k: int) -> Fraction | float:

@@ -14,7 +14,7 @@ from ..problem import NoiseProblem
 from . import laws
 from .lattice import Array, Lattice
 from .program import BudgetRow, LatticeProgram, Outcome, Seed
-from .step import Limits, Step, Window, origin_of, position, reference_density, second_limit, seed_of
+from .step import Limits, Step, Window, further_limits, origin_of, position, reference_density, seed_of
 
 
 def upper_step(
@@ -24,8 +24,10 @@ def upper_step(
     window: Window,
     seed: Seed | None,
     limits: Limits,
+    *,
+    atom: bool = True,
 ) -> Step:
-    """A law constant on cells, k per sensitivity, with an atom (Thm 1), audited and repaired.
+    """A law constant on cells, k per sensitivity, with an atom (Thm 1) if it may, audited and repaired.
 
     edge : 0 centres a cell at the origin, 1 puts a cell edge there.   `bound` is infinite when no law came out.
     """
@@ -40,7 +42,6 @@ def upper_step(
     reference = reference_density(problem, (left + 0.5 * D / k) / D)
 
     def program_for(objective: Array, at_atom: float, tight: float, budget: BudgetRow | None) -> LatticeProgram:
-        second = second_limit(problem)
         return LatticeProgram(
             lattice,
             objective[lattice.representatives],
@@ -48,9 +49,9 @@ def upper_step(
             privacy.delta * tight,
             limits.scale,
             reference,
-            atom_cost=at_atom,
+            atom_cost=at_atom if atom else None,
             monotone=problem.monotone,
-            second=None if second is None else (second[0], second[1] * tight),
+            further=further_limits(problem, tight),
             budget=budget,
         )
 
@@ -160,7 +161,7 @@ def _certified(
     spending: laws.Spending | None,
 ) -> tuple[PiecewiseNoise | None, float, float, bool]:
     """(noise, its δ rounded up, worst shift, repaired): the program's law, mixed with a strictly private one by as
-    little as makes the audited δ at most the problem's [Thms 3 and 5], and so with a second pair and a budget."""
+    little as makes the audited δ at most the problem's [Thms 3 and 5], and so with other pairs and a budget."""
     delta, k = min(p.delta for p in problem.privacies), lattice.k
     masses = lattice.unfold(outcome.masses)
     if spending is not None and spending.most == 0:
@@ -211,9 +212,10 @@ def _certified(
 
 
 def meets_extras(problem: NoiseProblem, noise: PiecewiseNoise) -> bool:
-    """The law satisfies the second pair and the budget, as far as the problem has them, by the audit's upper bounds."""
-    second, budget = problem.second, problem.budget
-    if second is not None and audit.shortfall_upper(noise, second.epsilon)[0] > second.delta:
+    """The law satisfies all pairs but the first and the budget, as far as the problem has them, by the audit's upper
+    bounds."""
+    budget = problem.budget
+    if any(audit.shortfall_upper(noise, p.epsilon)[0] > p.delta for p in problem.privacies[1:]):
         return False
     return budget is None or audit.loss_upper(noise, budget.loss) <= budget.most
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ..accounting.accountant import Accountant
 from ..noise.gaussian import Gaussian
 from ..privacy import DELTA_RANGE, EPSILON_RANGE, Privacy
-from .accounting import Accountant
 from .pure import Blocks, best_blocks, per_coordinate
 from .query import Allocation, VectorQuery
 from .radial import split, staircase_unit

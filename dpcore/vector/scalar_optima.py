@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from ..accounting.accountant import Accountant
 from ..errors import InputError
 from ..loss import absolute, power, squared
 from ..noise.piecewise import PiecewiseNoise
@@ -20,7 +21,6 @@ from ..privacy import DELTA_RANGE, EPSILON_RANGE, Privacy
 from ..problem import NoiseProblem, SolverSettings
 from ..solution import Progress as SolverProgress
 from ..solution import Solution
-from .accounting import Accountant
 from .query import Allocation, VectorQuery
 
 Array = NDArray[np.float64]

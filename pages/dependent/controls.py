@@ -12,7 +12,7 @@ from dpcore.data_dependent.problem import read_loss
 from dpcore.errors import InputError
 from dpcore.mechanisms import MECHANISMS
 from dpcore.problem import SolverSettings
-from pages.shared.address import Address, Choice, Choices, Label, Number, Switch, Text
+from pages.shared.address import FRAME, Address, Choice, Choices, Label, Number, Switch, Text
 from pages.shared.inputs import explain
 from service import configuration
 
@@ -53,23 +53,16 @@ class Asked:
 
 
 def sidebar() -> Asked:
-    """Draw the controls and read them."""
+    """Draw the controls, on a projector those that a lecture moves, and read them all."""
+    groups = {"privacy": _privacy, "query": _query, "loss": _loss, "weight": _weight, "constraints": _constraints,
+              "effort": _effort}  # fmt: skip
     with st.sidebar:
         PAGE.note()
-        places = {name: st.container() for name in ("privacy", "query", "loss", "weight", "constraints", "effort")}
-        with places["privacy"]:
-            _privacy()
-        with places["query"]:
-            _query()
-        with places["loss"]:
-            _loss()
-        with places["weight"]:
-            _weight()
-        with places["constraints"]:
-            _constraints()
-        with places["effort"].expander("Solver"):
-            _number("gap", "Stop at a relative gap of (%)", 0.5)
-            _number("seconds", "Time limit (s)", 5.0)
+        places = {name: st.container() for name in groups}
+        for name, draw in groups.items():
+            if not FRAME["projector"] or name in ("privacy", "query", "loss"):
+                with places[name]:
+                    draw()
     asked = Asked(unit=str(PAGE["unit"] or "").strip())
     try:
         seconds = above(0, configuration.current().seconds, time_limit=PAGE["seconds"])
@@ -191,6 +184,12 @@ def _constraints() -> None:
         "Intervals that share a law: inner ends", key="partition", max_chars=400, placeholder="1, 2, 3",
         help="A short table instead of one law per value. Empty: no such restriction.",
     )  # fmt: skip
+
+
+def _effort() -> None:
+    with st.expander("Solver"):
+        _number("gap", "Stop at a relative gap of (%)", 0.5)
+        _number("seconds", "Time limit (s)", 5.0)
 
 
 def _number(key: str, label: str, step: float, help: str | None = None) -> None:

@@ -10,7 +10,7 @@ from dpcore.errors import InputError
 from dpcore.private_optimization import BASELINES, FEASIBLE, PrivateProgram, stories
 from dpcore.private_optimization.noises import NAMES
 from dpcore.private_optimization.program import DELTA_RANGE, EPSILON_RANGE
-from pages.shared.address import Address, Choice, Choices, Number, Text
+from pages.shared.address import FRAME, Address, Choice, Choices, Number, Text
 from pages.shared.inputs import explain
 
 from . import work
@@ -62,13 +62,18 @@ class Asked:
         return (self.mechanism, *(key for key in self.rivals if key != self.mechanism))
 
 
+NEED_FILES = ("portfolio", "own")
+"""Stories that are told with the visitor's files."""
+
+
 def sidebar() -> Asked:
-    """Draw the controls and read them."""
+    """Draw the controls, on a projector those that a lecture moves, and read them all."""
+    story, projected = PROGRAMS["story"], bool(FRAME["projector"])
     with st.sidebar:
         PROGRAMS.note()
         st.subheader("The program", anchor=False)
         st.selectbox("Story", PROGRAMS.options("story"), format_func=PROGRAMS.label("story"), key="story")
-        files = _data(PROGRAMS["story"])
+        files = () if projected and story not in NEED_FILES else _data(story)
         st.subheader("Privacy", anchor=False)
         _number("epsilon", "ε, of the whole release", 0.1)
         st.number_input(
@@ -77,6 +82,8 @@ def sidebar() -> Asked:
         )  # fmt: skip
         st.subheader("Noise", anchor=False)
         _choice("mechanism", "In focus")
+        if projected:
+            return _read(files)
         st.pills(
             "Compared with", PROGRAMS.options("rivals"), format_func=PROGRAMS.label("rivals"), key="rivals",
             selection_mode="multi",

@@ -16,7 +16,7 @@ from dpcore.problem import NoiseProblem, SolverSettings
 
 from . import prose
 from .address import FRAME
-from .inputs import HOME, PRESETS, explain, read_problem, read_settings, read_unit
+from .inputs import HOME, MOST_RELEASES, PRESETS, explain, read_problem, read_settings, read_unit
 
 EPSILON_STOPS = [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 7.0, 10.0]
 DELTA_STOPS = [0.0, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3,
@@ -51,6 +51,8 @@ def slot_of(name: str) -> str:
     """The control under which a complaint about the field `name` is shown."""
     if name.startswith(LOSS_FIELDS):
         return "loss"
+    if name in ("mu", "profile", "pairs", "releases"):
+        return "promise"
     for group in ("budget", "second"):
         if name.startswith(group):
             return group
@@ -93,13 +95,34 @@ def _take_preset() -> None:
     for preset in PRESETS:
         if preset["title"] == st.session_state["preset"]:
             reset = ("values", "symmetric", "monotone", "support", "low", "high", "budget")
-            reset += ("second_epsilon", "second_delta")
+            reset += ("second_epsilon", "second_delta", "promise")
             plain = {key: HOME.default(key) for key in reset}
             HOME.choose({**plain, **preset["values"]})
 
 
 def _privacy(slots: dict) -> None:
     st.subheader("Privacy", anchor=False)
+    _choice(
+        "promise", "Promise",
+        help="One pair (ε, δ) says little about larger losses of privacy. A whole curve δ(ε′) bounds all of them.",
+    )  # fmt: skip
+    promise = HOME["promise"]
+    if promise == "gdp":
+        slots["promise"] = slots["epsilon"] = slots["delta"] = _number(
+            "mu", "μ — as hard to tell apart as two normal laws μ standard deviations apart", step=0.1,
+            help="From 0.01 to 4. Under μ-GDP every δ(ε′) is at most that of Gaussian noise with σ = sensitivity/μ.",
+        )  # fmt: skip
+        return
+    if promise == "list":
+        st.text_area("One pair a line: ε, δ", key="pairs", max_chars=4000, help="The noise keeps all of them.")
+        slots["promise"] = slots["epsilon"] = slots["delta"] = st.empty()
+        return
+    if promise == "composed":
+        st.number_input(
+            "Releases", 1, MOST_RELEASES, value=HOME["releases"], key="releases",
+            help="Each with independent noise of this law; the ε and δ below are for all of them together.",
+        )  # fmt: skip
+    slots["promise"] = st.empty()
     _stops("epsilon", "ε — how much one person may change what is seen", EPSILON_STOPS, lambda v: f"{v:g}")
     st.html('<div class="ends"><span>stronger privacy</span><span>more accurate</span></div>')
     slots["epsilon"] = _exactly(

@@ -9,6 +9,7 @@ from dataclasses import replace
 import streamlit as st
 
 from dpcore.errors import InputError
+from dpcore.privacy_profile import Composed, PairList
 from dpcore.problem import NoiseProblem
 from dpcore.solution import Certificate, Solution
 
@@ -53,8 +54,25 @@ def certificate_table(solution: Solution, view: View) -> str:
     if proof.second_delta_upper is not None and view.problem.second is not None:
         epsilon = view.problem.second.epsilon
         rows[f"δ of this noise at ε = {epsilon:g}"] = f"at most {prose.at_most(proof.second_delta_upper, 6)}"
+    rows |= profile_rows(solution)
     lines = [f"| {escape(key)} | {escape(value)} |" for key, value in rows.items()]
     return "\n".join(["| quantity | value |", "|---|---|", *lines])
+
+
+def profile_rows(solution: Solution) -> dict[str, str]:
+    """How the law keeps a promise of more than one pair."""
+    proof, profile = solution.certificate.profile, solution.problem.profile
+    if proof is None:
+        return {}
+    if isinstance(profile, Composed):
+        joint = f"at most {prose.at_most(proof.deltas[0], 4)}, allowed {prose.delta_text(proof.limits[0])}"
+        return {f"δ of {prose.count(profile.releases)} releases, by an accountant": joint}
+    if isinstance(profile, PairList):
+        return {"pairs kept": f"{len(proof.epsilons)} of {len(profile.pairs)}, audited"}
+    return {
+        "curve kept": f"at every ε′ ≥ 0; checked at {len(proof.epsilons)} crossings of tangents",
+        "no privacy loss beyond": f"ε′ = {prose.at_most(proof.pure_from, 4)}",
+    }
 
 
 def _methods(solution: Solution, view: View) -> None:
@@ -123,6 +141,8 @@ def variants(problem: NoiseProblem) -> dict[str, NoiseProblem]:
         out["budget"] = replace(problem, budget=None)
     if problem.second is not None:
         out["second"] = replace(problem, second=None)
+    if problem.profile is not None:
+        out["profile"] = replace(problem, profile=None)
     return out
 
 
@@ -132,7 +152,11 @@ def price_table(solution: Solution, view: View, jobs: dict[str, compute.Job]) ->
     lines = [f"| constraint | without it{f' ({unit})' if unit else ''} | with it | price |", "|---|--:|--:|--:|"]
     problem = view.problem
     on = {"monotone": problem.monotone, "symmetric": problem.symmetric, "support": True, "budget": True, "second": True}
+    on["profile"] = True
     names = {"support": f"support {prose.interval(*problem.support)}"}
+    if problem.profile is not None:
+        pair = f"({problem.privacy.epsilon:g}, {prose.delta_text(problem.privacy.delta)})"
+        names["profile"] = f"the whole promise, not just {pair}-DP for one release"
     if problem.budget is not None:
         names["budget"] = prose.budget_text(problem.budget)
     if problem.second is not None:

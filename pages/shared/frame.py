@@ -24,19 +24,40 @@ _citation: ContextVar = ContextVar("citation")
 def bar(*, tour: bool) -> None:
     """The row above the page: explain, projector, link, citation. Before the page runs; with the tour of the first
     visit."""
+    _recall()
     projected = bool(FRAME["projector"])
     _style(projected)
     with st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center", key="bar"):
         if not projected:
-            st.toggle("Explain", key="explain", help="Unfold the explanations of every panel.")
+            st.toggle("Explain", key="explain", help="Unfold the explanations of every panel.", on_change=_wished)
         st.toggle("Projector", key="projector", help="Larger type and fewer controls, for a lecture hall.")
         actions.row([actions.link()], key="share")
         with st.popover("Cite", width="content"):
             _citation.set(st.empty())
     _theme(data={"drawn": "dark" if drawing.dark() else "light"}, key="theme", on_changed_change=lambda: None)
+    if "explain wished" in st.session_state:
+        _remember(data={"explain": st.session_state["explain wished"]}, key="remember")
     cite("Noise for differential privacy with certified bounds.", {})
     if tour and not projected:
         _tour(data={"steps": tour_steps()}, key="tour")
+
+
+def _recall() -> None:
+    """Explain from the first run on to those who wished it on an earlier visit, unless the link has a word about it.
+
+    What is wished is kept in a cookie: the only memory of a browser that the server sees before it draws anything, so
+    nothing has to be drawn twice. Streamlit cannot set one; a script of a component does, once the visitor has moved
+    the switch (assets/remember.js). It holds "true" or "false"; a link that was followed does not change it.
+    """
+    if st.session_state.setdefault("explain recalled", False):
+        return
+    st.session_state["explain recalled"] = True
+    if "explain" not in st.query_params and st.context.cookies.get(EXPLAIN) == "true":
+        FRAME.choose({"explain": True})
+
+
+def _wished() -> None:
+    st.session_state["explain wished"] = bool(FRAME["explain"])
 
 
 def _style(projected: bool) -> None:
@@ -119,5 +140,9 @@ def tour_steps() -> list[dict[str, str]]:
     return steps
 
 
+EXPLAIN = "dp-frontier-explain"
+"""Name of the cookie."""
+
+_remember = st.components.v2.component("dp_frontier_remember", js=prose.asset("remember.js"))
 _theme = st.components.v2.component("dp_frontier_theme", js=prose.asset("theme.js"))
 _tour = st.components.v2.component("dp_frontier_tour", css=prose.asset("tour.css"), js=prose.asset("tour.js"))

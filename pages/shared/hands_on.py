@@ -12,7 +12,7 @@ from dpcore.errors import InputError
 from dpcore.solution import Solution
 
 from . import actions, charts, drawing, frame, inputs, prose
-from .panels import OPTIMUM, TEXT, View, escape
+from .panels import OPTIMUM, TEXT, View, escape, quantiles
 
 DRAWS = 1000
 
@@ -127,12 +127,13 @@ def _reload() -> None:
         return
     delta, cost = (prose.at_most(bound, 6) for bound in (saved.certificate.delta_upper, saved.certificate.upper))
     epsilon = f"{saved.problem.privacy.epsilon:g}"
-    st.success(f"The law in the file was audited again: it is ({epsilon}, {delta})-DP and costs at most {cost}.")
+    kept = f" It keeps its whole promise: {prose.whole_promise(saved.problem)}." if saved.problem.profile else ""
+    st.success(f"The law in the file was audited again: it is ({epsilon}, {delta})-DP and costs at most {cost}.{kept}")
     law = charts.Law("optimal", "Noise in the file", saved.noise)
     figure = charts.density([law], unit="", colours=drawing.colours())
     low, high = saved.noise.interval(0.9)
     alt = f"Density of the noise in the file: 90 % of it lies between {low:.3g} and {high:.3g}."
-    drawing.draw(figure, key="chart_reloaded", alt=alt)
+    drawing.draw(figure, key="chart_reloaded", alt=alt, table=lambda: quantiles([law], ""))
     st.button(
         "Set the controls to its problem",
         on_click=inputs.HOME.choose,

@@ -12,6 +12,7 @@ from dpcore.loss import Loss, parse_loss
 from dpcore.loss_table import read_table
 from dpcore.mechanisms import INTEGER_MECHANISMS, MECHANISMS
 from dpcore.privacy import Privacy
+from dpcore.privacy_profile import MOST_RELEASES, Composed, GaussianProfile, PairList, PrivacyProfile
 from dpcore.problem import Budget, NoiseProblem, SolverSettings
 from service import configuration
 
@@ -39,6 +40,14 @@ SUPPORTS = {
 VALUES = {"real": "any real number", "whole": "whole numbers (counts)", "step": "multiples of a step"}
 """Values that the query can take."""
 
+PROMISES = {
+    "pair": "one pair (ε, δ)",
+    "gdp": "Gaussian privacy: a whole curve (μ-GDP)",
+    "list": "several pairs (ε, δ)",
+    "composed": "(ε, δ) for several releases together",
+}
+"""What the noise must keep."""
+
 BUDGETS = {
     "none": "no second loss",
     "l1": LOSSES["l1"],
@@ -56,7 +65,9 @@ PANELS = ("How sure is this?", "Price of a constraint", "Try it", "Side by side"
 
 HOME = Address(
     "optimal noise",
-    epsilon=Number(1.0), delta=Number(0.2), sensitivity=Number(1.0), unit=Label("people", 24),
+    epsilon=Number(1.0), delta=Number(0.2), promise=Choice("pair", PROMISES), mu=Number(1.0),
+    pairs=Text("0.5, 0.2\n1, 0.1\n2, 0.02", 4000), releases=Number(16, 1, MOST_RELEASES, whole=True),
+    sensitivity=Number(1.0), unit=Label("people", 24),
     values=Choice("real", VALUES), step=Number(1.0),
     loss=Choice("l1", LOSSES), exponent=Number(1.5), tau=Number(0.8), slope_below=Number(1.0),
     slope_above=Number(3.0), threshold=Number(2.0), table=Text("-2, 1\n0, 0\n2, 2", 20_000),
@@ -85,8 +96,9 @@ LOSS_ARGUMENTS = {
 
 LABELS = {
     "epsilon": "ε", "delta": "δ", "slope_below": "cost per unit below", "slope_above": "cost per unit above",
-    "granularity": "step of the query's values", "budget": "second loss", "second": "second pair",
-    "tau": "τ", "gap": "target gap", "time_limit": "time limit", "cells_per_sensitivity": "cells per sensitivity",
+    "granularity": "step of the query's values", "mu": "μ", "profile": "promise", "budget": "second loss",
+    "second": "second pair", "tau": "τ", "gap": "target gap", "time_limit": "time limit",
+    "cells_per_sensitivity": "cells per sensitivity",
 }  # fmt: skip
 
 
@@ -105,7 +117,8 @@ Values = Mapping[str, object]
 
 def read_problem(values: Values) -> NoiseProblem:
     """The problem that the controls' values describe."""
-    privacy = Privacy(values["epsilon"], values["delta"])
+    profile = read_profile(values)
+    privacy = Privacy(values["epsilon"], values["delta"]) if profile is None else profile.anchor
     support = {
         "line": (-math.inf, math.inf),
         "negative": (-math.inf, 0.0),
@@ -114,7 +127,27 @@ def read_problem(values: Values) -> NoiseProblem:
     }[values["support"]]
     shape = (values["symmetric"], values["monotone"], support)
     extras = {"budget": read_budget(values), "second": read_second(values), "granularity": read_granularity(values)}
-    return NoiseProblem(privacy, values["sensitivity"], read_loss(values), *shape, **extras)
+    return NoiseProblem(privacy, values["sensitivity"], read_loss(values), *shape, **extras, profile=profile)
+
+
+def read_profile(values: Values) -> PrivacyProfile | None:
+    """The whole promise that the controls describe; None for one pair."""
+    promise = values["promise"]
+    if promise == "gdp":
+        return GaussianProfile(values["mu"])  # type: ignore[arg-type]
+    if promise == "composed":
+        return Composed(values["releases"], Privacy(values["epsilon"], values["delta"]))  # type: ignore[arg-type]
+    if promise == "list":
+        return read_pairs(str(values["pairs"] or ""))
+    return None
+
+
+def read_pairs(text: str) -> PairList:
+    """One pair a line: ε, δ."""
+    rows = [[part.strip() for part in row.replace(";", ",").split(",")] for row in text.splitlines() if row.strip()]
+    if any(len(row) != 2 for row in rows):
+        raise InputError("profile", "a line without two numbers", "one pair a line: ε, δ")
+    return PairList(tuple(Privacy(*row) for row in rows))  # type: ignore[arg-type]
 
 
 def read_unit(values: Values) -> str:
@@ -199,6 +232,7 @@ def values_of(problem: NoiseProblem) -> dict[str, object]:
         values |= {"values": "whole" if problem.granularity == 1 else "step", "step": problem.granularity}
     simple = {(-math.inf, math.inf): "line", (-math.inf, 0.0): "negative", (0.0, math.inf): "positive"}
     values["support"] = simple.get(problem.support, "interval")
+    values.update(_promise_values(problem.profile))
     values.update(_extra_values(problem))
     family, _, rest = problem.loss.spec.partition(":")
     values["loss"] = family
@@ -207,6 +241,17 @@ def values_of(problem: NoiseProblem) -> dict[str, object]:
     if family == "table":
         values["table"] = "\n".join(pair.replace("=", ", ") for pair in rest.split(","))
     return values
+
+
+def _promise_values(profile: PrivacyProfile | None) -> dict[str, object]:
+    """The controls of the promise."""
+    if isinstance(profile, GaussianProfile):
+        return {"promise": "gdp", "mu": profile.mu}
+    if isinstance(profile, Composed):
+        return {"promise": "composed", "releases": profile.releases}
+    if profile is not None:
+        return {"promise": "list", "pairs": "\n".join(f"{p.epsilon!r}, {p.delta!r}" for p in profile.pairs)}
+    return {"promise": "pair"}
 
 
 def _extra_values(problem: NoiseProblem) -> dict[str, object]:

@@ -107,8 +107,8 @@ def first_sight(view: View, bars: Sequence) -> Iterator[None]:
     slot = st.empty()
     laws = overlaid(view, bars)
     if laws and "visited" not in st.session_state:
-        figure = charts.density(laws, unit=view.unit, colours=view.colours)
-        slot.plotly_chart(figure, key="chart_first", alt="Densities of the textbook mechanisms; the optimum follows.")
+        with slot.container():
+            _textbooks(laws, view, key="chart_first")
     st.session_state["visited"] = True
     yield
     slot.empty()
@@ -119,8 +119,14 @@ def waiting(job: compute.Job, view: View, bars: Sequence) -> None:
     _watch(job, view, drawn=False)
     laws = overlaid(view, bars)
     if laws:
-        figure = charts.density(laws, unit=view.unit, colours=view.colours)
-        st.plotly_chart(figure, key="chart_waiting", alt="Densities of the textbook mechanisms; the optimum follows.")
+        _textbooks(laws, view, key="chart_waiting")
+
+
+def _textbooks(laws: Sequence[charts.Law], view: View, *, key: str) -> None:
+    """The textbook mechanisms alone."""
+    figure = charts.density(laws, unit=view.unit, colours=view.colours)
+    alt = "Densities of the textbook mechanisms; the optimum follows."
+    drawing.draw(figure, key=key, alt=alt, table=lambda: quantiles(laws, view.unit))
 
 
 def sharpening(job: compute.Job, view: View) -> None:
@@ -225,10 +231,11 @@ def _density(solution: Solution, view: View, bars: Sequence) -> None:
     laws = [charts.Law("optimal", OPTIMUM, solution.noise), *overlaid(view, bars)]
     figure = charts.density(laws, unit=view.unit, colours=view.colours, log_y=log_y)
     alt = density_alt(solution, view)
-    drawing.draw(figure, key="chart_density", alt=alt, table=lambda: _quantiles(laws, view.unit))
+    drawing.draw(figure, key="chart_density", alt=alt, table=lambda: quantiles(laws, view.unit))
 
 
-def _quantiles(laws: Sequence[charts.Law], unit: str) -> None:
+def quantiles(laws: Sequence[charts.Law], unit: str) -> None:
+    """The table behind a chart of densities."""
     st.dataframe(quantile_table(laws), hide_index=True)
     st.caption(f"Quantiles of the noise{' in ' + unit if unit else ''}.")
 
@@ -262,7 +269,7 @@ def _losses(solution: Solution, view: View, bars: Sequence) -> None:
     rows = [charts.Bar("optimal", OPTIMUM, solution.certificate.upper), *comparable(bars)]
     earlier = None
     real = view.problem.granularity is None
-    if real and view.problem.loss.spec == "l1" and view.problem.privacy.epsilon > 0:
+    if real and view.problem.profile is None and view.problem.loss.spec == "l1" and view.problem.privacy.epsilon > 0:
         earlier = literature.amplitude_lower(view.problem.privacy, view.problem.sensitivity)
     figure = charts.losses(
         rows, lower=lower, axis=prose.loss_axis(view.problem, view.unit), colours=view.colours, earlier=earlier
@@ -294,7 +301,11 @@ def next_steps(solution: Solution, bars: Sequence) -> None:
         ("Punish large errors: x²", {"loss": "l2"})
         if problem.loss.spec != "l2"
         else ("Absolute error |x|", {"loss": "l1"}),
-        ("Where it matters: ε = 5, δ = 0.25", {"epsilon": 5.0, "delta": 0.25})
+        ("Bound every δ(ε′): Gaussian privacy", {"promise": "gdp", "mu": 2.0})
+        if problem.profile is None and (privacy.epsilon, privacy.delta) == (5.0, 0.25)
+        else ("Back to one pair (ε, δ)", {"promise": "pair"})
+        if problem.profile is not None
+        else ("Where it matters: ε = 5, δ = 0.25", {"epsilon": 5.0, "delta": 0.25})
         if (privacy.epsilon, privacy.delta) != (5.0, 0.25)
         else ("Where it does not: ε = 0.5, δ = 10⁻⁶", {"epsilon": 0.5, "delta": 1e-6}),
     ]

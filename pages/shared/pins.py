@@ -15,7 +15,7 @@ from dpcore.solution import Solution
 from . import charts, compute, drawing, frame, inputs, prose
 from .evidence import when_done
 from .inputs import HOME
-from .panels import OPTIMUM, TEXT, View, comparable, escape
+from .panels import OPTIMUM, TEXT, View, comparable, escape, quantiles
 
 MOST = 3
 """Pins beside the current problem."""
@@ -107,8 +107,8 @@ def _one(solution: Solution, unit: str, *, key: str) -> None:
     figure.update_layout(height=300)
     st.caption(escape(f"{prose.promise(solution.problem)}, {prose.loss_axis(solution.problem, unit)}"))
     low, high = solution.noise.interval(0.9)
-    alt = f"Density of the optimal noise: 90 % of it between {low:.3g} and {high:.3g} {unit}. The table follows."
-    drawing.draw(figure, key=f"chart_{key}", alt=alt)
+    alt = f"Density of the optimal noise: 90 % of it between {low:.3g} and {high:.3g} {unit}."
+    drawing.draw(figure, key=f"chart_{key}", alt=alt, table=lambda: quantiles(laws, unit))
 
 
 def table(shown: Sequence[tuple[str, Solution, str]]) -> str:

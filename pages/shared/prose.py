@@ -9,6 +9,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from functools import cache
 from pathlib import Path
 
+from dpcore.privacy_profile import Composed, GaussianProfile
 from dpcore.problem import Budget, NoiseProblem
 from dpcore.solution import Certificate
 
@@ -86,6 +87,11 @@ def number(value: float, digits: int = 4) -> str:
     if value == 0 or not math.isfinite(value):
         return "0" if value == 0 else "∞"
     return rounded(value, math.floor(math.log10(abs(value))) - digits + 1, "ROUND_HALF_EVEN")
+
+
+def count(number: int) -> str:
+    """A whole number with thin spaces between thousands."""
+    return _grouped(str(int(number)))
 
 
 def percent(share: float) -> str:
@@ -204,10 +210,26 @@ def promise(problem: NoiseProblem) -> str:
         words.append("whole-number" if problem.granularity == 1 else f"{problem.granularity:g}-step")
     low, high = problem.support
     tail = "" if math.isinf(low) and math.isinf(high) else f" on {interval(low, high)}"
+    if problem.profile is not None:
+        tail += f" with {budget_text(problem.budget)}" if problem.budget is not None else ""
+        return " ".join([*words, f"{whole_promise(problem)}{tail}"])
     pairs = [f"({p.epsilon:g}, {delta_text(p.delta)})-" for p in (privacy, problem.second) if p is not None]
     if problem.budget is not None:
         tail += f" with {budget_text(problem.budget)}"
     return " ".join([*words, f"{' and '.join(pairs)}DP noise{tail}"])
+
+
+def whole_promise(problem: NoiseProblem) -> str:
+    """A promise of more than one pair, as in "1-GDP noise"."""
+    profile = problem.profile
+    if isinstance(profile, GaussianProfile):
+        return f"{profile.mu:g}-GDP noise"
+    if isinstance(profile, Composed):
+        pair = f"({profile.privacy.epsilon:g}, {delta_text(profile.privacy.delta)})"
+        return f"noise for {count(profile.releases)} releases that are {pair}-DP together"
+    pairs = [f"({p.epsilon:g}, {delta_text(p.delta)})" for p in profile.pairs]
+    shown = ", ".join(pairs) if len(pairs) <= 3 else f"{pairs[0]}, … {pairs[-1]} ({len(pairs)} pairs)"
+    return f"noise that is {shown}-DP"
 
 
 def budget_text(budget: Budget) -> str:

@@ -10,7 +10,7 @@ from dpcore.errors import InputError
 from dpcore.privacy import Privacy
 from dpcore.vector import SensitivityProfile, VectorQuery, parse_profile
 from dpcore.vector.files import profile_from_bounds_csv, profile_from_csv
-from pages.shared.address import LONGEST, Address, Choice, Number, Text
+from pages.shared.address import FRAME, LONGEST, Address, Choice, Number, Text
 from pages.shared.inputs import explain
 
 SHAPES = {
@@ -70,18 +70,20 @@ class Asked:
 
 
 def sidebar() -> Asked:
-    """Draw the controls and read them."""
-    asked = Asked()
+    """Draw the controls, on a projector those that a lecture moves, and read them all."""
+    asked, full = Asked(), not FRAME["projector"]
     with st.sidebar:
         VECTOR.note()
         st.subheader("How much each coordinate can change", anchor=False)
         st.selectbox("Sensitivity profile", VECTOR.options("shape"), format_func=VECTOR.label("shape"), key="shape")
         if VECTOR["shape"] == "list":
             st.text_area("Sensitivities", key="numbers", height=90, help="One number per coordinate: 0.85, 0.15")
-            _upload()
+            if full:
+                _upload()
         else:
             st.number_input("Dimension K", 1, 2000, key="dimension", value=VECTOR["dimension"])
-        st.selectbox("Scaled to", VECTOR.options("norm"), format_func=VECTOR.label("norm"), key="norm")
+        if full:
+            st.selectbox("Scaled to", VECTOR.options("norm"), format_func=VECTOR.label("norm"), key="norm")
         st.subheader("The promise", anchor=False)
         left, right = st.columns(2)
         left.number_input("ε", key="epsilon", value=VECTOR["epsilon"], format="%g", step=0.1)
@@ -94,19 +96,25 @@ def sidebar() -> Asked:
             "Power p of Σ |error|ᵖ", key="power", value=VECTOR["power"], format="%g", step=0.5,
             help="2: mean squared error. 1: mean absolute error.",
         )  # fmt: skip
-        with st.expander("Coordinates that cannot all change at once"):
-            st.number_input("Global ℓ1 sensitivity", key="l1", value=None, format="%g")
-            st.number_input("Global ℓ2 sensitivity", key="l2", value=None, format="%g")
-        st.caption(
-            "Neighbours: data sets that differ in one person; coordinate i then moves by at most λᵢ. "
-            "Samples and scales here are floating point: for looking, not for releasing."
-        )
+        if full:
+            _limits()
         try:
             asked.query = read()
         except InputError as error:
             asked.complaints.append(explain(error))
             st.error(asked.complaints[-1])
     return asked
+
+
+def _limits() -> None:
+    """Global sensitivities, and what all of this means."""
+    with st.expander("Coordinates that cannot all change at once"):
+        st.number_input("Global ℓ1 sensitivity", key="l1", value=None, format="%g")
+        st.number_input("Global ℓ2 sensitivity", key="l2", value=None, format="%g")
+    st.caption(
+        "Neighbours: data sets that differ in one person; coordinate i then moves by at most λᵢ. "
+        "Samples and scales here are floating point: for looking, not for releasing."
+    )
 
 
 def read() -> VectorQuery:

@@ -7,7 +7,7 @@ import re
 import time
 
 import pytest
-from sights import CHART, HEADLINE, bounds, settled
+from sights import CHART, HEADLINE, bounds, quiet, settled
 
 pytestmark = pytest.mark.browser
 
@@ -200,3 +200,35 @@ def test_a_link_on_a_phone(dashboard, visitor, artifacts, scheme):
     page.wait_for_selector(".st-key-chart_draws_optimal .main-svg")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390, "nothing sticks out on a narrow screen"
     page.screenshot(path=artifacts / f"optimal_noise_narrow_{scheme}.png")
+
+
+@pytest.mark.timeout(240)
+def test_the_wish_for_explanations_outlives_the_visit(dashboard, visitor):
+    page = visitor()
+    text = page.get_by_text("A stem is an").first
+    toggle = page.get_by_role("switch", name="Explain")
+
+    def arrive(query: str) -> bool:
+        """Explanations are there in what the first run draws; the server is asked, not the browser."""
+        page.goto("about:blank")
+        page.goto(f"{dashboard}/?gap=5{query}")
+        settled(page)
+        quiet(page)
+        assert toggle.is_checked() == text.is_visible()
+        return toggle.is_checked()
+
+    def turn() -> None:
+        before = toggle.is_checked()
+        page.get_by_text("Explain", exact=True).first.click()
+        page.wait_for_function(f"location.search.includes('explain=true') === {str(not before).lower()}")
+        quiet(page)
+
+    assert not arrive("")
+    assert arrive("&explain=true")
+    assert not arrive(""), "a link that was followed is nobody's wish"
+    turn()
+    assert arrive(""), "it is kept"
+    assert not arrive("&explain=false"), "a link has the last word"
+    assert arrive("")
+    turn()
+    assert not arrive("")

@@ -125,7 +125,7 @@ def test_the_program_finds_what_brute_force_finds(tiny):
         1.0,
         np.exp(-np.abs(lattice.indices) / k),
         atom_cost=None if atom is None else atom[0],
-        second=pairs[1] if len(pairs) > 1 else None,
+        further=tuple(pairs[1:]),
         budget=row,
     )
     program.start(None)
@@ -144,7 +144,7 @@ def test_the_program_finds_what_brute_force_finds(tiny):
             events=levels[0][1],
             weights=levels[0][2],
             mirrored=folded,
-            second=(math.log(pairs[1][0]), pairs[1][1], *levels[1]) if len(pairs) > 1 else None,
+            further=[(math.log(E), delta, *own) for (E, delta), own in zip(pairs[1:], levels[1:])],
             budget=(outcome.budget_rate, second_costs, budget[1]) if budget else None,
         )
         assert bound <= expected + 1e-7 * (1 + expected)
@@ -202,7 +202,7 @@ def test_the_bound_of_any_multipliers_is_below_its_exact_value(given_set):
         shifts=one[0],
         events=one[1],
         weights=one[2],
-        second=(epsilon2, kappa, *two),
+        further=[(epsilon2, kappa, *two)],
         budget=(rate, second_costs, most),
     )
     assert Fraction(bound) <= exact

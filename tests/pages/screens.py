@@ -45,5 +45,5 @@ def read(markdown: str) -> str:
 
 def bounds(page: AppTest) -> list[float]:
     """The numbers in bold of the headline."""
-    line = next(block.value for block in page.markdown if "-DP noise" in block.value)
+    line = next(block.value for block in page.markdown if "DP noise" in block.value)
     return [float(text.replace("\u202f", "")) for text in re.findall(r"\*\*([\d.\u202f]+)\*\*", line)]

@@ -15,6 +15,7 @@ from dpcore import __version__
 from pages.shared import frame, prose
 from pages.shared.inputs import HOME
 
+ROOT = Path(__file__).parents[2]
 PAGES = sorted(Path("pages").rglob("*.py"))
 
 
@@ -108,6 +109,55 @@ def test_every_chart_has_words_for_screen_readers(path):
             assert {"alt", "key"} <= {keyword.arg for keyword in node.keywords}, f"{path}:{node.lineno}"
 
 
+@pytest.mark.parametrize("path", PAGES, ids=str)
+def test_every_chart_has_a_table_behind_it(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "drawing.draw":
+            assert "table" in {keyword.arg for keyword in node.keywords}, f"{path}:{node.lineno}"
+
+
+def test_the_textbook_mechanisms_have_their_table_while_the_optimum_is_sought():
+    page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=30)
+    page.query_params.update({"loss": "lp", "exponent": "1.37", "gap": "0.0001", "seconds": "20"})
+    page.session_state["chart_waiting_numbers"] = True
+    page.run()
+    if any(button.key == "stop" for button in page.button):  # else it was solved before
+        (table,) = [frame.value for frame in page.dataframe]
+        assert "Laplace" in table.columns and len(table) == 9
+
+
+PROJECTED = {
+    "tradeoff_maps": ({"loss", "wanted", "at_delta"}, {"low_epsilon", "steps", "sensitivity", "second", "target"}),
+    "data_dependent": ({"epsilon", "delta", "low", "high", "loss"}, {"weight", "cap", "monotone", "gap", "seconds"}),
+    "vector_queries": ({"shape", "epsilon", "delta", "dimension"}, {"norm", "l1", "l2"}),
+    "private_optimisation": ({"story", "epsilon", "delta", "mechanism"}, {"patients", "rivals", "draws", "map_seed"}),
+}
+"""Page → controls that a lecture moves, and controls that it does not need."""
+
+
+@pytest.mark.parametrize("name", PROJECTED)
+def test_a_projector_keeps_what_a_lecture_moves(name):
+    kept, hidden = PROJECTED[name]
+    drawn = {}
+    for projector in ("false", "true"):
+        page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+        page.switch_page(f"pages/{name}.py")
+        page.query_params["projector"] = projector
+        page.run()
+        assert not page.exception
+        drawn[projector] = {widget.key for kind in (*CONTROLS, "pills") for widget in page.sidebar.get(kind)}
+    assert kept | hidden <= drawn["false"] | {"rivals"}
+    assert kept <= drawn["true"] and not hidden & drawn["true"]
+
+
+def test_hidden_controls_keep_their_values():
+    page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    page.switch_page("pages/tradeoff_maps.py")
+    page.query_params.update({"projector": "true", "steps": "3", "sensitivity": "3"})
+    page.run().run()
+    assert page.query_params["steps"] == "3" and page.query_params["sensitivity"] == "3"
+
+
 def test_the_tour_has_three_steps():
     steps = frame.tour_steps()
     assert len(steps) == 3 and all(step["title"] and step["target"] and step["text"] for step in steps)
@@ -115,7 +165,7 @@ def test_the_tour_has_three_steps():
 
 CONTROLS = ("checkbox", "multiselect", "number_input", "radio", "select_slider", "selectbox", "slider", "text_area",
             "text_input", "toggle", "segmented_control")  # fmt: skip
-NOT_IN_THE_LINK = ("preset", "play", r"\w+_stop", r"\w+_file")
+NOT_IN_THE_LINK = ("preset", r"(\w+_)?lecture", "play", r"\w+_stop", r"\w+_file")
 """Shorthands for other controls, and what moves."""
 
 

@@ -146,7 +146,7 @@ def test_a_link_reproduces_the_screen():
     assert again.multiselect(key="overlays").value == ["gaussian", "staircase"]
 
 
-@pytest.mark.parametrize("number", range(8))
+@pytest.mark.parametrize("number", range(9))
 def test_presets(number):
     page = visit()
     box = page.selectbox(key="preset")

@@ -12,13 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcore import audit
+from dpcore.accounting.accountant import Accountant
+from dpcore.accounting.curves import dominating_curve_upper
 from dpcore.noise import Gaussian, Staircase
 from dpcore.noise.gaussian import gaussian_delta
 from dpcore.optimal import solve
 from dpcore.privacy import Privacy
 from dpcore.problem import SolverSettings, noise_problem
 from dpcore.vector import VectorQuery, parse_profile
-from dpcore.vector.accounting import Accountant, dominating_curve_upper
 from dpcore.vector.compare import MECHANISMS, allocations
 from dpcore.vector.mixed import Mixture, starting_points
 from dpcore.vector.pure import best_blocks
@@ -125,11 +126,11 @@ def test_solved_laws_compose_to_no_less_than_enumeration():
     epsilon = 1.6
     accountant = Accountant.for_target(epsilon, points=1024)
     bound = accountant.delta_upper([accountant.curve(noise)] * 2, epsilon)
-    from dpcore.vector.accounting import _overlap
+    from dpcore.accounting.pairs import shared_cells
 
     worst, pairs = 0.0, []
     for shift in audit.candidate_shifts(noise, noise.resolution).tolist():
-        here, there, length = _overlap(noise, shift)
+        here, there, length = shared_cells(noise, shift)
         p, q = np.append(here * length, noise.atom_mass), np.append(there * length, 0.0)
         pairs.append((p, q))
     for (p, q), (r, s) in [(pairs[i], pairs[j]) for i in (0, len(pairs) // 2, -1) for j in (0, len(pairs) // 2, -1)]:

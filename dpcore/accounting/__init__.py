@@ -1,0 +1,1 @@
+"""Accounting: what one mechanism, and many of them together, reveal."""

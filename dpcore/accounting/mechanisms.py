@@ -1,0 +1,301 @@
+"""What is composed: private mechanisms by their parameters, how often each is used, and on which sample of the data."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+
+import numpy as np
+
+from .._validate import above, decimal, in_range, whole
+from ..errors import InputError
+from ..noise import Gaussian, Geometric, Laplace, LatticeNoise, Noise, PiecewiseNoise, Staircase, TruncatedLaplace
+from ..privacy import Privacy
+from ..solution import Solution
+from .curves import epsilon_at
+from .pairs import FinitePair, Pair, dominating_pair, pair
+from .subsampling import Sampling, amplified
+
+LARGEST_EPSILON = 50.0
+MOST_USES = 10**9
+
+
+class Mechanism(ABC):
+    """A private mechanism, as far as accounting looks at it.
+
+    Attributes
+    ----------
+    spec : str
+        The text that names it, "laplace:epsilon=1".
+    """
+
+    spec: str
+
+    @property
+    @abstractmethod
+    def pair(self) -> Pair:
+        """A pair of laws that dominates the mechanism, the same with its two laws exchanged."""
+
+    @property
+    def attack(self) -> Pair:
+        """Two neighbours' laws as they really are: what the pair cannot be replaced with less than."""
+        return self.pair
+
+    @property
+    @abstractmethod
+    def guarantee(self) -> tuple[float, float] | None:
+        """(ε, δ), the one pair of numbers by which the mechanism is known; None where there is no such pair."""
+
+    def epsilon_at(self, delta: float) -> float:
+        """The least ε at δ of a single use, rounded up; ∞ if there is none."""
+        found = self.guarantee
+        assert found is not None
+        return found[0] if found[1] <= delta else math.inf
+
+
+@dataclass(frozen=True, eq=False)
+class Additive(Mechanism):
+    """Noise added to a query of some sensitivity.
+
+    promise : (ε, δ) for which the noise was made, if it was.
+    """
+
+    spec: str
+    noise: Noise
+    sensitivity: float
+    promise: tuple[float, float] | None = None
+
+    @cached_property
+    def pair(self) -> Pair:
+        return dominating_pair(self.noise, self.sensitivity)
+
+    @cached_property
+    def attack(self) -> Pair:
+        solved = isinstance(self.noise, PiecewiseNoise | LatticeNoise)
+        return pair(self.noise, shift=self.sensitivity) if solved else self.pair
+
+    @cached_property
+    def guarantee(self) -> tuple[float, float] | None:
+        if self.promise is not None:
+            return self.promise
+        if isinstance(self.noise, Gaussian):
+            return None
+        infinite = self.pair.infinite
+        return max(loss for loss, *_ in self.pair.atoms if math.isfinite(loss)) * (1 + 1e-15), infinite * (1 + 1e-12)
+
+    def epsilon_at(self, delta: float) -> float:
+        return epsilon_at(self.noise, delta, sensitivity=self.sensitivity)
+
+
+@dataclass(frozen=True)
+class Response(Mechanism):
+    """Randomized response among `options` answers: the truth with a probability e^ε times that of any other answer."""
+
+    spec: str
+    epsilon: float
+    options: int = 2
+
+    @cached_property
+    def pair(self) -> Pair:
+        rest = self.options - 2
+        weights = np.array([math.exp(self.epsilon), 1.0, float(rest)]) / (math.exp(self.epsilon) + 1 + rest)
+        return FinitePair.of(weights, weights[[1, 0, 2]], [self.epsilon, -self.epsilon, 0.0])
+
+    @property
+    def guarantee(self) -> tuple[float, float]:
+        return self.epsilon, 0.0
+
+
+@dataclass(frozen=True)
+class Promised(Mechanism):
+    """Any mechanism of which only (ε, δ) is known; the pair is the worst of them, and is one [Kairouz, Oh and
+    Viswanath 2017, Thm. 3.1]."""
+
+    spec: str
+    epsilon: float
+    delta: float = 0.0
+
+    @cached_property
+    def pair(self) -> Pair:
+        truth = (1 - self.delta) / (1 + math.exp(-self.epsilon))
+        rest = (1 - self.delta) / (1 + math.exp(self.epsilon))
+        own = np.array([self.delta, truth, rest, 0.0])
+        return FinitePair.of(own, own[::-1], [math.inf, self.epsilon, -self.epsilon, -math.inf])
+
+    @property
+    def guarantee(self) -> tuple[float, float]:
+        return self.epsilon, self.delta
+
+
+@dataclass(frozen=True)
+class Release:
+    """`count` uses of a mechanism, each on a fresh sample if `sampling` is given."""
+
+    mechanism: Mechanism
+    count: int = 1
+    sampling: Sampling | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "count", whole(1, MOST_USES, count=self.count))
+
+    def pair(self, side: str, *, attack: bool = False) -> Pair:
+        """The dominating pair of one use in a direction of neighbours ("both": there is no sampling); or that of two
+        neighbours as they really are (`attack`)."""
+        base = self.mechanism.attack if attack else self.mechanism.pair
+        if self.sampling is None:
+            return base
+        # Of a replaced person the dominating pair joins two real ones, and no neighbours have it: one of them is real.
+        return self.sampling.pair(base, "remove" if attack and side == "replace" else side)
+
+    @property
+    def guarantee(self) -> tuple[float, float] | None:
+        """(ε, δ) of one use, amplified by its sampling."""
+        found = self.mechanism.guarantee
+        return found if found is None else self.amplify(*found)
+
+    def amplify(self, epsilon: float, delta: float) -> tuple[float, float]:
+        """(ε, δ) of one use after its sampling."""
+        return (epsilon, delta) if self.sampling is None else amplified(epsilon, delta, self.sampling.rate)
+
+    def epsilon_at(self, delta: float) -> float:
+        """The least ε at δ of one use by amplification of the mechanism's own curve, rounded up."""
+        if self.sampling is None:
+            return self.mechanism.epsilon_at(delta)
+        base = delta / self.sampling.rate
+        return 0.0 if base >= 1 else self.amplify(self.mechanism.epsilon_at(base), base)[0]
+
+
+def sides(releases: tuple[Release, ...]) -> tuple[str, ...]:
+    """The directions in which neighbours differ.
+
+    Raises
+    ------
+    InputError : some releases sample one way and some the other: their neighbours are not the same.
+    """
+    kinds = {one.sampling.kind for one in releases if one.sampling is not None and one.sampling.rate < 1}
+    if len(kinds) > 1:
+        raise InputError("sampling", " and ".join(sorted(kinds)), "one kind for all releases: their neighbours differ")
+    found = [one.sampling.sides for one in releases if one.sampling is not None and one.sampling.kind in kinds]
+    return found[0] if found else ("both",)
+
+
+# From text -------------------------------------------------------------------------------------------
+
+
+def _epsilon(values: dict[str, float]) -> float:
+    return above(0, LARGEST_EPSILON, epsilon=values["epsilon"])
+
+
+def _laplace(spec: str, values: dict[str, float]) -> Mechanism:
+    sensitivity = values["sensitivity"]
+    if ("scale" in values) == ("epsilon" in values):
+        raise InputError("scale", "given with epsilon" if "scale" in values else "(missing)", "either epsilon or scale")
+    if "scale" in values:
+        scale = in_range(sensitivity / LARGEST_EPSILON, 1e9 * sensitivity, scale=values["scale"])
+        return Additive(spec, Laplace(scale), sensitivity)
+    epsilon = _epsilon(values)
+    scale = sensitivity / epsilon
+    while Fraction(scale) * decimal(epsilon) < Fraction(sensitivity):  # ε as written, not as rounded
+        scale = math.nextafter(scale, math.inf)
+    return Additive(spec, Laplace(scale), sensitivity, (epsilon, 0.0))
+
+
+def _gaussian(spec: str, values: dict[str, float]) -> Mechanism:
+    sensitivity = values["sensitivity"]
+    if "sigma" in values:
+        sigma = in_range(sensitivity / 20, 1e6 * sensitivity, sigma=values["sigma"])
+        return Additive(spec, Gaussian(sigma), sensitivity)
+    found = Privacy(_needed(values, "epsilon", "sigma, or epsilon and delta"), _needed(values, "delta", "a number"))
+    return Additive(spec, Gaussian.calibrate(found, sensitivity), sensitivity)
+
+
+def _staircase(spec: str, values: dict[str, float]) -> Mechanism:
+    epsilon, sensitivity = _epsilon(values), values["sensitivity"]
+    gamma = values.get("gamma")
+    if gamma is None:
+        gamma = 1 / (1 + math.exp(epsilon / 2))  # least in E|X| [GV15]
+    noise = Staircase(epsilon, sensitivity, in_range(0, 1, gamma=gamma))
+    return Additive(spec, noise, sensitivity, (epsilon, 0.0))
+
+
+def _truncated(spec: str, values: dict[str, float]) -> Mechanism:
+    sensitivity = values["sensitivity"]
+    privacy = Privacy(_epsilon(values), values["delta"])
+    noise = TruncatedLaplace.calibrate(privacy, sensitivity)
+    return Additive(spec, noise, sensitivity, (privacy.epsilon, privacy.delta))
+
+
+def _geometric(spec: str, values: dict[str, float]) -> Mechanism:
+    sensitivity = whole(1, 10**4, sensitivity=values["sensitivity"])
+    privacy = Privacy(_epsilon(values), 0.0)
+    return Additive(spec, Geometric.calibrate(privacy, sensitivity), float(sensitivity), (privacy.epsilon, 0.0))
+
+
+def _response(spec: str, values: dict[str, float]) -> Mechanism:
+    return Response(spec, _epsilon(values), whole(2, 10**6, options=values.get("options", 2)))
+
+
+def _pure(spec: str, values: dict[str, float]) -> Mechanism:
+    return Promised(spec, _epsilon(values))
+
+
+def _approximate(spec: str, values: dict[str, float]) -> Mechanism:
+    return Promised(
+        spec, in_range(0, LARGEST_EPSILON, epsilon=values["epsilon"]), in_range(0, 1, delta=values["delta"])
+    )
+
+
+def _needed(values: dict[str, float], name: str, accepted: str) -> float:
+    if name not in values:
+        raise InputError(name, "(missing)", accepted)
+    return values[name]
+
+
+FAMILIES: dict[str, tuple[Callable[[str, dict[str, float]], Mechanism], tuple[str, ...], tuple[str, ...]]] = {
+    "laplace": (_laplace, (), ("epsilon", "scale", "sensitivity")),
+    "gaussian": (_gaussian, (), ("sigma", "epsilon", "delta", "sensitivity")),
+    "staircase": (_staircase, ("epsilon",), ("gamma", "sensitivity")),
+    "truncated-laplace": (_truncated, ("epsilon", "delta"), ("sensitivity",)),
+    "geometric": (_geometric, ("epsilon",), ("sensitivity",)),
+    "response": (_response, ("epsilon",), ("options",)),
+    "pure": (_pure, ("epsilon",), ()),
+    "approximate": (_approximate, ("epsilon", "delta"), ()),
+}
+"""Name → (maker, parameters it needs, parameters it may have)."""
+
+ACCEPTED = f"NAME:parameter=number,… with NAME one of {', '.join(FAMILIES)}"
+
+
+@lru_cache(maxsize=512)
+def parse_mechanism(text: str) -> Mechanism:
+    """The mechanism that a text such as "gaussian:sigma=2,sensitivity=1" names.
+
+    Raises
+    ------
+    InputError : naming the field, its value and what is accepted.
+    """
+    name, _, rest = text.strip().partition(":")
+    if name not in FAMILIES:
+        raise InputError("mechanism", text, ACCEPTED)
+    make, needed, optional = FAMILIES[name]
+    values: dict[str, float] = {"sensitivity": 1.0}
+    for word in filter(None, (word.strip() for word in rest.split(","))):
+        key, sign, number = word.partition("=")
+        key = key.strip()
+        if not sign or key not in (*needed, *optional):
+            raise InputError("mechanism", text, f"parameters of {name}: {', '.join((*needed, *optional))}")
+        values[key] = in_range(0, 1e300, **{key: number})
+    for key in needed:
+        _needed(values, key, f"a number, as in {name}:{key}=1")
+    above(0, 1e12, sensitivity=values["sensitivity"])
+    return make(text.strip(), values)
+
+
+def solved(found: Solution, name: str) -> Mechanism:
+    """The law of a solution, under a name; it is known by the problem's ε and its own audited δ."""
+    promise = (found.problem.privacy.epsilon, found.certificate.delta_upper)
+    return Additive(name, found.noise, found.problem.sensitivity, promise)

@@ -1,0 +1,165 @@
+"""What many releases reveal together, between two certified bounds: their composed privacy-loss distributions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from scipy import special
+
+from .._validate import decimal
+from ..errors import InputError
+from ..noise import Gaussian
+from .curves import epsilon_at
+from .losses import MOST_CELLS, LossGrid, compose, on_grid, reach
+from .mechanisms import Additive, Release, sides
+from .pairs import Pair, dominating_pair
+
+QUICK, FINE = 1 << 14, 1 << 17
+"""Grid points within the composed loss: fit for a slider, and for a table."""
+
+
+LARGEST_MU = 8.0
+"""Gaussians further apart are composed of nearer ones, whose losses stay on a grid."""
+
+
+@dataclass(frozen=True)
+class Band:
+    """lower ≤ the true value ≤ upper; the lower one is what two real neighbours show. Of mechanisms known only by
+    (ε, δ): of the worst of them."""
+
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """All releases in one direction of neighbours: (dominating pair, real pair, count) of each, on grids of a step."""
+
+    pairs: tuple[tuple[Pair, Pair, int], ...]
+    step: float
+    unseen: float
+
+    @cached_property
+    def above(self) -> list[tuple[LossGrid, int]]:
+        return [(on_grid(one, self.step, upper=True, unseen=self.unseen), n) for one, _, n in self.pairs]
+
+    @cached_property
+    def below(self) -> list[tuple[LossGrid, int]]:
+        return [(on_grid(one, self.step, upper=False, unseen=self.unseen), n) for _, one, n in self.pairs]
+
+    def bound(self, times: int, *, upper: bool, delta: float | None = None, epsilon: float | None = None) -> float:
+        """ε at δ, or δ at ε, of everything repeated so many times, from above or below."""
+        parts = [(grid, times * count) for grid, count in (self.above if upper else self.below)]
+        made = compose(parts, delta=delta, epsilon=epsilon)
+        return made.delta(epsilon) if delta is None else made.epsilon(delta)  # type: ignore[arg-type]
+
+
+class Truth:
+    """The composition of some releases, all of them repeated any number of times.
+
+    Grids are made once, for at most `times` repetitions; `points` is how fine they are.
+    """
+
+    def __init__(
+        self, releases: Sequence[Release], *, times: int = 1, points: int = FINE, delta: float = 1e-12
+    ) -> None:
+        self.releases = tuple(releases)
+        if not self.releases:
+            raise InputError("mechanism", "(none)", "at least one mechanism")
+        self._mu, rest = _gaussians(self.releases)
+        directions = sides(self.releases)
+        self.sides: tuple[Side, ...] = ()
+        if rest:
+            unseen = min(1e-6 * delta / (times * sum(one.count for one in rest)), 1e-12)
+            parts = math.ceil((self._mu / LARGEST_MU) ** 2)  # as many equal Gaussians together are that one
+            gaussian = [(dominating_pair(Gaussian(math.sqrt(parts) / self._mu), 1.0), parts)] if parts else []
+            self.sides = tuple(_side(rest, gaussian, side, times, points, unseen) for side in directions)
+
+    def epsilon(self, delta: float, *, times: int = 1) -> Band:
+        """The least ε ≥ 0 at which the composition is (ε, δ)-DP; ∞ if there is none."""
+        if not self.sides:
+            return gaussian_band(self._mu * math.sqrt(times), delta)
+        uppers = [side.bound(times, upper=True, delta=delta) for side in self.sides]
+        # any direction bounds the worse one from below
+        lower = self.sides[int(np.argmax(uppers))].bound(times, upper=False, delta=delta)
+        return Band(min(lower, max(uppers)), max(uppers))
+
+    def epsilon_upper(self, delta: float, *, times: int = 1) -> float:
+        """The upper end of `epsilon` alone."""
+        if not self.sides:
+            return gaussian_band(self._mu * math.sqrt(times), delta).upper
+        return max(side.bound(times, upper=True, delta=delta) for side in self.sides)
+
+    def delta(self, epsilon: float, *, times: int = 1) -> Band:
+        """The least δ at which the composition is (ε, δ)-DP."""
+        if not self.sides:
+            found = Gaussian(1 / (self._mu * math.sqrt(times))).shortfall(epsilon, 1.0)
+            return Band(found * (1 - 1e-10), min(found * (1 + 1e-10), 1.0))
+        uppers = [side.bound(times, upper=True, epsilon=epsilon) for side in self.sides]
+        lower = self.sides[int(np.argmax(uppers))].bound(times, upper=False, epsilon=epsilon)
+        return Band(min(lower, max(uppers)), max(uppers))
+
+
+def gaussian_band(mu: float, delta: float) -> Band:
+    """The least ε at δ of N(0, 1) against N(μ, 1), to its rounding; beyond 700, where e^ε is too large, between the
+    bounds P{L > ε + t}(1 − e^−t) ≤ δ(ε) ≤ P{L > ε}, for the loss L ~ N(μ²/2, μ²)."""
+    found = epsilon_at(Gaussian(1 / mu), delta, sensitivity=1.0)
+    if math.isfinite(found):
+        return Band(found * (1 - 2e-9), found * (1 + 2e-9))
+    quantile = lambda tail: mu * mu / 2 - mu * float(special.ndtri(min(tail, 1.0)))  # noqa: E731
+    upper = quantile(delta) * (1 + 1e-12)
+    lower = max(quantile(-delta / math.expm1(-t)) - t for t in (0.1, 0.3, 1.0, 3.0, 10.0) if delta < -math.expm1(-t))
+    return Band(max(lower * (1 - 1e-12), 0.0), upper)
+
+
+def _gaussians(releases: Sequence[Release]) -> tuple[float, list[Release]]:
+    """(μ of all plain Gaussian releases together, the other ones): √Σ μ² [Awan, §13.8], exactly."""
+    squares, rest = 0.0, []
+    for one in releases:
+        plain = one.sampling is None or one.sampling.rate == 1
+        if plain and isinstance(one.mechanism, Additive) and isinstance(one.mechanism.noise, Gaussian):
+            squares += one.count * (one.mechanism.sensitivity / one.mechanism.noise.sigma) ** 2
+        else:
+            rest.append(one)
+    return math.sqrt(squares), rest
+
+
+def _side(
+    releases: list[Release], gaussian: list[tuple[Pair, int]], side: str, times: int, points: int, unseen: float
+) -> Side:
+    pairs = [(one.pair(side), one.pair(side, attack=True), one.count) for one in releases]
+    pairs += [(one, one, count) for one, count in gaussian]
+    step = _step([(pair, count) for pair, _, count in pairs], times, points, unseen)
+    return Side(tuple(pairs), step, unseen)
+
+
+def _step(pairs: list[tuple[Pair, int]], times: int, points: int, unseen: float) -> float:
+    """A step with so many points across the composed loss, of which the largest losses are multiples where possible:
+    probability that sits between grid points costs accuracy, and most laws have some at their largest loss."""
+    spread, widest, tops = 0.0, 0.0, []
+    for pair, count in pairs:
+        low, high = reach(pair, unseen)
+        _, variance, _ = on_grid(pair, max((high - low) / 2000, 1e-12), upper=True, unseen=unseen).moments()
+        spread += times * count * variance
+        widest = max(widest, high - low)
+        tops += [high] if any(abs(loss - high) <= 1e-9 * high for loss, *_ in pair.atoms) else []
+    finest = 1.01 * widest / MOST_CELLS
+    step = max((widest + 17 * math.sqrt(spread)) / points, finest)
+    for common in [_common(tops), max(tops)] if tops else []:
+        if common >= step:
+            return common / min(math.ceil(common / step), math.floor(common / finest))
+    return step
+
+
+def _common(tops: list[float]) -> float:
+    """The largest number of which all are multiples, as decimals of twelve digits; of one number, itself."""
+    if len(set(tops)) == 1:
+        return tops[0]
+    exact = [decimal(float(f"{top:.12g}")) for top in tops]
+    below = math.lcm(*(e.denominator for e in exact))
+    return float(Fraction(math.gcd(*(int(e * below) for e in exact)), below))

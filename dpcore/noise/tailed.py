@@ -1,0 +1,147 @@
+"""A solved law with tails that reach to infinity: what a privacy profile that vanishes at no finite ε′ asks for.
+
+Noise of bounded support leaves δ(ε′) above some positive number at every ε′, for its outermost piece is never covered.
+A small share of two-sided geometric noise covers it, and makes the mixture purely private: δ(ε′) = 0 from some ε′ on.
+"""
+
+from __future__ import annotations
+
+import math
+import secrets
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .base import Array, Noise
+from .piecewise import TOTAL, PiecewiseNoise
+
+CELLS_PER_MEAN = 80
+"""Sums over the tail end after so many of its means, where e^−80 of it is left."""
+
+
+@dataclass(frozen=True, eq=False)
+class TailedNoise(Noise):
+    """X = body with probability 1 − tail_weight/2^62, else origin + unit·(uniform on a cell [u, u + 1), u whole, with
+    probability (1 − 1/R)^d/(2R), d = u for u ≥ 0 and −u − 1 for u < 0, R = tail_mean).
+
+    body : without an atom; its unit and origin are the tail's.   All probabilities are rational numbers.
+    """
+
+    body: PiecewiseNoise
+    tail_weight: int
+    tail_mean: int
+
+    def __post_init__(self) -> None:
+        if self.body.atom_weight or not 0 < self.tail_weight < TOTAL or self.tail_mean < 2:
+            raise ValueError("a body without an atom, a share between 0 and 1 and a mean of at least 2 cells")
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        return self.body.name
+
+    @property
+    def share(self) -> float:
+        """Probability of the tail component."""
+        return self.tail_weight / TOTAL
+
+    @property
+    def unit(self) -> float:
+        return self.body.sensitivity / self.body.resolution
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        return {"cells": len(self.body.weights), "tail share": self.share, "tail mean": self.tail_mean * self.unit}
+
+    @property
+    def support(self) -> tuple[float, float]:
+        return -math.inf, math.inf
+
+    @property
+    def is_symmetric(self) -> bool:
+        """The law is its own mirror image about the origin."""
+        breaks = self.body.breaks
+        return self.body.is_symmetric and int(breaks[0]) == -int(breaks[-1])
+
+    def tail_cells(self, u: ArrayLike) -> Array:
+        """Probability of the cells [u, u + 1) under the tail component, to a relative 1e-13 within `CELLS_PER_MEAN`."""
+        u = np.asarray(u, dtype=float)
+        return np.exp(np.maximum(u, -u - 1) * math.log1p(-1 / self.tail_mean)) / (2 * self.tail_mean)
+
+    def unit_cells(self, first: int, last: int) -> Array:
+        """Probability of every cell [u, u + 1), first ≤ u < last, to a relative 2e-13. (last − first,)"""
+        u = np.arange(first, last)
+        body, breaks = self.body, self.body.breaks
+        heights = np.concatenate([[0.0], body.masses / np.diff(breaks), [0.0]])
+        return (1 - self.share) * heights[np.searchsorted(breaks, u, side="right")] + self.share * self.tail_cells(u)
+
+    def _position(self, x: ArrayLike) -> Array:
+        return (np.asarray(x, dtype=float) - self.body.origin) / self.unit
+
+    def density(self, x: ArrayLike) -> Array:
+        tail = self.tail_cells(np.floor(self._position(x))) / self.unit
+        return (1 - self.share) * self.body.density(x) + self.share * tail
+
+    def cdf(self, x: ArrayLike) -> Array:
+        y = self._position(x)
+        u = np.floor(np.abs(y))
+        rest = 0.5 * np.exp(u * math.log1p(-1 / self.tail_mean)) * (1 - (np.abs(y) - u) / self.tail_mean)
+        return (1 - self.share) * self.body.cdf(x) + self.share * np.where(y < 0, rest, 1 - rest)
+
+    def quantile(self, u: ArrayLike) -> Array:
+        """By bisection, to rounding."""
+        u = np.asarray(u, dtype=float)
+        reach = self.unit * (CELLS_PER_MEAN * self.tail_mean + float(np.abs(self.body.breaks).max()))
+        low, high = np.full(u.shape, self.body.origin - reach), np.full(u.shape, self.body.origin + reach)
+        for _ in range(70):
+            middle = 0.5 * (low + high)
+            below = self.cdf(middle) < u
+            low, high = np.where(below, middle, low), np.where(below, high, middle)
+        return high
+
+    @cached_property
+    def listed_tail(self) -> tuple[Array, Array]:
+        """(edges in the query's unit, probabilities) of the tail component, all but e^−80 of it."""
+        reach = CELLS_PER_MEAN * self.tail_mean
+        u = np.arange(-reach, reach + 1)
+        return self.body.origin + u * self.unit, self.tail_cells(u[:-1])
+
+    def partial_moment(self, power: float, lo: float, hi: float) -> float:
+        edges, masses = self.listed_tail
+        a, b = np.clip(edges[:-1], lo, hi), np.clip(edges[1:], lo, hi)
+        q = power + 1
+        primitive = lambda x: np.sign(x) * np.abs(x) ** q / q  # noqa: E731
+        tail = math.fsum(masses / self.unit * np.where(b > a, primitive(b) - primitive(a), 0.0))
+        return (1 - self.share) * self.body.partial_moment(power, lo, hi) + self.share * tail
+
+    def shortfall(self, epsilon: float, sensitivity: float) -> float:
+        from ..audit_profile import curve_upper
+
+        return float(curve_upper(self, [epsilon], sensitivity)[0])
+
+    # Exact sampling ----------------------------------------------------------------------------------
+
+    def draw(self, subdivisions: int = 1 << 20) -> int:
+        """One exact draw in units of sensitivity/(resolution·subdivisions), relative to the origin: whole numbers and
+        the operating system's cryptographic source only."""
+        if secrets.randbelow(TOTAL) >= self.tail_weight:
+            return self.body.draw(subdivisions)
+        cell = 0
+        while secrets.randbelow(self.tail_mean):
+            cell += 1
+        cell = cell if secrets.randbelow(2) else -cell - 1
+        return cell * subdivisions + secrets.randbelow(subdivisions)
+
+    def release(self, value: float, subdivisions: int = 1 << 20) -> float:
+        """The value, rounded down to the sampling lattice, plus one exact draw; see `PiecewiseNoise.release`."""
+        step = Fraction(self.body.sensitivity) / (self.body.resolution * subdivisions)
+        floor = Fraction(value) // step
+        return float((floor + self.draw(subdivisions)) * step + Fraction(self.body.origin))
+
+    @property
+    def heights(self) -> tuple[NDArray[np.int64], Array]:
+        """(breaks in units, density between them per unit) of the body and what the tail adds there, for a picture."""
+        breaks = self.body.breaks
+        return breaks, self.unit_cells(int(breaks[0]), int(breaks[-1]))

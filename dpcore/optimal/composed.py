@@ -1,0 +1,282 @@
+"""The best noise found for many releases that are (ε, δ)-DP together, and what no noise can undercut.
+
+δ of the composition depends on the law through its curve δ̄(ε′): with S the loss of the other releases, it is
+E δ̄(ε − S), linear in the curve of one release while the others stay. So a program in which the shortfalls at many ε′
+share one limit, weighed with the probabilities of S, improves the law; S is then taken from the new one, and so on.
+Whatever comes out is composed by the accountant before it counts [method: A whole profile].
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import astuple, dataclass, replace
+
+import numpy as np
+
+from .. import audit
+from ..accounting.curves import dominating_curve_upper
+from ..audit_composed import Losses, grid_step
+from ..audit_profile import ProfileProof
+from ..errors import InputError
+from ..noise.laplace import Laplace
+from ..noise.piecewise import PiecewiseNoise
+from ..privacy import DELTA_RANGE, EPSILON_RANGE, Privacy
+from ..privacy_profile import Composed, PairList
+from ..problem import NoiseProblem, SolverSettings
+from ..solution import Certificate, Solution
+from .anytime import Anytime, ProgressCallback
+from .binary import binary_pairs
+from .lattice import Array, Lattice
+from .lower import lower_step
+from .program import LatticeProgram, Seed
+from .step import Limits, Window, origin_of, reference_density, seed_of
+
+STAGES = ((6, 20), (12, 32), (24, 48))
+"""(cells per σ of the Gaussian, number of ε′) of the programs, from coarse to fine."""
+
+MOST_CELLS = 20_000
+"""On one side of a closed form."""
+
+TURNS, CORRECTIONS = 3, 5
+"""How often the other releases are updated, and how often a limit is corrected until the accountant agrees."""
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A law and its audited figures."""
+
+    noise: PiecewiseNoise
+    upper: float
+    delta: float
+    source: str
+
+
+class ComposedSearch(Anytime):
+    """The state of one solve."""
+
+    def __init__(
+        self, problem: NoiseProblem, settings: SolverSettings, progress: ProgressCallback | None = None
+    ) -> None:
+        super().__init__(problem, settings, progress, settings.gap)
+        self.promise: Composed = problem.profile  # type: ignore[assignment]
+        self.best: _Found | None = None
+
+    def run(self) -> Solution:
+        """The Gaussian, the Laplace law and the optimum of one release, as wide as the accountant asks for; then
+        programs."""
+        sigma = 1 / self.promise.sufficient.mu
+        k = max(1, round(16 / sigma))
+        self._offer_gaussian(k, sigma)
+        self._report()
+        self._lower(max(1, round(STAGES[0][0] / sigma)), 12)
+        self._offer_split()
+        self._report()
+        self._offer_laplace(k)
+        self._report()
+        if self.best is None:
+            raise InputError(
+                "profile", self.promise.spec, "fewer releases or a larger delta: no law could be certified"
+            )
+        for per_sigma, count in STAGES:
+            if self._over:
+                break
+            k = max(1, round(per_sigma / sigma))
+            self._improve(k, count)
+            self._lower(k, count)
+        return self._solution()
+
+    # Laws --------------------------------------------------------------------------------------------
+
+    def _delta(self, noise: PiecewiseNoise) -> tuple[float, Losses]:
+        """δ of all releases together, rounded up, and the loss of one."""
+        step = grid_step(self.promise.releases, self.promise.privacy.epsilon)
+        losses = Losses.of(noise, step)
+        return losses.delta_upper(self.promise.releases, self.promise.privacy.epsilon), losses
+
+    def _law(self, lattice: Lattice, masses: Array, name: str = "Optimal") -> PiecewiseNoise:
+        origin = origin_of(self.problem)
+        return PiecewiseNoise.from_masses(
+            sensitivity=self.problem.sensitivity,
+            resolution=2 * lattice.k,
+            breaks=2 * np.arange(lattice.first, lattice.last + 2) - 1,
+            masses=masses,
+            origin=origin,
+            name=name,
+        )
+
+    def _offer(self, noise: PiecewiseNoise, source: str) -> tuple[float, Losses]:
+        """Compose the law and keep it if it keeps the promise and is the best so far."""
+        delta, losses = self._delta(noise)
+        upper = audit.loss_upper(noise, self.problem.loss)
+        if delta <= self.promise.privacy.delta and upper < self.upper:
+            self.best = _Found(noise, upper, delta, source)
+        return delta, losses
+
+    def _on_cells(self, weight: Callable[[Array], Array], scale: float, reach: float, k: int) -> PiecewiseNoise | None:
+        """The law ∝ weight(x/scale) on cells, cut off at reach·scale; None if that takes too many cells."""
+        half = math.ceil(reach * scale * k)
+        if half > MOST_CELLS:
+            return None
+        i = np.arange(-half, half + 1)
+        return self._law(Lattice(k, -half, half, -half, half, False), weight(i / (k * scale)), "On cells")
+
+    def _offer_gaussian(self, k: int, sigma: float) -> None:
+        """Wider than the exact one by what rounding to cells and the accountant's grid cost."""
+        for wider in (1.0005, 1.002, 1.01, 1.05, 1.3):
+            noise = self._on_cells(lambda y: np.exp(-0.5 * y * y), wider * sigma, 8.5, k)
+            if noise is not None and self._offer(noise, "closed form")[0] <= self.promise.privacy.delta:
+                return
+
+    def _offer_laplace(self, k: int) -> None:
+        """The narrowest Laplace law that keeps the promise, if one that costs less than the best so far does."""
+        reach = 14 + math.log(self.promise.releases / self.promise.privacy.delta)
+        low, high = 0.0, 1.0
+        cost = lambda scale: Laplace(self.problem.sensitivity * scale).expected_loss(self.problem.loss)  # noqa: E731
+        while cost(2 * high) < self.upper < math.inf:
+            high *= 2
+        while cost(high) >= 0.998 * self.upper and high > 1e-3:
+            high *= 0.9
+        for _ in range(12):
+            scale = 0.5 * (low + high) if low else high
+            noise = self._on_cells(lambda y: np.exp(-np.abs(y)), scale, reach, k)
+            if noise is None or self._stop() or high - low < 1e-3 * high:
+                return
+            if self._offer(noise, "closed form")[0] <= self.promise.privacy.delta:
+                low, high = low or 1e-3 * scale, scale
+            elif low == 0:
+                return
+            else:
+                low = scale
+
+    def _offer_split(self) -> None:
+        """The optimum for one release at (ε/T, δ/T): basic composition, best where T is small and δ tiny."""
+        from .additive import Search
+
+        epsilon, delta = (x / self.promise.releases for x in astuple(self.promise.privacy))
+        delta *= 0.99  # room for what the accountant rounds up
+        if epsilon < EPSILON_RANGE[0] or delta < DELTA_RANGE[0] or self._over:
+            return
+        one = replace(self.problem, privacy=Privacy(epsilon, delta), profile=None)
+        settings = replace(self.settings, gap=2e-3, time_limit=0.2 * self.settings.time_limit)
+        noise = Search(one, settings, lambda _: self._stop()).run().noise
+        if isinstance(noise, PiecewiseNoise) and audit.loss_upper(noise, self.problem.loss) < self.upper:
+            self._offer(noise, "optimum of one release")
+
+    # Programs ----------------------------------------------------------------------------------------
+
+    def _lower(self, k: int, count: int) -> None:
+        """A lower bound from what yes-or-no answers of one release must keep."""
+        pairs = PairList(binary_pairs(self.promise, self.promise.sufficient.places(count)))
+        problem = replace(self.problem, privacy=pairs.pairs[0], profile=pairs)
+        window = self._window()
+        limits = Limits(self.upper if math.isfinite(self.upper) else 1.0, self._goal, self._deadline, self._stop)
+        step = lower_step(problem, k, window, None, limits)
+        self.lower = max(self.lower, step.bound)
+        self._cells, self._pairs = max(self._cells, step.cells), self._pairs + step.pairs
+        self._report()
+
+    def _window(self) -> Window:
+        """Where the best law has its mass, in sensitivities."""
+        if self.best is None:
+            return Window(-6 / self.promise.sufficient.mu, 6 / self.promise.sufficient.mu)
+        left, right = (float(x) / self.problem.sensitivity for x in self.best.noise.interval(1 - 1e-6))
+        return Window(-max(-left, right), max(-left, right))
+
+    def _improve(self, k: int, count: int) -> None:
+        """Programs around the best law, until they bring nothing more."""
+        ends = self.best.noise.support
+        reach = max(abs(e) for e in ends) / self.problem.sensitivity
+        half = math.ceil(reach * k)
+        lattice = Lattice(k, -half, half, -half, half, self.problem.folds)
+        epsilons = self._levels(count)
+        seed: Seed | None = None
+        for _ in range(TURNS):
+            if self._over:
+                return
+            before = self.upper
+            seed = self._turn(lattice, epsilons, seed)
+            if seed is None or not self.upper < before * (1 - 0.1 * self._goal):
+                return
+
+    def _levels(self, count: int) -> Array:
+        """ε′ from 0 to where a release of the best law has next to nothing left, denser near 0, and the promise's own
+        ε."""
+        losses = np.linspace(0, 40, 4001)
+        curve = dominating_curve_upper(self.best.noise, losses)
+        enough = 1e-3 * self.promise.privacy.delta / self.promise.releases
+        last = max(float(losses[np.argmax(curve <= max(enough, 1.01 * curve[-1]))]), 0.02)
+        levels = last * np.linspace(0, 1, count) ** 1.5
+        own = self.promise.privacy.epsilon
+        return np.unique(np.append(levels, own)) if own < last else np.append(levels, own)
+
+    def _turn(self, lattice: Lattice, epsilons: Array, seed: Seed | None) -> Seed | None:
+        """One program with the other releases as the best law has them; its limit is corrected until the accountant
+        agrees. Returns its seed, None if it brought no law."""
+        promise, problem, D = self.promise, self.problem, self.problem.sensitivity
+        goal = promise.privacy.delta
+        losses = self._delta(self.best.noise)[1]
+        values, shares = losses.sums(promise.releases - 1, promise.privacy.epsilon)
+        weights = exchange_weights(values, shares, promise.privacy.epsilon, epsilons)
+        curve = np.maximum(dominating_curve_upper(self.best.noise, epsilons), 1e-12)
+        most = float(weights @ curve) + (goal - self.best.delta) / promise.releases
+        origin = origin_of(problem)
+        left = origin + (lattice.indices - 0.5) * (D / lattice.k)
+        costs = np.maximum(problem.paid_loss.mean(left, left + D / lattice.k), 0.0)
+        deltas = np.maximum(curve, 1e-9)
+        for _ in range(CORRECTIONS):
+            if self._over:
+                return seed
+            program = LatticeProgram(
+                lattice,
+                costs[lattice.representatives],
+                math.exp(epsilons[0]),
+                float(deltas[0]),
+                self.upper,
+                reference_density(problem, (left + 0.5 * D / lattice.k) / D),
+                monotone=problem.monotone,
+                further=tuple((math.exp(e), float(d)) for e, d in zip(epsilons[1:], deltas[1:])),
+                exchange=(weights, most),
+            )
+            program.start(seed, self._deadline)
+            outcome = program.solve(self._deadline, self._stop, enough=lambda _: False)
+            self._cells, self._pairs = max(self._cells, lattice.classes), self._pairs + outcome.pairs
+            if outcome.status != "optimal":
+                return None
+            seed = seed_of(lattice, outcome)
+            delta, _ = self._offer(self._law(lattice, lattice.unfold(outcome.masses)), "linear program")
+            self._report()
+            if delta <= goal and delta >= 0.999 * goal:
+                break
+            most = max(most - 1.05 * (delta - 0.9995 * goal) / promise.releases, 0.5 * most)
+        return seed
+
+    # The answer --------------------------------------------------------------------------------------
+
+    def _solution(self) -> Solution:
+        found, problem = self.best, self.problem
+        noise, privacy = found.noise, problem.privacy
+        delta, shift = audit.shortfall_upper(noise, privacy.epsilon)
+        proof = ProfileProof((), (privacy.epsilon,), (found.delta,), (privacy.delta,), math.inf)
+        certificate = Certificate(self.lower, found.upper, delta, shift, profile=proof)
+        seconds = time.perf_counter() - self._began
+        shifts = len(audit.candidate_shifts(noise, noise.resolution))
+        trace = (*self._trace, self._record())
+        return Solution(
+            problem, self.settings, noise, certificate, trace, seconds, len(noise.weights), shifts, found.source
+        )
+
+
+def exchange_weights(values: Array, probabilities: Array, epsilon: float, epsilons: Array) -> Array:
+    """What δ̄ at each of the given ε′ counts in E δ̄(ε − S), S with these values and probabilities.
+
+    δ̄ is taken between two ε′ on its chord (in e^ε′), beyond the last as there; at negative arguments
+    δ̄(−ε′) = 1 − e^−ε′ + e^−ε′ δ̄(ε′), of which only the last part depends on the law.
+    """
+    at = np.abs(epsilon - values)
+    share = probabilities * np.where(values > epsilon, np.exp(-at), 1.0)
+    x, grid = np.exp(np.minimum(at, epsilons[-1])), np.exp(epsilons)
+    right = np.clip(np.searchsorted(grid, x, side="left"), 1, len(grid) - 1)
+    part = np.clip((x - grid[right - 1]) / (grid[right] - grid[right - 1]), 0.0, 1.0)
+    return np.bincount(right - 1, share * (1 - part), len(grid)) + np.bincount(right, share * part, len(grid))

@@ -1,0 +1,248 @@
+"""The optimal noise for a whole privacy profile δ(ε′), ε′ ≥ 0: μ-Gaussian differential privacy.
+
+The same lattice programs as for one pair (ε, δ), with one family of rows per ε′. Any finitely many pairs on the target
+make a lower bound. For the upper bound the pairs lie where tangents of the target cross, so that a law that satisfies
+them satisfies the target in between; a small share of geometric noise takes care of what lies beyond [method: A whole
+profile].
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from .. import audit_profile
+from ..audit_profile import ProfileProof
+from ..loss import Loss
+from ..noise.gaussian import Gaussian
+from ..noise.piecewise import TOTAL, PiecewiseNoise
+from ..noise.search import least_argument
+from ..noise.tailed import TailedNoise
+from ..privacy import Privacy
+from ..privacy_profile import MOST_PAIRS, GaussianProfile, PairList
+from ..problem import NoiseProblem, SolverSettings
+from ..solution import Certificate, Solution
+from .anytime import Anytime, ProgressCallback
+from .lattice import Array
+from .lower import lower_step
+from .program import Seed
+from .step import Limits, Window
+from .upper import upper_step
+
+STAGES = ((4, 12), (8, 12), (8, 24), (12, 24), (16, 32), (24, 40), (32, 48), (48, 64))
+"""(cells per σ = D/μ, number of ε′ at μ = 1) of the programs, from coarse to fine. The smaller μ, the nearer is the
+best law to the Gaussian, and the more it matters that the chords are short."""
+
+SHARES = tuple(2.0**-n for n in (26, 23, 20, 17, 14, 12, 10))
+"""Shares of the tail, tried in turn."""
+
+LEAST_REACH = 2.5
+"""Half-width of what programs look at, in sensitivities, at least."""
+
+TAIL = 4.0
+"""Mean of the tail, in σ."""
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A law and its audited figures."""
+
+    noise: TailedNoise
+    upper: float
+    proof: ProfileProof
+    repaired: bool
+    cells: int
+    source: str
+
+
+class ProfileSearch(Anytime):
+    """The state of one solve: the best bracket so far; programs grow in cells and in the number of ε′."""
+
+    def __init__(
+        self, problem: NoiseProblem, settings: SolverSettings, progress: ProgressCallback | None = None
+    ) -> None:
+        super().__init__(problem, settings, progress, settings.gap)
+        self.profile: GaussianProfile = problem.profile  # type: ignore[assignment]
+        self.best: _Found | None = None
+        self._seeds: dict[str, Seed | None] = {"lower": None, "upper": None}
+
+    def run(self) -> Solution:
+        """Start from the Gaussian itself, then programs from coarse to fine."""
+        self.lower = max(self.lower, variance_lower(self.problem))
+        self._start()
+        self._report()
+        before = None
+        for per_sigma, count in STAGES:
+            k, count = max(1, round(per_sigma * self.profile.mu)), round(count / math.sqrt(min(self.profile.mu, 1.0)))
+            count = min(count, MOST_PAIRS)
+            if self._over or k > self.settings.max_cells_per_sensitivity:
+                break
+            if (k, count) != before:
+                self._lower(k, count)
+                self._upper(k, count)
+            before = (k, count)
+        return self._solution()
+
+    def _start(self) -> None:
+        """The Gaussian, a little wider, on cells fine enough to lose next to nothing; for squared error also the law
+        whose quantiles are those of the Gaussian less E(Z | Z mod μ)."""
+        mu, D = self.profile.mu, self.problem.sensitivity
+        k = max(1, round(64 * mu))
+        sigma = 1.00005 / mu  # in sensitivities
+        centre = 0.0
+        if not (self.problem.folds or self.problem.monotone):
+            spread = D * sigma
+            best = self.problem.loss.minimiser()[0]
+            places = best + spread * np.linspace(-5, 5, 41)
+            centre = least_argument(
+                lambda x: Gaussian(spread, float(x)).expected_loss(self.problem.loss), places, tolerance=1e-6
+            )
+        half = math.ceil(8.5 * sigma * k)
+        breaks = 2 * np.arange(-half, half + 2) - 1
+        places = tuple(np.arange(0, 7.0 + mu, 0.015).tolist())
+        scores = breaks / (2 * k * sigma)
+        names = {"Gaussian on cells": scores}
+        if _square(self.problem.paid_loss) is not None and mu > 1.5:
+            names["Wavy Gaussian on cells"] = wavy_scores(scores, mu)
+        for name, ends in names.items():
+            body = PiecewiseNoise.from_masses(
+                sensitivity=D,
+                resolution=2 * k,
+                breaks=breaks,
+                masses=normal_masses(ends),
+                origin=float(centre),
+                name=name,
+            )
+            self._offer(body, places, False, "closed form")
+
+    # Programs ----------------------------------------------------------------------------------------
+
+    def _with_pairs(self, pairs: tuple[Privacy, ...]) -> NoiseProblem:
+        """The problem with finitely many pairs in place of the curve."""
+        listed = PairList(pairs)
+        return replace(self.problem, privacy=listed.pairs[0], profile=listed)
+
+    def _window(self, past: float) -> Window:
+        """Where the Gaussian has all but some millionths of its mass, and what the loss puts in the middle."""
+        sigma, best = 1 / self.profile.mu, self.problem.paid_loss.minimiser()[0] / self.problem.sensitivity
+        reach = max((4.5 + 0.5 / sigma + past) * sigma, LEAST_REACH)
+        if self.problem.folds:
+            return Window(-reach, reach)
+        reach *= 1.3
+        return Window(min(best, 0.0) - reach, max(best, 0.0) + reach)
+
+    @property
+    def _limits(self) -> Limits:
+        return Limits(self.upper if math.isfinite(self.upper) else 1.0, self._goal, self._deadline, self._stop)
+
+    def _lower(self, k: int, count: int) -> None:
+        """A lower bound from `count` pairs on the target."""
+        problem = self._with_pairs(self.profile.necessary(self.profile.places(count)))
+        step = lower_step(problem, k, self._window(0.5), self._seeds["lower"], self._limits)
+        self.lower = max(self.lower, step.bound)
+        if step.status == "optimal":
+            self._seeds["lower"] = step.seed
+        self._note(step.cells, step.pairs)
+
+    def _upper(self, k: int, count: int) -> None:
+        """A law that satisfies the pairs where `count` tangents cross, and with its tail the whole target."""
+        if self._over:
+            return
+        places = self.profile.places(count)
+        problem = self._with_pairs(self.profile.sufficient(places))
+        step = upper_step(problem, k, 0, self._window(1.0), self._seeds["upper"], self._limits, atom=False)
+        if step.status == "optimal":
+            self._seeds["upper"] = step.seed
+        if step.noise is not None:
+            self._offer(step.noise, places, step.repaired, "linear program")
+        self._note(step.cells, step.pairs)
+
+    def _note(self, cells: int, pairs: int) -> None:
+        self._cells, self._pairs = max(self._cells, cells), self._pairs + pairs
+        self._report()
+
+    def _offer(self, body: PiecewiseNoise, places: tuple[float, ...], repaired: bool, source: str) -> None:
+        """Give the law its tail and keep it if it keeps the promise and is the best so far."""
+        mean = max(2, round(TAIL * body.resolution / self.profile.mu))
+        for share in SHARES:
+            noise = TailedNoise(body, round(share * TOTAL), mean)
+            upper = audit_profile.loss_upper(noise, self.problem.loss)
+            if upper >= self.upper:
+                return
+            proof = audit_profile.proof_of(noise, self.profile, places)
+            if proof.holds:
+                self.best = _Found(noise, upper, proof, repaired, len(body.weights), source)
+                return
+
+    # The answer --------------------------------------------------------------------------------------
+
+    def _solution(self) -> Solution:
+        found, problem = self.best, self.problem
+        noise, epsilon = found.noise, problem.privacy.epsilon
+        delta = float(audit_profile.curve_upper(noise, [epsilon])[0])
+        certificate = Certificate(
+            self.lower, found.upper, delta, problem.sensitivity, found.repaired, profile=found.proof
+        )
+        seconds = time.perf_counter() - self._began
+        trace = (*self._trace, self._record())
+        return Solution(
+            problem, self.settings, noise, certificate, trace, seconds, found.cells, noise.body.resolution, found.source
+        )
+
+
+def normal_masses(ends: Array) -> Array:
+    """Probability between neighbouring numbers under the standard normal law, from the nearer tail."""
+    from scipy.special import ndtr
+
+    left, right = ends[:-1], ends[1:]
+    flip = left + right > 0
+    return ndtr(np.where(flip, -left, right)) - ndtr(np.where(flip, -right, left))
+
+
+def wavy_scores(scores: Array, mu: float) -> Array:
+    """z with z − E(Z | Z mod μ = z mod μ) = score, by bisection.
+
+    The law of that difference, scaled, has the variance that no μ-GDP law can undercut and, at a shift of one
+    sensitivity, the Gaussian's own curve; for smaller shifts the audit decides [method: A whole profile].
+    """
+    turns = mu * np.arange(-math.ceil(9 / mu) - 1, math.ceil(9 / mu) + 2)
+
+    def less(z: Array) -> Array:
+        rest = np.mod(z, mu)[:, None] + turns
+        weights = np.exp(-0.5 * rest**2)
+        return z - (weights * rest).sum(axis=1) / weights.sum(axis=1)
+
+    low, high = scores - mu, scores + mu
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        below = less(middle) < scores
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+    return high
+
+
+def variance_lower(problem: NoiseProblem) -> float:
+    """A lower bound for c·x² under μ-GDP: c (D/μ)² (1 − v), v = Var E[Z | Z mod μ] for a standard normal Z, bounded by
+    (8π²/μ²) Σ n² q^(2n²)/(1 − 2Σ q^(n²)), q = e^(−2π²/μ²); 0 for other losses [method: A whole profile]."""
+    scale = _square(problem.paid_loss)
+    if scale is None:
+        return 0.0
+    mu = problem.profile.mu
+    q = math.exp(-2 * math.pi**2 / mu**2)
+    first = math.fsum(q ** (n * n) for n in range(1, 40))
+    second = math.fsum(n * n * q ** (2 * n * n) for n in range(1, 40))
+    if 2 * first >= 1:
+        return 0.0
+    gain = 8 * math.pi**2 / mu**2 * second / (1 - 2 * first)
+    return max(0.0, scale * (problem.sensitivity / mu) ** 2 * (1 - gain * (1 + 1e-9)) * (1 - 1e-12))
+
+
+def _square(loss: Loss) -> float | None:
+    """c if the loss is c·x², else None."""
+    kinds = {(p.power, p.constant, p.coefficient) for p in loss.pieces}
+    if len(kinds) != 1:
+        return None
+    ((power, constant, coefficient),) = kinds
+    return coefficient if power == 2 and constant == 0 else None

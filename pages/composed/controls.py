@@ -1,0 +1,77 @@
+"""The page's address and its sidebar: the topic, and the controls of all topics."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.shared import lessons
+from pages.shared.address import FRAME, Address, Choice
+from pages.shared.topic import Topic
+
+from .topics import TOPICS
+
+BY_NAME = {topic.name: topic for topic in TOPICS}
+PAGE = Address(
+    "composition",
+    topic=Choice(TOPICS[0].name, {topic.name: topic.title for topic in TOPICS}),
+    **lessons.controls_of(TOPICS),
+)  # fmt: skip
+"""Every control of the page."""
+
+PRESETS = {
+    "Why √k and not k": {
+        "topic": "growth",
+        "co_mechanism": "laplace",
+        "co_epsilon": 0.1,
+        "co_count": 1000,
+        "delta": 1e-5,
+    },
+    "A hundred releases at ε = 1": {
+        "topic": "growth",
+        "co_mechanism": "laplace",
+        "co_epsilon": 1.0,
+        "co_count": 100,
+        "delta": 1e-5,
+    },
+    "What (ε, δ) alone can prove": {
+        "topic": "growth",
+        "co_mechanism": "pure",
+        "co_epsilon": 0.1,
+        "co_count": 100,
+        "delta": 1e-5,
+    },
+    "A year of a hospital": {"topic": "budget", "bu_epsilon": 1.0, "bu_family": "laplace"},
+    "A secret sample": {"topic": "subsampling", "su_epsilon": 1.0, "su_rate": 0.1, "su_mechanism": "laplace"},
+    "Training on 60 000 images": {
+        "topic": "training",
+        "tr_people": 60_000,
+        "tr_batch": 256,
+        "tr_noise": 1.1,
+        "tr_epochs": 60,
+    },
+}
+
+
+def sidebar() -> Topic:
+    """Draw the controls of the chosen topic and return it."""
+    with st.sidebar:
+        PAGE.note()
+        st.selectbox("Topic", PAGE.options("topic"), format_func=PAGE.label("topic"), key="topic")
+        topic = BY_NAME[PAGE["topic"]]
+        topic.sidebar(PAGE)
+        if not FRAME["projector"]:
+            st.selectbox(
+                "Start from", list(PRESETS), index=None, placeholder="a lecture's example …", key="composition_lecture",
+                on_change=_take_preset,
+            )  # fmt: skip
+            st.caption(
+                "Neighbours: data sets that differ in one person, in the way the sensitivity is meant for; sampled "
+                "mechanisms say "
+                "which way. Releases may be chosen after seeing earlier ones."
+            )
+    return topic
+
+
+def _take_preset() -> None:
+    if values := PRESETS.get(st.session_state["composition_lecture"]):
+        PAGE.choose(values)

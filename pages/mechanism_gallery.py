@@ -1,0 +1,13 @@
+"""The mechanism gallery: the field's mechanisms and attacks, one topic at a time, with exact pictures."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.gallery import controls, panels
+
+controls.PAGE.open()
+place = st.container(key="topic_title")
+topic = controls.sidebar()
+place.title(topic.title, anchor=False)
+panels.draw(topic)

@@ -1,0 +1,123 @@
+"""What the frame draws of a topic on a Learn page: headline, picture, explanation, experiments, question, theorem.
+
+The texts of a topic are a mapping with the sections "in 60 seconds", "theorem", "references" and those that its panels
+name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+
+from . import drawing, frame, prose
+from .address import FRAME, Address, Choice, Number
+from .topic import Panel, Picture, Question, Topic
+
+UNANSWERED = "–"
+"""The first option of a question with options: nothing was chosen yet."""
+
+
+def controls_of(topics: Sequence[Topic]) -> dict[str, Any]:
+    """The controls of all topics under their keys; a key may be shared only by equal controls."""
+    found: dict[str, Any] = {}
+    for topic in topics:
+        for key, control in {**topic.controls, topic.answer: answer_of(topic.question)}.items():
+            if found.setdefault(key, control) != control:
+                raise ValueError(f"{topic.name}: another topic has a different control {key}")
+    return found
+
+
+def answer_of(question: Question) -> Choice | Number:
+    """The control that holds the answer to a question."""
+    if not question.options:
+        return Number(None)
+    return Choice(UNANSWERED, (UNANSWERED, *(str(number) for number in range(1, len(question.options) + 1))))
+
+
+def first_screen(
+    topic: Topic, picture: Picture, texts: Mapping[str, str], *, beside: Callable[[], object] | None = None
+) -> None:
+    """Headline, picture, and beside it what the topic wants there and the explanation; a lecturer explains without."""
+    with st.container(key="headline"):
+        st.markdown(picture.headline)
+    frame.cite(picture.headline.replace("*", ""), picture.facts)
+    if FRAME["projector"] and beside is None:
+        chart(picture.panels[0], texts, f"chart_{topic.name}")
+    else:
+        left, right = st.columns([5, 2], gap="medium")
+        with left:
+            chart(picture.panels[0], texts, f"chart_{topic.name}")
+        with right:
+            if beside is not None:
+                beside()
+            if not FRAME["projector"]:
+                st.markdown(f"**In 60 seconds.** {texts['in 60 seconds']}")
+    for note in picture.notes:
+        st.caption(note)
+    further = picture.panels[1:]
+    for start in range(0, len(further), 2):
+        row = further[start : start + 2]
+        for number, (column, panel) in enumerate(zip(st.columns(len(row), gap="large"), row), start + 2):
+            with column:
+                chart(panel, texts, f"chart_{topic.name}_{number}")
+
+
+def chart(panel: Panel, texts: Mapping[str, str], key: str) -> None:
+    """One chart with its title, its "?" and the numbers behind it."""
+    frame.heading(panel.title, texts[panel.about])
+    table = lambda: st.dataframe(panel.table, hide_index=True)  # noqa: E731
+    drawing.draw(panel.figure, key=key, alt=panel.alt, table=table)
+
+
+def experiments(page: Address, topic: Topic) -> None:
+    """Three buttons."""
+    st.subheader("What to try next", anchor=False)
+    with st.container(horizontal=True):
+        for number, one in enumerate(topic.experiments):
+            st.button(one.label, key=f"step_{number}", on_click=page.choose, args=(dict(one.values),))
+
+
+def question(page: Address, topic: Topic) -> None:
+    """The question, and what the core says about the answer."""
+    asked = topic.question
+    st.subheader("A question", anchor=False)
+    st.markdown(asked.text)
+    if asked.options:
+        options = (UNANSWERED, *(str(number + 1) for number in range(len(asked.options))))
+        labels = {UNANSWERED: "Think first …"} | dict(zip(options[1:], asked.options))
+        st.radio("Your answer", options, format_func=labels.__getitem__, key=topic.answer, label_visibility="collapsed")
+        answer = None if page[topic.answer] == UNANSWERED else float(page[topic.answer]) - 1
+    else:
+        st.number_input("Your answer", value=page[topic.answer], key=topic.answer, format="%g", width=200)
+        answer = page[topic.answer]
+    if answer is not None:
+        verdict(asked, float(answer))
+
+
+def verdict(asked: Question, answer: float) -> None:
+    """Right or wrong, and why."""
+    if asked.passes(answer):
+        st.success(f"Right. {asked.because()}", icon=":material/check:")
+        return
+    right = asked.right()
+    told = f"The answer is: {asked.options[int(right)] if asked.options else prose.number(right)}."
+    st.warning(f"Not quite. {told} {asked.because()}", icon=":material/close:")
+
+
+def theorem(texts: Mapping[str, str]) -> None:
+    """The statement and its sources, folded away."""
+    with st.expander("The theorem, and where it comes from", expanded=bool(FRAME["explain"])):
+        st.markdown(texts["theorem"] + "\n\n**References**\n\n" + texts["references"])
+
+
+def turn_page(page: Address, topics: Sequence[Topic], topic: Topic) -> None:
+    """Buttons to the topics before and after."""
+    place = list(topics).index(topic)
+    with st.container(horizontal=True, horizontal_alignment="distribute"):
+        for step, arrow in ((-1, "← {}"), (1, "{} →")):
+            other = topics[(place + step) % len(topics)]
+            st.button(
+                arrow.format(other.title), key=f"turn_{step}", on_click=page.choose, args=({"topic": other.name},)
+            )

@@ -1,0 +1,102 @@
+"""What a topic of a Learn page declares, and what its picture is made of. Pure: no Streamlit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import plotly.graph_objects as go
+
+from .charts import Palette
+
+Values = Mapping[str, Any]
+"""What the page's controls hold, by key."""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One chart.
+
+    title : over it.   about : the section of the topic's texts that explains it (behind the "?").
+    alt : the chart in words with its main numbers, for screen readers.
+    table : the chart as numbers, column → values.
+    """
+
+    title: str
+    figure: go.Figure
+    alt: str
+    table: Mapping[str, list]
+    about: str = "picture"
+
+
+@dataclass(frozen=True)
+class Picture:
+    """What a topic shows for some values of its controls.
+
+    headline : one sentence in Markdown with its numbers in bold.
+    panels : the first is the picture of the first screen; further ones follow below it, beside each other.
+    facts : what may be cited behind the headline, name → text: exact, certified, or "simulated, seed 3".
+    notes : short remarks under the picture (assumptions, what is an estimate).
+    """
+
+    headline: str
+    panels: tuple[Panel, ...]
+    facts: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A button: its label, and the controls it sets."""
+
+    label: str
+    values: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question whose answer the core computes.
+
+    options : the answers to choose from; none if a number is asked for.
+    right : computes the number of the right option (0, 1, …), or the number asked for.
+    because : one sentence why, with its numbers computed as well.
+    tolerance : relative error accepted of a number.
+    """
+
+    text: str
+    right: Callable[[], float]
+    because: Callable[[], str]
+    options: tuple[str, ...] = ()
+    tolerance: float = 0.02
+
+    def passes(self, answer: float) -> bool:
+        """The answer is right."""
+        right = self.right()
+        return abs(answer - right) <= (0 if self.options else self.tolerance * abs(right))
+
+
+@dataclass(frozen=True)
+class Topic:
+    """One topic; see `pages.gallery` for the contract.
+
+    name : short name in the link, and of its texts.
+    controls : key → control of `pages.shared.address` or `pages.shared.widgets`.
+    sidebar : draws the controls' widgets, each with its key; given the page's address.
+    picture : values and palette → what to show, in less than 0.3 s of the processor; may raise `InputError`.
+    more : draws something else below (a simulation on demand, a file to take away), with Streamlit; given the address.
+    """
+
+    name: str
+    title: str
+    controls: Mapping[str, Any]
+    sidebar: Callable[[Any], None]
+    picture: Callable[[Values, Palette], Picture]
+    experiments: tuple[Experiment, Experiment, Experiment]
+    question: Question
+    more: Callable[[Any], None] | None = None
+
+    @property
+    def answer(self) -> str:
+        """The key of the control that holds the answer to the question."""
+        return f"{self.name}_answer"

@@ -1,0 +1,64 @@
+"""Controls and widgets that the topics of the Learn pages share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import streamlit as st
+
+from .address import FRAME, Address, Number
+
+
+@dataclass(frozen=True)
+class Stops:
+    """A slider over fixed stops; a link may hold any of them."""
+
+    default: float
+    stops: tuple[float, ...]
+
+    def read(self, text: str) -> float:
+        value = float(text)
+        if value not in self.stops:
+            raise ValueError(text)
+        return self.stops[self.stops.index(value)]
+
+    def write(self, value: float) -> str:
+        return f"{value:g}"
+
+
+HEIGHT = 390
+"""Of the picture, in pixels: with the headline above it, it fits a projector's first screen."""
+
+EPSILON = Stops(1.0, (0.05, 0.06, 0.08, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.5,
+                      1.8, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 6.0, 7.0, 8.0, 10.0))  # fmt: skip
+SEED = Number(1, 0, 9999, whole=True)
+
+
+def epsilon(page: Address) -> None:
+    """The privacy parameter ε, under the key "epsilon"."""
+    slider(
+        page, "epsilon", "Privacy ε", help="Smaller is more private: no output becomes more than e^ε times as likely."
+    )
+    if not FRAME["projector"]:
+        st.html('<div class="ends"><span>stronger privacy</span><span>more accurate</span></div>')
+
+
+def slider(
+    page: Address, key: str, label: str, *, help: str | None = None, show: Callable[[float], str] = "{:g}".format
+) -> None:
+    """A slider over the stops of the control `key`."""
+    st.select_slider(label, page.controls[key].stops, format_func=show, key=key, help=help)
+
+
+def pick(page: Address, key: str, label: str, *, help: str | None = None) -> None:
+    """A box of the options of a choice."""
+    st.selectbox(label, page.options(key), format_func=page.label(key), key=key, help=help)
+
+
+def seed(page: Address, label: str = "Again") -> None:
+    """The seed of what is simulated, with a button that takes the next one."""
+    left, right = st.columns([3, 2], vertical_alignment="bottom")
+    left.number_input("Seed", 0, 9999, step=1, key="seed", value=page["seed"], help="The same seed, the same draws.")
+    following = {"seed": (int(page["seed"] or 0) + 1) % 10_000}
+    right.button(label, key="next_seed", on_click=page.choose, args=(following,), help="Take the next seed.")

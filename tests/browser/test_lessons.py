@@ -1,0 +1,39 @@
+"""The page "What ε and δ mean" in a lecture: the picture is in the first screen, and a game survives a reload."""
+
+from __future__ import annotations
+
+import pytest
+from sights import HEADLINE, quiet
+
+pytestmark = pytest.mark.browser
+
+LINKS = {
+    "worst-event": "", "game": "&guesses=AB", "tradeoff": "&projector=true", "renyi": "&mechanism=truncated-laplace",
+}  # fmt: skip
+"""Topic → the rest of the link; among them the longest headline and the widest column beside a picture."""
+
+
+def test_every_picture_is_in_the_first_screen(dashboard, visitor):
+    page = visitor(1280, 720)
+    for topic, rest in LINKS.items():
+        page.goto(f"{dashboard}/what_epsilon_means?topic={topic}{rest}")
+        chart = page.locator(f".st-key-chart_{topic} .js-plotly-plot .main-svg").first
+        chart.wait_for()
+        quiet(page)
+        box = chart.bounding_box()
+        assert box["y"] > 0 and box["y"] + box["height"] <= 720, f"{topic}: {box}"
+
+
+def test_a_game_is_in_the_link(dashboard, visitor):
+    page = visitor(1280, 720)
+    page.goto(f"{dashboard}/what_epsilon_means?topic=game&mechanism=laplace&seed=4")
+    for number, letter in enumerate("ABA", 1):
+        page.get_by_role("button", name=f"It was {letter}").click()
+        page.get_by_role("heading", name=f"Round {number + 1}").wait_for()
+        quiet(page)
+    said = page.locator(HEADLINE).first.inner_text()
+    assert "after 3 rounds" in said and "guesses=ABA" in page.url
+    page.reload()
+    page.get_by_role("heading", name="Round 4").wait_for()
+    quiet(page)
+    assert page.locator(HEADLINE).first.inner_text() == said

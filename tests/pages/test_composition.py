@@ -1,0 +1,186 @@
+"""The page "Composition" under AppTest, with the real core; its pictures as pure functions."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from screens import ROOT, settle, words
+from streamlit.testing.v1 import AppTest
+
+from dpcore.accounting.budget import Query
+from dpcore.errors import InputError
+from pages.composed.controls import PAGE, PRESETS
+from pages.composed.panels import texts
+from pages.composed.topics import TOPICS, budget, growth, subsampling, training
+from pages.shared.charts import DARK, LIGHT
+from pages.shared.lessons import UNANSWERED
+from pages.shared.topic import Picture
+
+BY_NAME = {topic.name: topic for topic in TOPICS}
+
+
+def visit(**address: str) -> AppTest:
+    page = AppTest.from_file(str(ROOT / "pages/composition.py"), default_timeout=60)
+    for key, value in address.items():
+        page.query_params[key] = value
+    return settle(page.run())
+
+
+def headline(page: AppTest) -> str:
+    return next(block.value for block in page.markdown if "**" in block.value and "60 seconds" not in block.value)
+
+
+def drawn(topic: str, **values: object) -> Picture:
+    return BY_NAME[topic].picture({**{key: PAGE.default(key) for key in PAGE.controls}, **values}, LIGHT)
+
+
+@pytest.mark.parametrize("topic", list(BY_NAME))
+def test_every_topic_has_its_texts_and_is_drawn(topic):
+    page = visit(topic=topic)
+    assert not page.error and "In 60 seconds" in words(page)
+    parts = texts(topic)
+    assert len(parts["in 60 seconds"].split()) <= 120 and "Awan" in parts["references"]
+    assert page.title[0].value == BY_NAME[topic].title
+    assert len([button for button in page.button if str(button.key).startswith("step_")]) == 3
+
+
+def test_the_published_example_is_the_first_screen():
+    assert headline(visit()).startswith(
+        "100 uses of Laplace noise, ε = 1 each, cost ε = **68.253** at δ = 10⁻⁵. Adding up says **100.00**"
+    )
+
+
+@pytest.mark.parametrize("mechanism", list(growth.MECHANISMS))
+def test_every_mechanism_grows(mechanism):
+    picture = drawn("growth", co_mechanism=mechanism, co_epsilon=0.3, co_count=40, co_each=1e-9)
+    table = picture.panels[0].table
+    exact = [float(text.replace("\u202f", "")) for text in table["exact, at most"] if text != "nothing"]
+    assert exact == sorted(exact) and len(exact) >= 8
+    for name in ("basic", "optimal (ε, δ)"):
+        for text, low in zip(table[name], table["exact, at least"]):
+            assert text == "nothing" or float(text.replace("\u202f", "")) >= float(low.replace("\u202f", ""))
+
+
+@pytest.mark.parametrize("axes", ["linear", "log", "each"])
+def test_every_axis_holds_the_exact_curve(axes):
+    figure = drawn("growth", co_axes=axes, co_epsilon=0.1).panels[0].figure
+    curve = next(line for line in figure.data if line.name == "exact, certified")
+    low, high = figure.layout.yaxis.range
+    values = [math.log10(y) if axes == "log" else y for y in curve.y]
+    assert low <= min(values) and max(values) <= high
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.data())
+def test_pictures_bear_whatever_a_link_may_say(data):
+    topic = data.draw(st.sampled_from(TOPICS))
+    values = {key: PAGE.default(key) for key in PAGE.controls}
+    for key, control in topic.controls.items():
+        if hasattr(control, "stops"):
+            values[key] = data.draw(st.sampled_from(control.stops))
+        elif hasattr(control, "options"):
+            values[key] = data.draw(st.sampled_from(list(control.options)))
+            if isinstance(PAGE.default(key), list):
+                values[key] = [values[key]]
+    picture = topic.picture(values, DARK)
+    assert re.search(r"\*\*.+\*\*", picture.headline) and picture.panels[0].alt and picture.panels[0].table
+    assert all("nan" not in panel.alt for panel in picture.panels)
+
+
+@pytest.mark.parametrize("topic", list(BY_NAME))
+def test_experiments_and_presets_are_controls(topic):
+    for one in BY_NAME[topic].experiments:
+        drawn(topic, **one.values)
+    for values in PRESETS.values():
+        for key, value in values.items():
+            assert PAGE.controls[key].read(PAGE.controls[key].write(value)) == value
+
+
+@pytest.mark.parametrize("topic", list(BY_NAME))
+def test_the_question_knows_its_answer(topic):
+    asked = BY_NAME[topic].question
+    right = asked.right()
+    assert asked.passes(right) and not asked.passes(right + 1 if asked.options else 3 * right) and asked.because()
+    given_ = str(int(right) + 1) if asked.options else repr(right)
+    page = visit(topic=topic, **{f"{topic}_answer": given_})
+    assert any("Right." in block.value for block in page.success)
+    wrong = UNANSWERED if asked.options else "0.001"
+    assert not visit(topic=topic, **{f"{topic}_answer": wrong}).success
+
+
+def test_the_question_about_counting_queries_is_certified():
+    from dpcore.accounting.mechanisms import Release, parse_mechanism
+    from dpcore.accounting.truth import Truth
+
+    fits = growth.fitting()
+    release = Release(parse_mechanism("laplace:epsilon=0.01"))
+    assert Truth((release,), times=600).epsilon(1e-6, times=fits).upper <= 1.0
+    assert Truth((release,), times=600).epsilon(1e-6, times=fits + 5).lower > 1.0
+
+
+# The budget -------------------------------------------------------------------------------------------
+
+
+def test_a_budget_in_the_link():
+    page = visit(topic="budget", bu_queries="a:1:3:1;b:2:1:2", bu_epsilon="2", bu_family="gaussian")
+    assert "4 releases within ε = **2**" in headline(page) and not page.error
+
+
+@pytest.mark.parametrize("text", ["", "a", "a:1:1", "a:0:1:1", "a:1:0.5:1", "[x](y):1:1:1", ";".join(["a:1:1:1"] * 30)])
+def test_budgets_that_are_none_fall_back(text):
+    page = visit(topic="budget", bu_queries=text)
+    assert not page.exception and (text == "" or "Not understood" in words(page))
+
+
+def test_changes_of_the_table():
+    rows = [dict(zip(budget.COLUMNS, ("a", 1.0, 1, 1.0))), dict(zip(budget.COLUMNS, ("b", 2.0, 5, 1.0)))]
+    changes = {"edited_rows": {0: {"uses": 7}}, "added_rows": [{"query": "c", "weight": 3.0}], "deleted_rows": [1]}
+    assert budget.changed(rows, changes) == [Query("a", 1.0, 7, 1.0), Query("c", 1.0, 1, 3.0)]
+    with pytest.raises(InputError):
+        budget.changed(rows, {"edited_rows": {0: {"uses": None}}, "added_rows": [], "deleted_rows": []})
+    with pytest.raises(InputError):
+        budget.changed(rows, {"edited_rows": {}, "added_rows": [], "deleted_rows": [0, 1]})
+    assert budget.plain("<b>[x](y)</b>") == "bx(y)/b"
+
+
+# Samples and training ---------------------------------------------------------------------------------
+
+
+def test_both_directions_are_shown():
+    text = drawn("subsampling", su_mechanism="gaussian", su_epsilon=2.0, su_rate=0.1).headline
+    less, more = (float(re.search(rf"\*\*([\d.]+)\*\* one person {word}", text).group(1)) for word in ("less", "more"))
+    assert less > more > 0
+
+
+def test_exact_amplification_is_below_the_formula():
+    for rate in (0.01, 0.1, 0.5, 1.0):
+        found = subsampling.exact("laplace:epsilon=1", "poisson", rate, 1e-6)
+        assert max(found.values()) <= math.log1p(rate * (math.e - 1)) * (1 + 1e-9)
+
+
+def test_training_headline_is_within_one_per_cent_of_dp_accounting():
+    from dp_accounting import dp_event
+    from dp_accounting.pld import PLDAccountant
+
+    accountant = PLDAccountant()
+    accountant.compose(dp_event.PoissonSampledDpEvent(256 / 60_000, dp_event.GaussianDpEvent(1.1)), 14_063)
+    shown = float(re.search(r"training is \(\*\*([\d.]+)", drawn("training").headline).group(1))
+    assert abs(shown - accountant.get_epsilon(1e-5)) < 0.01 * shown
+
+
+def test_the_noise_for_a_target_is_found():
+    page = visit(topic="training", tr_people="1000", tr_batch="128", tr_epochs="5", tr_target="3")
+    told = re.search(r"σ = \*\*([\d.]+)\*\* makes it \(3, 10⁻⁵\)-DP, certified", words(page))
+    made = training.training(
+        {**{key: PAGE.default(key) for key in PAGE.controls}, "tr_people": 1000, "tr_batch": 128, "tr_epochs": 5}
+    )
+    assert type(made)(made.rate, float(told.group(1)), made.steps).epsilon(1e-5).upper <= 3
+
+
+def test_nonsense_in_the_link():
+    page = visit(topic="x", co_count="7.5", delta="2", co_rules="a,b", tr_noise="inf", su_rate="-1", bu_queries="%%%")
+    assert not page.exception and "Not understood" in words(page) and "68.253" in headline(page)

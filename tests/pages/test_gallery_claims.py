@@ -1,0 +1,168 @@
+"""What topics of the gallery say in their headlines, against numbers made here; the bounds that come later."""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dpcore.gallery import never_meet as examples
+from dpcore.noise import Gaussian
+from dpcore.privacy import Privacy
+from pages.gallery.controls import BY_NAME, PAGE
+from pages.gallery.topics import exponential_mechanism, never_meet
+from pages.shared import curves
+from pages.shared.charts import LIGHT
+
+
+def headline(name: str, **values: object) -> list[float]:
+    """The numbers in bold of a topic's headline; other controls at their defaults."""
+    text = BY_NAME[name].picture({**PAGE.read({})[0], **values}, LIGHT).headline
+    bold = " ".join(re.findall(r"\*\*(.*?)\*\*", text)).replace("\u202f", "").replace("∞", "inf")
+    return [float(number) for number in re.findall(r"inf|\d+(?:\.\d+)?", bold)]
+
+
+def test_one_replaced_row_costs_the_two_largest_budgets():
+    assert headline("neighbours", nb_first=0.5, nb_second=2.0, nb_third=1.0) == [2.0, 3.0]
+    assert headline("neighbours", nb_release="sizes") == [math.inf]
+
+
+def test_local_and_central_errors():
+    a = math.exp(-0.5)
+    local, central, needed = headline("local_central", epsilon=0.5, lc_people=2000)
+    assert local == pytest.approx(100 * math.sqrt(a / (1 - a) ** 2 / 2000), rel=2e-3)
+    assert central == pytest.approx(100 * math.sqrt(2 * a / (1 - a) ** 2) / 2000, rel=3e-3)
+    assert needed == 2000**2 / 2
+
+
+def test_people_for_marginals():
+    """Laplace 2d/(αε); Gaussian 2√d √(2/π) σ₁/α; the better one first."""
+    sigma = Gaussian.calibrate(Privacy(1.0, 1e-6), 1.0).sigma
+    laplace, gaussian = 2 * 100 / 0.05, 20 * math.sqrt(2 / math.pi) * sigma / 0.05
+    assert headline("marginals", mg_columns=100) == [math.ceil(gaussian), math.ceil(laplace)]
+    assert headline("marginals", mg_columns=5)[0] == 2 * 5 / 0.05
+
+
+def test_the_mean_by_its_gradient_is_laplace_noise():
+    """Scale 2/(nε) against a normal law of variance 1/(nε); cut off far from the ends."""
+    kink, parabola = headline("norm_gradient", kg_target="mean", kg_people=2000, epsilon=1.0)
+    assert kink == pytest.approx(2 / 2000, rel=1e-3)
+    assert parabola == pytest.approx(math.sqrt(2 / math.pi / 2000), rel=1e-3)
+
+
+def test_simulated_topics_say_so_and_repeat_themselves():
+    for name in ("objective_perturbation", "private_regression"):
+        values = PAGE.read({})[0]
+        first, again = (BY_NAME[name].picture({**values, "seed": 5}, LIGHT) for _ in range(2))
+        assert first.headline == again.headline != BY_NAME[name].picture({**values, "seed": 6}, LIGHT).headline
+        assert "simulated" in " ".join(first.notes) and "seed 5" in " ".join(first.notes)
+
+
+def test_the_chosen_accuracy_lies_on_the_curve():
+    figure = BY_NAME["objective_perturbation"].picture({**PAGE.read({})[0], "epsilon": 0.1}, LIGHT).panels[0].figure
+    curve, ring = figure.data[0], next(trace for trace in figure.data if trace.name == "chosen")
+    assert ring.y[0] == pytest.approx(curve.y[np.argmin(np.abs(np.array(curve.x) - 0.1))])
+
+
+def test_objective_perturbation_stays_inside_the_box():
+    """Drawn outcomes' exact losses lie within what the split allows."""
+    for epsilon in (0.2, 3.0):
+        picture = BY_NAME["objective_perturbation"].picture({**PAGE.read({})[0], "epsilon": epsilon}, LIGHT)
+        figure = picture.panels[2].figure
+        box = figure.layout.shapes[0]
+        assert box.x1 + box.y1 == pytest.approx(epsilon)
+        for trace in figure.data[:2]:
+            assert np.abs(trace.x).max() <= box.x1 * (1 + 1e-9) and np.abs(trace.y).max() <= box.y1 * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("people", exponential_mechanism.PEOPLE)
+def test_two_camps_have_one_median(people):
+    """The older camp is the larger one, as the note counts it, so that 80 alone is a median."""
+    values = {**PAGE.read({})[0], "em_story": "camps", "em_people": people}
+    picture = BY_NAME["exponential_mechanism"].picture(values, LIGHT)
+    young, old = (int(n.replace("\u202f", "")) for n in re.findall(r"([\d\u202f]+) are \d0", picture.notes[0]))
+    assert young + old == people and young < old and "the median (80)" in picture.headline
+
+
+def test_every_release_of_a_quantile_is_in_the_picture():
+    """Also those that a careless range throws far from all data."""
+    values = {**PAGE.read({})[0], "pq_range": 1_000_000, "pq_people": 20, "epsilon": 0.05}
+    figure = BY_NAME["private_quantiles"].picture(values, LIGHT).panels[0].figure
+    releases = next(trace for trace in figure.data if trace.name.startswith("release"))
+    assert min(releases.x) > 100_000 and max(releases.x) <= figure.layout.xaxis.range[1]
+
+
+def test_a_promise_with_delta_says_so():
+    values = {**PAGE.read({})[0], "pr_delta": 1e-5}
+    said = {rule: BY_NAME["private_regression"].picture({**values, "pr_rule": rule}, LIGHT).headline
+            for rule in ("joint", "gaussian")}  # fmt: skip
+    assert "δ = 10⁻⁵" in said["gaussian"] and "δ" not in said["joint"]
+
+
+@pytest.mark.parametrize(
+    ("ends", "few"), [((1e-4, 30.0), "0.0001"), ((2.0, 3e13), "10⁸"), ((0.5, 0.9), "0.7"), ((3e-8, 2.0), "10⁻⁶")]
+)
+def test_powers_of_ten_on_an_axis(ends, few):
+    """Evenly spaced, no exponents of the computer, at most a dozen where there are many; both ends are reached."""
+    axis = curves.powers(*ends)
+    assert few in axis["ticktext"] and not any("e" in text for text in axis["ticktext"])
+    assert axis["tickvals"][0] <= ends[0] and len(axis["tickvals"]) <= 12
+    if ends[1] > 300 * ends[0]:
+        steps = np.diff(np.log10(axis["tickvals"]))
+        assert steps == pytest.approx(steps[0]) and axis["tickvals"][-1] * 10 ** steps[0] >= ends[1]
+
+
+def test_wider_bounds_mean_larger_errors():
+    assert headline("private_regression", pr_width=5.0)[0] > 3 * headline("private_regression", pr_width=1.0)[0]
+
+
+def test_bounds_stay_apart_on_the_page():
+    privacy = Privacy(1.0, 0.2)
+    upper, lower, truth_low, truth_high = headline("never_meet", epsilon=1.0, nm_delta=0.2)
+    said = examples.proved("jump", privacy)
+    assert upper == said.program_upper == 1
+    assert truth_low <= said.lower <= said.upper <= truth_high
+    assert said.program_lower <= lower == truth_high < 1 - privacy.delta / 2  # a lower bound is not above the truth
+
+
+@pytest.mark.parametrize("example", examples.EXAMPLES)
+def test_computed_bounds_keep_to_what_is_proved(example, monkeypatch):
+    """Little time: the bounds get wider, not wrong."""
+    monkeypatch.setattr(never_meet, "SECONDS", 0.5)
+    asked = never_meet.Asked(example, Privacy(2.0, 0.3))
+    said, found = examples.proved(example, asked.privacy), never_meet.bounds(asked, None, progress=lambda _: False)
+    assert len(found.grids) == len(never_meet.CELLS) and len(found.relatives) == 4
+    for bound in found.grids:
+        assert bound.lower <= said.program_lower <= said.program_upper <= bound.upper
+    for one, other in zip(found.grids, found.grids[1:]):
+        assert one.lower <= other.lower and other.upper <= one.upper
+    for bound in found.relatives:
+        assert bound.lower <= (said.upper if example == "jump" else bound.upper)
+        assert example == "jump" or said.lower <= bound.upper
+    for draw in (never_meet.grids, never_meet.relatives):
+        panel = draw(asked, found, LIGHT)
+        assert "nan" not in panel.alt and len({len(column) for column in panel.table.values()}) == 1
+
+
+def test_computing_can_be_stopped():
+    found = never_meet.bounds(never_meet.Asked("jump", Privacy(1.0, 0.2)), None, progress=lambda _: True)
+    assert len(found.grids) == 1 and found.relatives == ()
+
+
+def test_the_computed_bounds_appear():
+    page = AppTest.from_file("../../pages/mechanism_gallery.py", default_timeout=60)
+    for key, value in {"topic": "never_meet", "epsilon": "3", "nm_delta": "0.3"}.items():
+        page.query_params[key] = value
+    page.run()
+    for _ in range(100):
+        assert not page.exception
+        if not any("being computed" in block.value for block in page.caption):
+            break
+        time.sleep(0.4)
+        page.run()
+    assert any("Finer grids do not help" in block.value for block in page.header)
+    assert not page.warning
