@@ -37,8 +37,10 @@ class _Worst(FinitePair):
     def of_law(cls, noise: PiecewiseNoise) -> _Worst:
         density = noise.masses / np.diff(noise.breaks)
         positive = density[density > 1e-14 * density.max()]
-        top = min(math.log(positive.max() / positive.min()) + 0.01, LARGEST)
-        bare = float(dominating_curve_upper(noise, np.array([top]))[0])
+        losses = np.linspace(0.0, min(math.log(positive.max() / positive.min()) + 0.01, LARGEST), 1025)
+        curve = dominating_curve_upper(noise, losses)
+        flat = int(np.argmax(curve <= curve[-1] * (1 + 1e-9) + 1e-18))  # beyond, all that is left is infinite
+        top, bare = max(float(losses[flat]), 1e-3), float(curve[flat])
         own, other = np.array([bare, 0.5 - bare, 0.5]), np.array([0.0, 0.5, 0.5])
         return cls(np.array([math.inf, top, -top]), own, other, noise)
 

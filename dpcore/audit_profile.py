@@ -16,7 +16,7 @@ import numpy as np
 from . import audit
 from .loss import UNIT, Loss
 from .noise.piecewise import PiecewiseNoise
-from .noise.tailed import TailedNoise
+from .noise.tailed import CELLS_PER_MEAN, TailedNoise
 from .privacy_profile import Composed, GaussianProfile, PairList, PrivacyProfile
 
 Array = audit.Array
@@ -93,16 +93,30 @@ def worst_shift(noise: TailedNoise, epsilon: float) -> tuple[float, float]:
 
 
 def loss_upper(noise: PiecewiseNoise | TailedNoise, loss: Loss) -> float:
-    """An upper bound of E c(X). What is left of the tail beyond its listed cells is e^−80 of it; losses grow at most
-    like x⁴, so that costs less than 1e-20 of what is listed, and all sums and products less than 1e-9."""
+    """An upper bound of E c(X); sums and products err by less than 1e-9 of what is listed of the tail."""
     if isinstance(noise, PiecewiseNoise):
         return audit.loss_upper(noise, loss)
     edges, masses = noise.listed_tail
     left, right = edges[:-1], edges[1:]
     means = np.maximum(loss.mean(left, right) + loss.rounding(left, right), 0.0)
-    tail = math.fsum(masses * means) * (1 + 1e-9)
+    tail = math.fsum(masses * means) * (1 + 1e-9) + _unlisted_upper(noise, loss)
     inner = audit.loss_upper(noise.body, loss)
     return ((1 - noise.share) * inner * (1 + 2 * UNIT) + noise.share * tail) * (1 + 8 * UNIT)
+
+
+def _unlisted_upper(noise: TailedNoise, loss: Loss) -> float:
+    """What the tail component pays beyond its listed cells. Less than e^−79.99 of it is there, farther out by Y with
+    E Y^p ≤ 24 (mean + unit)^p for p ≤ 4; |x| ≤ far + Y, (far + Y)^p ≤ 2^p (far^p + Y^p), and a piece of the loss counts
+    only if it reaches that far."""
+    edges, _ = noise.listed_tail
+    far = max(abs(float(edges[0])), abs(float(edges[-1]))) * (1 + 1e-12)
+    step = (noise.tail_mean + 1) * noise.unit
+    size = max(
+        abs(p.constant) + abs(p.coefficient) * 2**p.power * (far**p.power + 24 * step**p.power)
+        for p in loss.pieces
+        if p.lo < edges[0] or p.hi > edges[-1]
+    )
+    return size * math.exp(-CELLS_PER_MEAN + 0.02)
 
 
 def pure_from_upper(noise: PiecewiseNoise | TailedNoise) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ._validate import in_range, whole
 from .errors import InputError
-from .privacy import DELTA_RANGE, Privacy
+from .privacy import DELTA_RANGE, EPSILON_RANGE, Privacy
 
 MU_RANGE = (0.01, 4.0)
 MOST_PAIRS = 100
@@ -81,15 +81,16 @@ class GaussianProfile:
         return max(above - math.exp(epsilon) * covered, 0.0)
 
     def places(self, count: int) -> tuple[float, ...]:
-        """`count` values of z = ε′/μ from 0 to where the target is about a millionth (or ε′ large), denser where it matters most: a
-        chord between two of them adds μΔz²φ(z − μ/2)/8 to the target, and what that is worth falls about like e^−z,
-        so that the density (e^−z φ)^⅓ makes each chord cost about the same."""
+        """At most `count` values of z = ε′/μ from 0 to where the target is about a millionth (or ε′ large), denser where it
+        matters most: a chord between two of them adds μΔz²φ(z − μ/2)/8 to the target, and what that is worth falls
+        about like e^−z, so that the density (e^−z φ)^⅓ makes each chord cost about the same."""
         last = min(4.5 + self.mu / 2, _FARTHEST / self.mu)
         fine = np.linspace(0, last, 2001)
         density = np.exp(-fine / 3 - (fine - self.mu / 2) ** 2 / 6)
         passed = np.concatenate([[0.0], np.cumsum(0.5 * (density[1:] + density[:-1]) / density.max() + 0.05)])
         places = np.interp(np.linspace(0, passed[-1], count), passed, fine)
-        return tuple(places.tolist())
+        nearest = 2.5 * EPSILON_RANGE[0] / self.mu  # tangents at 0 and beyond it cross where pairs may lie
+        return (0.0, *places[places >= nearest].tolist())
 
     def necessary(self, places: tuple[float, ...]) -> tuple[Privacy, ...]:
         """The pairs at ε′ = μz, δ rounded up: what every μ-GDP law satisfies."""

@@ -160,6 +160,10 @@ def _noise(data: dict, problem: NoiseProblem) -> Noise:
         if body.atom_weight or body.resolution > MAX_TAIL or widest > MAX_TAIL:
             accepted = f"cells within {MAX_TAIL} units and no atom next to a tail"
             raise InputError("noise.breaks", f"{widest} units", accepted)
+        work = 2 * (widest + 2 * body.resolution) * body.resolution  # every shift looks at every unit cell, sorted
+        if work > MAX_AUDIT_WORK // 5:
+            shown = f"{2 * (widest + 2 * body.resolution)} unit cells and {body.resolution} shifts"
+            raise InputError("noise.breaks", shown, f"a product of at most {MAX_AUDIT_WORK // 5:g} next to a tail")
         return TailedNoise(body, weight, mean)
     if problem.granularity is not None:
         return _on_lattice(data, family, problem)
@@ -386,7 +390,7 @@ def _kept_profile(noise: Noise, problem: NoiseProblem, data: dict) -> ProfilePro
         stated = _mapping(_mapping(data, "certificate"), "profile").get("places")
         if not isinstance(stated, list) or not 2 <= len(stated) <= 1000:
             raise InputError("certificate.profile.places", short(stated), "a list of 2 to 1000 numbers")
-        places = tuple(_finite_number(z, "certificate.profile.places", audit_profile.FARTHEST) for z in stated)
+        places = tuple(_finite_number(z, "certificate.profile.places", audit_profile.FARTHEST + 3) for z in stated)
         if any(b - a < 1e-6 for a, b in zip((0.0 - 1e-6, *places), places)):
             raise InputError("certificate.profile.places", short(stated), "increasing numbers from 0, not too close")
     proof = audit_profile.proof_of(noise, problem.profile, places)

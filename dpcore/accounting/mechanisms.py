@@ -15,13 +15,14 @@ from .._validate import above, decimal, in_range, whole
 from ..errors import InputError
 from ..noise import Gaussian, Geometric, Laplace, LatticeNoise, Noise, PiecewiseNoise, Staircase, TruncatedLaplace
 from ..privacy import Privacy
+from ..privacy_profile import GaussianProfile
 from ..solution import Solution
 from .curves import epsilon_at
 from .pairs import FinitePair, Pair, dominating_pair, pair
 from .subsampling import Sampling, amplified
 
-LARGEST_EPSILON = 50.0
-MOST_USES = 10**9
+SMALLEST_EPSILON, LARGEST_EPSILON = 1e-9, 50.0
+MOST_USES = 10**7
 
 
 class Mechanism(ABC):
@@ -187,7 +188,7 @@ def sides(releases: tuple[Release, ...]) -> tuple[str, ...]:
 
 
 def _epsilon(values: dict[str, float]) -> float:
-    return above(0, LARGEST_EPSILON, epsilon=values["epsilon"])
+    return in_range(SMALLEST_EPSILON, LARGEST_EPSILON, epsilon=values["epsilon"])
 
 
 def _laplace(spec: str, values: dict[str, float]) -> Mechanism:
@@ -207,6 +208,8 @@ def _laplace(spec: str, values: dict[str, float]) -> Mechanism:
 def _gaussian(spec: str, values: dict[str, float]) -> Mechanism:
     sensitivity = values["sensitivity"]
     if "sigma" in values:
+        if "epsilon" in values or "delta" in values:
+            raise InputError("sigma", "given with epsilon or delta", "either sigma, or epsilon and delta")
         sigma = in_range(sensitivity / 20, 1e6 * sensitivity, sigma=values["sigma"])
         return Additive(spec, Gaussian(sigma), sensitivity)
     found = Privacy(_needed(values, "epsilon", "sigma, or epsilon and delta"), _needed(values, "delta", "a number"))
@@ -244,9 +247,8 @@ def _pure(spec: str, values: dict[str, float]) -> Mechanism:
 
 
 def _approximate(spec: str, values: dict[str, float]) -> Mechanism:
-    return Promised(
-        spec, in_range(0, LARGEST_EPSILON, epsilon=values["epsilon"]), in_range(0, 1, delta=values["delta"])
-    )
+    epsilon = in_range(SMALLEST_EPSILON, LARGEST_EPSILON, also=(0,), epsilon=values["epsilon"])
+    return Promised(spec, epsilon, in_range(0, 0.999, delta=values["delta"]))
 
 
 def _needed(values: dict[str, float], name: str, accepted: str) -> float:
@@ -283,11 +285,15 @@ def parse_mechanism(text: str) -> Mechanism:
         raise InputError("mechanism", text, ACCEPTED)
     make, needed, optional = FAMILIES[name]
     values: dict[str, float] = {"sensitivity": 1.0}
+    given: set[str] = set()
     for word in filter(None, (word.strip() for word in rest.split(","))):
         key, sign, number = word.partition("=")
         key = key.strip()
         if not sign or key not in (*needed, *optional):
             raise InputError("mechanism", text, f"parameters of {name}: {', '.join((*needed, *optional))}")
+        if key in given:
+            raise InputError(key, f"given twice in {text}", "once")
+        given.add(key)
         values[key] = in_range(0, 1e300, **{key: number})
     for key in needed:
         _needed(values, key, f"a number, as in {name}:{key}=1")
@@ -296,6 +302,9 @@ def parse_mechanism(text: str) -> Mechanism:
 
 
 def solved(found: Solution, name: str) -> Mechanism:
-    """The law of a solution, under a name; it is known by the problem's ε and its own audited δ."""
+    """The law of a solution, under a name; it is known by the problem's ε and its own audited δ, or, where it is
+    μ-GDP, by that, which is what Gaussian noise of σ = 1/μ is."""
+    if isinstance(found.problem.profile, GaussianProfile):
+        return Additive(name, Gaussian(math.nextafter(1 / found.problem.profile.mu, 0.0)), 1.0)
     promise = (found.problem.privacy.epsilon, found.certificate.delta_upper)
     return Additive(name, found.noise, found.problem.sensitivity, promise)

@@ -32,6 +32,9 @@ Group = tuple[float, float, int]
 GRID = 1 << 17
 """Multiples of the common divisor of unequal ε, up to their sum, that are enumerated."""
 
+MOST_OUTCOMES = 2_000_000
+"""Equal mechanisms, twice, that are enumerated."""
+
 MOST_TERMS = 2e8
 """Terms of the sums that are enumerated."""
 
@@ -46,7 +49,8 @@ def worst_composition(groups: Sequence[Group]) -> Composed | None:
     kept = sum(count * math.log1p(-delta) if delta < 1 else -math.inf for _, delta, count in groups)
     step, multiples = _grid([(epsilon, count) for epsilon, _, count in groups if epsilon > 0])
     total = 2 * sum(multiple * count for multiple, count in multiples)
-    if len(multiples) > 1 and (total > 2 * GRID or total * sum(count for _, count in multiples[1:]) > MOST_TERMS):
+    later = sum(count for _, count in multiples[1:])
+    if total > MOST_OUTCOMES or (later and (total > 2 * GRID or total * later > MOST_TERMS)):
         return None
     weights, first, relative = np.ones(1), 0, 0.0
     for multiple, count in multiples:

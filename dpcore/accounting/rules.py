@@ -255,6 +255,8 @@ def zcdp(releases: tuple[Release, ...], delta: float) -> tuple[float, str]:
     rho = sum(one.count * rho_upper(one.mechanism) for one in releases)
     if delta <= 0 or not math.isfinite(rho):
         return math.inf, _why(releases)
+    if rho == 0:
+        return 0.0, "ρ = 0"
     near = 1 + math.sqrt(max(-math.log(delta), 1e-6) / rho) * np.geomspace(0.6, 1.7, 161)
     orders = np.concatenate([ORDERS, near[near > 1.01]])
     found = compute_epsilon(orders, rho * orders, delta)[0]
@@ -324,7 +326,7 @@ def limit(releases: tuple[Release, ...]) -> tuple[float, float | None] | None:
 @lru_cache(maxsize=256)
 def _moments(pair: Pair) -> tuple[float, float, float]:
     low, high = reach(pair)
-    return on_grid(pair, (high - low) / 4096, upper=True).moments()
+    return on_grid(pair, max((high - low) / 4096, 1e-12), upper=True).moments()
 
 
 def by_count(

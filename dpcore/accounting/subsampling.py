@@ -53,7 +53,7 @@ def parse_sampling(text: str) -> Sampling:
     accepted = "poisson:RATE or fixed:RATE or fixed:M/N with a rate above 0, at most 1"
     try:
         part, slash, whole = rate.partition("/")
-        value = float(part) / float(whole) if slash else float(part)
+        value = float(part) / above(0, 1e300, whole=whole) if slash else float(part)
         return Sampling(kind, value)
     except (ValueError, ZeroDivisionError):
         raise InputError("sampling", text, accepted) from None
@@ -181,4 +181,4 @@ class SampledPair(Pair):
     def renyi(self, orders: ArrayLike) -> Array:
         """From a fine grid, rounded up; ∞ with an infinite loss."""
         low, high = reach(self)
-        return on_grid(self, (high - low) / 4096, upper=True).renyi_upper(np.asarray(orders, dtype=float))
+        return on_grid(self, max((high - low) / 4096, 1e-12), upper=True).renyi_upper(np.asarray(orders, dtype=float))

@@ -148,7 +148,7 @@ def _step(pairs: list[tuple[Pair, int]], times: int, points: int, unseen: float)
         spread += times * count * variance
         widest = max(widest, high - low)
         tops += [high] if any(abs(loss - high) <= 1e-9 * high for loss, *_ in pair.atoms) else []
-    finest = 1.01 * widest / MOST_CELLS
+    finest = max(1.01 * widest / MOST_CELLS, 1e-12)
     step = max((widest + 17 * math.sqrt(spread)) / points, finest)
     for common in [_common(tops), max(tops)] if tops else []:
         if common >= step:

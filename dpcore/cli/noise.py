@@ -85,7 +85,7 @@ def comparison(solution: Solution) -> list[dict[str, Any]]:
 
     lower = solution.certificate.lower
     optimum = {"cells": solution.cells, "delta_upper": solution.certificate.delta_upper}
-    rows = [_row("Certified optimum", "optimal", solution.certificate.upper, lower, True, optimum, solution.source)]
+    rows = [_row(solution.title, "optimal", solution.certificate.upper, lower, True, optimum, solution.source)]
     for entry in baselines(solution.problem):
         parameters = entry.noise.parameters if entry.noise is not None else {}
         rows.append(_row(entry.name, entry.key, entry.loss, lower, entry.valid, parameters, entry.reason))

@@ -87,8 +87,8 @@ def law(data: ArrayLike, level: float, epsilon: float, *, low: float, high: floa
 def laplace_error(quantile: float, epsilon: float, *, low: float, high: float) -> float:
     """E|release − quantile| of the quantile plus Laplace noise of scale (high − low)/ε, clamped to [low, high].
 
-    The whole range is the sensitivity of a quantile [Awan, Example 7.4]. With d the distance to an end, E min(|noise|, d)
-    on that side is scale·(1 − e^(−d/scale))/2.
+    The whole range is the sensitivity of a quantile [Awan, Example 7.4]. An end at a distance d contributes
+    E min(|noise|, d)/2 = scale·(1 − e^(−d/scale))/2.
     """
     epsilon, low, high = above(0, 1e6, epsilon=epsilon), real(low=low), real(high=high)
     scale = (high - low) / epsilon

@@ -23,16 +23,18 @@ TAIL_ERROR = 1e-10
 
 
 def binary_pairs(profile: Composed, places: tuple[float, ...]) -> tuple[Privacy, ...]:
-    """Pairs (ε′, t(ε′)), t rounded up, at ε′ = μz for the given z, that one release keeps."""
+    """Pairs that one release keeps: (ε′, t(ε′)), t rounded up, at ε′ = μz for the given z (its own pair if
+    none of them says anything)."""
     small = np.geomspace(1e-9, 0.5, GRID // 2)
     edges = np.unique(np.concatenate([[0.0], small, 1 - small, [1.0]]))
     most = largest_partner(profile, edges)
     out = []
     for z in places:
         epsilon = profile.sufficient.mu * z
-        delta = min(_refined(profile, edges, most, math.exp(epsilon)) * (1 + 1e-12), DELTA_RANGE[1])
-        out.append(Privacy(epsilon, max(delta, DELTA_RANGE[0])))
-    return tuple(out)
+        delta = _refined(profile, edges, most, math.exp(epsilon)) * (1 + 1e-12) + 1e-15
+        if delta <= DELTA_RANGE[1]:  # a larger one says less than a pair can
+            out.append(Privacy(epsilon, max(delta, DELTA_RANGE[0])))
+    return tuple(out) or (profile.privacy,)
 
 
 def _refined(profile: Composed, edges: Array, most: Array, growth: float) -> float:

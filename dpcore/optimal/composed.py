@@ -29,6 +29,7 @@ from ..solution import Certificate, Solution
 from .anytime import Anytime, ProgressCallback
 from .binary import binary_pairs
 from .lattice import Array, Lattice
+from .laws import best_staircase, staircase_with_atom
 from .lower import lower_step
 from .program import LatticeProgram, Seed
 from .step import Limits, Window, origin_of, reference_density, seed_of
@@ -41,6 +42,9 @@ MOST_CELLS = 20_000
 
 TURNS, CORRECTIONS = 3, 5
 """How often the other releases are updated, and how often a limit is corrected until the accountant agrees."""
+
+NARROWINGS = 9
+"""Halvings of the interval in which the ε of the best staircase is."""
 
 
 @dataclass(frozen=True)
@@ -62,19 +66,24 @@ class ComposedSearch(Anytime):
         super().__init__(problem, settings, progress, settings.gap)
         self.promise: Composed = problem.profile  # type: ignore[assignment]
         self.best: _Found | None = None
+        self._centre: _Found | None = None  # the law around which programs look
 
     def run(self) -> Solution:
-        """The Gaussian, the Laplace law and the optimum of one release, as wide as the accountant asks for; then
-        programs."""
+        """The Gaussian, the staircase, the Laplace law and the optimum of one release, as wide as the accountant asks
+        for; then programs."""
         sigma = 1 / self.promise.sufficient.mu
         k = max(1, round(16 / sigma))
-        self._offer_gaussian(k, sigma)
+        self._offer_gaussian(max(1, round(64 / sigma)), sigma)
+        self._report()
+        gaussian = self._centre
+        self._offer_staircase()
         self._report()
         self._lower(max(1, round(STAGES[0][0] / sigma)), 12)
         self._offer_split()
         self._report()
         self._offer_laplace(k)
         self._report()
+        self._centre = gaussian or self.best
         if self.best is None:
             raise InputError(
                 "profile", self.promise.spec, "fewer releases or a larger delta: no law could be certified"
@@ -82,6 +91,8 @@ class ComposedSearch(Anytime):
         for per_sigma, count in STAGES:
             if self._over:
                 break
+            if (per_sigma, count) != STAGES[0]:
+                self._centre = self.best
             k = max(1, round(per_sigma / sigma))
             self._improve(k, count)
             self._lower(k, count)
@@ -112,6 +123,8 @@ class ComposedSearch(Anytime):
         upper = audit.loss_upper(noise, self.problem.loss)
         if delta <= self.promise.privacy.delta and upper < self.upper:
             self.best = _Found(noise, upper, delta, source)
+        if delta <= self.promise.privacy.delta and (self._centre is None or upper < self._centre.upper):
+            self._centre = _Found(noise, upper, delta, source)
         return delta, losses
 
     def _on_cells(self, weight: Callable[[Array], Array], scale: float, reach: float, k: int) -> PiecewiseNoise | None:
@@ -124,10 +137,36 @@ class ComposedSearch(Anytime):
 
     def _offer_gaussian(self, k: int, sigma: float) -> None:
         """Wider than the exact one by what rounding to cells and the accountant's grid cost."""
-        for wider in (1.0005, 1.002, 1.01, 1.05, 1.3):
+        for wider in (1.00005, 1.0002, 1.0005, 1.002, 1.01, 1.05, 1.3):
             noise = self._on_cells(lambda y: np.exp(-0.5 * y * y), wider * sigma, 8.5, k)
             if noise is not None and self._offer(noise, "closed form")[0] <= self.promise.privacy.delta:
                 return
+
+    def _offer_staircase(self) -> None:
+        """The staircase that basic composition allows, then the narrowest one that the accountant does, each with what
+        is left of δ in an atom, so that no textbook staircase costs less: one whose ε is that of a coin on the curve
+        for one release keeps the promise, and so does one below the curve."""
+        promise = self.promise
+        epsilon, delta = (x / promise.releases for x in astuple(promise.privacy))
+        chance = math.erfc(-promise.sufficient.mu / 8**0.5) / 2
+        coin = math.log(chance / (1 - chance))
+        for share in (0.98, 0.01):
+            if epsilon >= EPSILON_RANGE[0]:
+                self._staircase(epsilon, share * delta)
+        low, high = max(epsilon, coin), 2 * max(epsilon, coin)
+        for _ in range(NARROWINGS):
+            middle = math.sqrt(low * high)
+            if self._over or not EPSILON_RANGE[0] <= middle <= EPSILON_RANGE[1]:
+                return
+            low, high = (middle, high) if self._staircase(middle, 0.01 * delta) else (low, middle)
+
+    def _staircase(self, epsilon: float, delta: float) -> bool:
+        """Offer the staircase at ε with an atom that costs δ; True if it keeps the promise or need not."""
+        one = replace(self.problem, privacy=Privacy(epsilon, max(delta, DELTA_RANGE[0])), profile=None)
+        noise = staircase_with_atom(one, best_staircase(one), delta)
+        if audit.loss_upper(noise, self.problem.loss) >= self.upper:
+            return True
+        return self._offer(noise, "closed form")[0] <= self.promise.privacy.delta
 
     def _offer_laplace(self, k: int) -> None:
         """The narrowest Laplace law that keeps the promise, if one that costs less than the best so far does."""
@@ -186,7 +225,7 @@ class ComposedSearch(Anytime):
 
     def _improve(self, k: int, count: int) -> None:
         """Programs around the best law, until they bring nothing more."""
-        ends = self.best.noise.support
+        ends = self._centre.noise.support
         reach = max(abs(e) for e in ends) / self.problem.sensitivity
         half = math.ceil(reach * k)
         lattice = Lattice(k, -half, half, -half, half, self.problem.folds)
@@ -195,16 +234,16 @@ class ComposedSearch(Anytime):
         for _ in range(TURNS):
             if self._over:
                 return
-            before = self.upper
+            before = self._centre.upper
             seed = self._turn(lattice, epsilons, seed)
-            if seed is None or not self.upper < before * (1 - 0.1 * self._goal):
+            if seed is None or not self._centre.upper < before * (1 - 0.1 * self._goal):
                 return
 
     def _levels(self, count: int) -> Array:
         """ε′ from 0 to where a release of the best law has next to nothing left, denser near 0, and the promise's own
         ε."""
         losses = np.linspace(0, 40, 4001)
-        curve = dominating_curve_upper(self.best.noise, losses)
+        curve = dominating_curve_upper(self._centre.noise, losses)
         enough = 1e-3 * self.promise.privacy.delta / self.promise.releases
         last = max(float(losses[np.argmax(curve <= max(enough, 1.01 * curve[-1]))]), 0.02)
         levels = last * np.linspace(0, 1, count) ** 1.5
@@ -216,11 +255,11 @@ class ComposedSearch(Anytime):
         agrees. Returns its seed, None if it brought no law."""
         promise, problem, D = self.promise, self.problem, self.problem.sensitivity
         goal = promise.privacy.delta
-        losses = self._delta(self.best.noise)[1]
+        losses = self._delta(self._centre.noise)[1]
         values, shares = losses.sums(promise.releases - 1, promise.privacy.epsilon)
         weights = exchange_weights(values, shares, promise.privacy.epsilon, epsilons)
-        curve = np.maximum(dominating_curve_upper(self.best.noise, epsilons), 1e-12)
-        most = float(weights @ curve) + (goal - self.best.delta) / promise.releases
+        curve = np.maximum(dominating_curve_upper(self._centre.noise, epsilons), 1e-12)
+        most = float(weights @ curve) + (goal - self._centre.delta) / promise.releases
         origin = origin_of(problem)
         left = origin + (lattice.indices - 0.5) * (D / lattice.k)
         costs = np.maximum(problem.paid_loss.mean(left, left + D / lattice.k), 0.0)

@@ -121,21 +121,23 @@ def private_masses(
     return min(fitting, key=lambda law: (law.cost / law.slack, law.shortfalls), default=None)
 
 
-def staircase_with_atom(problem: NoiseProblem, staircase: Staircase) -> PiecewiseNoise:
+def staircase_with_atom(problem: NoiseProblem, staircase: Staircase, delta: float | None = None) -> PiecewiseNoise:
     """(1 − a)·staircase + a·(point at the minimiser), cut far out so that it is (ε, δ)-DP for δ > 0 [Thm 6].
 
     Cutting the staircase beyond a whole number of periods leaves uncovered at most the mass τ of the outermost
-    period; the atom gets what is left of δ. Costs about a millionth of δ against the uncut law.
+    period; the atom gets what is left of δ. Costs about a millionth of δ against the uncut law. `delta`: instead of
+    the problem's, also one too small for a promise of its own.
     """
     privacy, D = problem.privacy, problem.sensitivity
+    delta = privacy.delta if delta is None else delta
     resolution = FINE if privacy.epsilon >= 0.1 else 40
     half = min(max(round(staircase.gamma * resolution), 1), resolution - 1)
-    periods = min(math.ceil(math.log(1e6 / privacy.delta) / privacy.epsilon) + 1, 5000)
+    periods = min(math.ceil(math.log(1e6 / delta) / privacy.epsilon) + 1, 5000)
     right = half + np.arange(periods + 1, dtype=np.int64) * resolution
     one_side = np.exp(-privacy.epsilon * np.arange(periods + 1)) * np.diff(right, prepend=0)
     total = 2 * math.fsum(one_side)
     tail = one_side[-1] / total
-    atom = max(0.0, (privacy.delta - tail - 3e-15) / (1 - tail))
+    atom = max(0.0, (delta - tail - 3e-15) / (1 - tail))
     best = 0.0 if problem.folds or problem.monotone else problem.loss.minimiser()[0]
     return PiecewiseNoise.from_masses(
         sensitivity=D,

@@ -5,12 +5,11 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.shared import lessons
-from pages.shared.address import FRAME, Address, Choice
+from pages.shared.address import Address, Choice
 from pages.shared.topic import Topic
 
 from .topics import TOPICS
 
-BY_NAME = {topic.name: topic for topic in TOPICS}
 PAGE = Address(
     "composition",
     topic=Choice(TOPICS[0].name, {topic.name: topic.title for topic in TOPICS}),
@@ -52,26 +51,17 @@ PRESETS = {
 }
 
 
+NOTE = (
+    "Neighbours: data sets that differ in one person, in the way the sensitivity is meant for; sampled mechanisms say "
+    "which way. Releases may be chosen after seeing earlier ones."
+)
+
+
 def sidebar() -> Topic:
     """Draw the controls of the chosen topic and return it."""
     with st.sidebar:
         PAGE.note()
-        st.selectbox("Topic", PAGE.options("topic"), format_func=PAGE.label("topic"), key="topic")
-        topic = BY_NAME[PAGE["topic"]]
+        topic = lessons.chosen(PAGE, TOPICS)
         topic.sidebar(PAGE)
-        if not FRAME["projector"]:
-            st.selectbox(
-                "Start from", list(PRESETS), index=None, placeholder="a lecture's example …", key="composition_lecture",
-                on_change=_take_preset,
-            )  # fmt: skip
-            st.caption(
-                "Neighbours: data sets that differ in one person, in the way the sensitivity is meant for; sampled "
-                "mechanisms say "
-                "which way. Releases may be chosen after seeing earlier ones."
-            )
+        lessons.to_start_from(PAGE, PRESETS, key="composition_lecture", note=NOTE)
     return topic
-
-
-def _take_preset() -> None:
-    if values := PRESETS.get(st.session_state["composition_lecture"]):
-        PAGE.choose(values)

@@ -13,7 +13,6 @@ from .laws import NAMES, PURE
 from .pieces import DELTA, EPSILON
 from .topics import TOPICS
 
-BY_NAME = {topic.name: topic for topic in TOPICS}
 PAGE = Address(
     "what epsilon and delta mean",
     topic=Choice(TOPICS[0].name, {topic.name: topic.title for topic in TOPICS}),
@@ -34,12 +33,17 @@ PRESETS = {
 }  # fmt: skip
 
 
+NOTE = (
+    "Neighbours: data sets that differ in one person; the answer then moves by at most one *sensitivity*, the unit of "
+    "all axes. Samples are floating point: for looking, not for releasing."
+)
+
+
 def sidebar() -> Topic:
     """Draw the controls and return the chosen topic."""
     with st.sidebar:
         PAGE.note()
-        st.selectbox("Topic", PAGE.options("topic"), format_func=PAGE.label("topic"), key="topic")
-        topic = BY_NAME[PAGE["topic"]]
+        topic = lessons.chosen(PAGE, TOPICS)
         if topic.name != "response":
             st.selectbox(
                 "Mechanism", PAGE.options("mechanism"), format_func=PAGE.label("mechanism"), key="mechanism",
@@ -51,27 +55,13 @@ def sidebar() -> Topic:
         if topic.name != "response" and PAGE["mechanism"] not in PURE:
             st.select_slider("Privacy δ", DELTA.stops, format_func=prose.delta_text, key="delta", on_change=_new_game)
         topic.sidebar(PAGE)
-        if not FRAME["projector"]:
-            st.selectbox(
-                "Start from", list(PRESETS), index=None, placeholder="a lecture's example …", key="lecture",
-                on_change=_take_preset,
-            )  # fmt: skip
-            st.caption(
-                "Neighbours: data sets that differ in one person; the answer then moves by at most one "
-                "*sensitivity*, the unit "
-                "of all axes. Samples are floating point: for looking, not for releasing."
-            )
+        lessons.to_start_from(PAGE, PRESETS, key="lecture", note=NOTE)
     return topic
 
 
 def privacy() -> Privacy:
     """What the controls ask for."""
     return Privacy(PAGE["epsilon"], PAGE["delta"])
-
-
-def _take_preset() -> None:
-    if values := PRESETS.get(st.session_state["lecture"]):
-        PAGE.choose(values)
 
 
 def _new_game() -> None:

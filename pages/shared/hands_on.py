@@ -12,7 +12,7 @@ from dpcore.errors import InputError
 from dpcore.solution import Solution
 
 from . import actions, charts, drawing, frame, inputs, prose
-from .panels import OPTIMUM, TEXT, View, escape, quantiles
+from .panels import TEXT, View, escape, quantiles
 
 DRAWS = 1000
 
@@ -20,7 +20,7 @@ DRAWS = 1000
 def try_it(solution: Solution, view: View, bars: Sequence) -> None:
     """One release and a thousand, for two mechanisms side by side."""
     frame.heading("Try it", TEXT["try"])
-    laws = {"optimal": charts.Law("optimal", OPTIMUM, solution.noise)}
+    laws = {"optimal": charts.Law("optimal", solution.title, solution.noise)}
     laws |= {b.key: charts.Law(b.key, b.name, b.noise) for b in bars if b.noise is not None and b.valid}
     first, second, third = st.columns(3, vertical_alignment="bottom")
     truth = first.number_input(
@@ -106,7 +106,7 @@ def export(solution: Solution, view: View) -> None:
 
 def figure_file(solution: Solution, view: View) -> str:
     """The density chart as a web page that works offline, with problem, certificate and version inside."""
-    laws = [charts.Law("optimal", OPTIMUM, solution.noise)]
+    laws = [charts.Law("optimal", solution.title, solution.noise)]
     figure = charts.density(laws, unit=view.unit, colours=charts.LIGHT)
     sentence = prose.headline(view.problem, solution.certificate, view.unit).replace("**", "").replace("<", "&lt;")
     figure.update_layout(title={"text": sentence, "font": {"size": 14}}, paper_bgcolor="white", margin={"t": 90})

@@ -42,9 +42,9 @@ VALUES = {"real": "any real number", "whole": "whole numbers (counts)", "step": 
 
 PROMISES = {
     "pair": "one pair (ε, δ)",
-    "gdp": "Gaussian privacy: a whole curve (μ-GDP)",
+    "gdp": "a whole curve (μ-GDP)",
     "list": "several pairs (ε, δ)",
-    "composed": "(ε, δ) for several releases together",
+    "composed": "(ε, δ) for T releases",
 }
 """What the noise must keep."""
 

@@ -36,6 +36,28 @@ def answer_of(question: Question) -> Choice | Number:
     return Choice(UNANSWERED, (UNANSWERED, *(str(number) for number in range(1, len(question.options) + 1))))
 
 
+def chosen(page: Address, topics: Sequence[Any]) -> Any:
+    """Draw the choice of a topic and return the one chosen."""
+    st.selectbox("Topic", page.options("topic"), format_func=page.label("topic"), key="topic")
+    return next(topic for topic in topics if topic.name == page["topic"])
+
+
+def to_start_from(page: Address, examples: Mapping[str, Mapping[str, object]], *, key: str, note: str) -> None:
+    """Examples to begin with, by their names, and what holds for the whole page; a lecturer does without both."""
+    if FRAME["projector"]:
+        return
+
+    def take() -> None:
+        if values := examples.get(st.session_state[key]):
+            page.choose(dict(values))
+            st.session_state[key] = None
+
+    st.selectbox(
+        "Start from", list(examples), index=None, placeholder="a lecture's example …", key=key, on_change=take
+    )
+    st.caption(note)
+
+
 def first_screen(
     topic: Topic, picture: Picture, texts: Mapping[str, str], *, beside: Callable[[], object] | None = None
 ) -> None:

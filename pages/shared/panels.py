@@ -21,8 +21,6 @@ from . import charts, compute, drawing, frame, inputs, prose
 from .controls import Controls
 
 TEXT = prose.sections("optimal_noise")
-OPTIMUM = "Certified optimum"
-
 FAIR, LONG = 0.02, 1.0
 """A first picture is drawn at this relative gap, or after so many seconds."""
 
@@ -228,7 +226,7 @@ def pictures(solution: Solution, view: View, bars: Sequence) -> None:
 
 def _density(solution: Solution, view: View, bars: Sequence) -> None:
     log_y = frame.heading("The noise", TEXT["density"], lambda: st.toggle("Logarithmic density", key="log_y"))
-    laws = [charts.Law("optimal", OPTIMUM, solution.noise), *overlaid(view, bars)]
+    laws = [charts.Law("optimal", solution.title, solution.noise), *overlaid(view, bars)]
     figure = charts.density(laws, unit=view.unit, colours=view.colours, log_y=log_y)
     alt = density_alt(solution, view)
     drawing.draw(figure, key="chart_density", alt=alt, table=lambda: quantiles(laws, view.unit))
@@ -266,7 +264,7 @@ def quantile_table(laws: Sequence[charts.Law]) -> dict[str, list]:
 def _losses(solution: Solution, view: View, bars: Sequence) -> None:
     frame.heading("What it costs", TEXT["losses"])
     lower = solution.certificate.lower
-    rows = [charts.Bar("optimal", OPTIMUM, solution.certificate.upper), *comparable(bars)]
+    rows = [charts.Bar("optimal", solution.title, solution.certificate.upper), *comparable(bars)]
     earlier = None
     real = view.problem.granularity is None
     if real and view.problem.profile is None and view.problem.loss.spec == "l1" and view.problem.privacy.epsilon > 0:

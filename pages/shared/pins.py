@@ -15,7 +15,7 @@ from dpcore.solution import Solution
 from . import charts, compute, drawing, frame, inputs, prose
 from .evidence import when_done
 from .inputs import HOME
-from .panels import OPTIMUM, TEXT, View, comparable, escape, quantiles
+from .panels import TEXT, View, comparable, escape, quantiles
 
 MOST = 3
 """Pins beside the current problem."""
@@ -97,7 +97,7 @@ def _columns(solution: Solution, view: View, pins: Sequence[Pin], jobs: Sequence
 
 
 def _one(solution: Solution, unit: str, *, key: str) -> None:
-    laws = [charts.Law("optimal", OPTIMUM, solution.noise)]
+    laws = [charts.Law("optimal", solution.title, solution.noise)]
     laws += [
         charts.Law(bar.key, bar.name, bar.noise)
         for bar in compute.baselines(solution.problem)

@@ -308,7 +308,9 @@ def comparison(certificate: Certificate, bars: Sequence) -> str:
 def _against(bar, upper: float, title: str) -> str:
     more = bar.loss / upper - 1
     lead = f"{title}, {bar.name}" if title else f"{bar.name} noise"
-    return f"{lead}: {number(bar.loss)} ({percent(more) + ' more' if more > 1e-9 else 'the same'})."
+    if -1e-4 < more <= 1e-9:
+        return f"{lead}: {number(bar.loss)} (the same)."
+    return f"{lead}: {number(bar.loss)} ({percent(abs(more))} {'more' if more > 0 else 'less'})."
 
 
 def price(without: Certificate, with_it: Certificate) -> str:

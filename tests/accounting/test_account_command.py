@@ -69,7 +69,7 @@ def test_a_solved_law_from_its_file(capsys, tmp_path):
         (("--mechanism", "pure:epsilon=1", "--epsilon", "-1"), "epsilon = -1: expected a number from 0 to 600"),
         (
             ("--mechanism", "pure:epsilon=1", "--count", "0", "--delta", "1e-5"),
-            "count = 0: expected a whole number from 1 to 1000000000",
+            "count = 0: expected a whole number from 1 to 10000000",
         ),
         (
             ("--mechanism", "pure:epsilon=1", "--sampling", "poisson:2", "--delta", "1e-5"),

@@ -550,3 +550,39 @@ def test_one_release_is_an_ordinary_problem():
     plain = solve(noise_problem(1, 0.1), settings_).certificate
     assert (one.lower, one.upper) == (plain.lower, plain.upper)
     assert one.profile == ProfileProof((), (1.0,), (one.delta_upper,), (0.1,), math.inf)
+
+
+@pytest.mark.parametrize("text", ["composed:2:2:1e-06", "composed:3:20.0:1e-12", "composed:16:4.0:1e-06"])
+def test_no_textbook_law_is_better_even_when_short_of_time(text):
+    """Not even at ε = 20, δ = 1e-12, where no release may have a δ of its own. The Gaussian lies on cells: 1e-4."""
+    solution = solve(problem_of(parse_profile(text)), SolverSettings(time_limit=1.5))
+    best = min(entry.loss for entry in baselines(solution.problem) if entry.valid)
+    assert solution.certificate.lower <= best
+    assert solution.certificate.upper <= best * (1 + 2e-4)
+
+
+def test_coins_that_say_less_than_a_pair_can_are_left_out():
+    """Two releases at (20, 1e-12): tanh 5 > 0.999 is possible at ε′ = 0, so no pair (0, 0.999) is necessary."""
+    profile = Composed(2, Privacy(20.0, 1e-12))
+    pairs = binary_pairs(profile, (0.0, 1.0, 4.0))
+    assert all(pair.delta >= math.tanh(5.0) for pair in pairs if pair.epsilon == 0)
+    assert binary_pairs(profile, (0.0,)) == (profile.privacy,)
+
+
+@pytest.mark.parametrize("mu", [0.01, 0.02])
+def test_places_make_pairs_however_small_mu_is(mu):
+    solution = solve(problem_of(GaussianProfile(mu)), SolverSettings(gap=0.05, time_limit=2))
+    gaussian = math.sqrt(2 / math.pi) / mu
+    assert solution.certificate.lower <= gaussian
+    assert gaussian * 0.95 <= solution.certificate.upper <= gaussian * 1.001
+    for pair in GaussianProfile(mu).sufficient(GaussianProfile(mu).places(100)):
+        assert pair.epsilon == 0 or pair.epsilon >= 1e-3
+
+
+def test_the_tail_beyond_its_listed_cells_counts():
+    """A loss that is 0 wherever cells are listed is not 0."""
+    body = PiecewiseNoise.from_masses(sensitivity=1.0, resolution=2, breaks=[-1, 1], masses=[1.0])
+    noise = TailedNoise(body, TOTAL >> 20, 4)
+    loss, far = parse_loss("exceed:200"), 200.0
+    true = noise.share * (1 - 1 / 4) ** (far * 2)
+    assert true <= audit_profile.loss_upper(noise, loss) <= 1e-30

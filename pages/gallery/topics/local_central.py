@@ -138,7 +138,9 @@ def rates(values: Values, colours: Palette) -> Panel:
     figure = go.Figure()
     parts.lines(figure, grid, curves, colours, hover="n = %{x:,.0f}: of order %{y:.3g}")
     figure.update_xaxes(title="people n", **parts.powers(PEOPLE[0], PEOPLE[-1]), range=[0.9, 6.25])
-    figure.update_yaxes(title="root mean squared error, up to a constant", **parts.powers(float(found.min()), float(found.max())))
+    figure.update_yaxes(
+        title="root mean squared error, up to a constant", **parts.powers(float(found.min()), float(found.max()))
+    )
     name = "∞" if math.isinf(moments) else f"{moments:g}"
     alt = (
         f"Minimax rates for means with E|X|^{name} at most 1, up to constants; at n = {PEOPLE[-1]}: local "

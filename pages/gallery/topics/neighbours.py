@@ -91,14 +91,12 @@ def losses(budgets: tuple[float, ...], colours: Palette) -> Panel:
             marker={"color": charts.hue(colours, key), "pattern": {"shape": pattern}},
             hovertemplate=f"{WORDS[relation]}<br>loss %{{customdata:.4g}}: probability %{{y:.4g}}<extra></extra>",
         )  # fmt: skip
-        for x, p in zip(loss, mass):  # where bars crowd their numbers go aside, and the highest of one kind keeps its own
-            others = places[(np.abs(places - x) < 0.12 * span) & (places != x)]
-            away = (x - others.mean() if len(others) else 0.0) / span
-            side = 0 if not len(others) else shift if abs(away) < 1e-9 else int(np.sign(away))
-            if p == mass[np.abs(loss - x) < 0.1 * span].max():
+        for x, p in zip(loss, mass):
+            if p == mass[np.abs(loss - x) < 0.1 * span].max():  # of a crowd of one kind the highest has its number
+                side = free_side(x, places, 0.12 * span, shift)
                 figure.add_annotation(
-                    x=x + 0.5 * (shift - side) * wide, y=p, text=f"{p:.3f}", showarrow=False, yanchor="bottom", yshift=2,
-                    xanchor=("center", "left", "right")[side], borderpad=0, bgcolor=colours.background,
+                    x=x + 0.5 * (shift - side) * wide, y=p, text=f"{p:.3f}", showarrow=False, yanchor="bottom",
+                    xanchor=("center", "left", "right")[side], yshift=2, borderpad=0, bgcolor=colours.background,
                     font={"color": colours.text},
                 )  # fmt: skip
         table["neighbours"] += [WORDS[relation]] * len(loss)
@@ -110,6 +108,15 @@ def losses(budgets: tuple[float, ...], colours: Palette) -> Panel:
     figure.update_yaxes(title="probability", range=[0, 1.08])
     alt = "Law of the privacy loss. " + "; ".join(words) + "."
     return Panel("What a release says about the row", charts.finish(figure, colours, height=HEIGHT), alt, table)
+
+
+def free_side(x: float, places: np.ndarray, reach: float, otherwise: int) -> int:
+    """On which side of a bar at x its number goes: 0 above it, −1 left or 1 right of other bars within reach."""
+    others = places[(np.abs(places - x) < reach) & (places != x)]
+    if not len(others):
+        return 0
+    away = x - others.mean()
+    return otherwise if abs(away) < 1e-9 else int(np.sign(away))
 
 
 def profiles(budgets: tuple[float, ...], colours: Palette) -> Panel:

@@ -296,7 +296,7 @@ def reason() -> str:
     """Why, and what it says about the two bounds at ε = 1."""
     said = core.proved("jump", Privacy(1.0, 0.2))
     return (
-        "A shift by almost any amount leaves a point mass uncovered, so that it is at most δ, and the rest of the noise "
+        "A shift by almost any amount leaves a point mass uncovered, so that it is at most δ, and all other noise "
         f"costs at least 1: 1 − δ = {least_cost():g}. At ε = 1 some noise costs at most "
         f"{prose.at_most(said.upper, 4)}, but no density less than 1: the bounds stay at least "
         f"{prose.at_least(said.program_upper - said.program_lower, 2)} apart."

@@ -100,7 +100,8 @@ def curves(values: Values, exact: float, colours: Palette) -> Panel:
         figure.add_scatter(
             x=x * (0.985, 1.015)[number], y=mean, name=name, mode="lines+markers",
             line=style, marker={"symbol": ("circle", "diamond")[number]},
-            error_y={"array": high - mean, "arrayminus": mean - low, "thickness": 1.2, "width": 3},
+            error_y={"array": np.maximum(high - mean, 0), "arrayminus": np.maximum(mean - low, 0), "thickness": 1.2,
+                     "width": 3},
             hovertemplate=f"<b>{name}</b><br>ε = %{{x:.3g}}: %{{y:.4g}} %<extra></extra>",
         )  # fmt: skip
     figure.add_scatter(

@@ -61,7 +61,7 @@ def picture(values: Values, colours: Palette) -> Picture:
     budget = "" if len(shares) == 1 else f" for {len(shares)} quantiles together"
     headline = (
         f"At ε = {epsilon:g}{budget}, the median of {prose.count(people)} incomes is off by "
-        f"**{prose.number(error, 3)}** thousand on average; with Laplace noise on it, clamped to the range, it would be "
+        f"**{prose.number(error, 3)}** thousand on average; with Laplace noise, clamped to the range, it would be "
         f"{prose.number(core.laplace_error(truth, epsilon / len(shares), low=0.0, high=top), 3)}."
     )
     facts = {
@@ -101,7 +101,7 @@ def releases(data: np.ndarray, shares: tuple[float, ...], laws: list[core.Law], 
         x=truths, y=[100 * share for share in shares], mode="markers", name="true quantile", hoverinfo="skip",
         marker={"symbol": "circle-open", "size": colours.type - 2, "color": colours.text, "line": {"width": 2}},
     )  # fmt: skip
-    reach = max(float(data[-1]), min(float(ends.max()), 3 * float(data[-1])), *middles)  # every release is in the picture
+    reach = max(float(data[-1]), min(float(ends.max()), 3 * float(data[-1])), *middles)
     figure.update_xaxes(title="income (thousands a year)", range=[0, 1.03 * reach])
     figure.update_yaxes(title="people (%)", range=[0, 103])
     alt = "90 % of the releases: " + "; ".join(
