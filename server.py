@@ -11,6 +11,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib import import_module
+from pathlib import Path
 
 import streamlit as st
 from starlette.middleware import Middleware
@@ -72,6 +73,8 @@ def prepare() -> None:
     gc.freeze()
     time.sleep(FIRST)
     compute.open_crew()
+    for place in sorted(Path(__file__).parent.glob("pages/*/panels.py")):
+        import_module(f"pages.{place.parent.name}.panels")
 
 
 def failed(error: Exception) -> None:

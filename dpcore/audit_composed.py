@@ -64,7 +64,9 @@ class Losses:
         return cls(on_grid(pair, coarser * step, upper=True))
 
     def delta_upper(self, releases: int, epsilon: float) -> float:
-        """δ of so many releases together at ε, rounded up."""
+        """δ of so many releases together at ε, rounded up; 1 where no loss is finite."""
+        if not self.grid.masses.any():
+            return 1.0
         return compose([(self.grid, releases)], epsilon=epsilon).delta(epsilon)
 
     def sums(self, releases: int, epsilon: float) -> tuple[Array, Array]:

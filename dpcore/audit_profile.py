@@ -79,7 +79,8 @@ def curve_upper(
 def _one_shift_upper(here: Array, there: Array, growth: Array) -> Array:
     """Σ max(0, here − x·there) for every x of `growth`, rounded up. For every x the terms that are positive are those
     whose ratio exceeds it: two cumulative sums serve all x. Sums of n terms err by n·u of their size."""
-    ratio = here / there
+    with np.errstate(divide="ignore", invalid="ignore"):  # 0/0 comes last and adds nothing
+        ratio = here / there
     order = np.argsort(-ratio)
     own = np.concatenate([[0.0], np.cumsum(here[order])])
     other = np.concatenate([[0.0], np.cumsum(there[order])])
@@ -120,16 +121,18 @@ def _unlisted_upper(noise: TailedNoise, loss: Loss) -> float:
 
 
 def pure_from_upper(noise: PiecewiseNoise | TailedNoise) -> float:
-    """An ε′ from which on δ̄ is 0; infinite for a law of bounded support."""
+    """An ε′ from which on δ̄ is 0; infinite for a law of bounded support or with a tail too thin for floats."""
     if isinstance(noise, PiecewiseNoise):
         return math.inf
     limit = noise.body.resolution
     reach = int(np.abs(noise.body.breaks).max()) + limit
     cells = noise.unit_cells(-reach - limit, reach + limit)
     here = cells[limit : len(cells) - limit]
-    most = max(
-        float((here / cells[limit + s : limit + s + len(here)]).max()) for j in range(1, limit + 1) for s in (j, -j)
-    )
+    most = 0.0
+    with np.errstate(divide="ignore", invalid="ignore"):  # a tail too thin for floats leaves cells of probability 0
+        for shift in (sign * j for j in range(1, limit + 1) for sign in (1, -1)):
+            ratio = float((here / cells[limit + shift : limit + shift + len(here)]).max())
+            most = max(most, math.inf if math.isnan(ratio) else ratio)
     return max(math.log(most), -limit * math.log1p(-1 / noise.tail_mean)) + 1e-11
 
 
@@ -145,7 +148,10 @@ def proof_of(noise: PiecewiseNoise | TailedNoise, profile: PrivacyProfile, place
         from .audit_composed import composed_delta_upper
 
         epsilon, delta = profile.privacy.epsilon, profile.privacy.delta
-        joint = composed_delta_upper(noise, profile.releases, epsilon)
+        if profile.releases == 1:  # an ordinary pair, whose audit rounds up less
+            joint = float(curve_upper(noise, [epsilon])[0])
+        else:
+            joint = composed_delta_upper(noise, profile.releases, epsilon)
         return ProfileProof((), (epsilon,), (joint,), (delta,), pure_from_upper(noise))
     end = pure_from_upper(noise)
     places = _continued(profile, places, end)

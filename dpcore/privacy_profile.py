@@ -81,9 +81,9 @@ class GaussianProfile:
         return max(above - math.exp(epsilon) * covered, 0.0)
 
     def places(self, count: int) -> tuple[float, ...]:
-        """At most `count` values of z = ε′/μ from 0 to where the target is about a millionth (or ε′ large), denser where it
-        matters most: a chord between two of them adds μΔz²φ(z − μ/2)/8 to the target, and what that is worth falls
-        about like e^−z, so that the density (e^−z φ)^⅓ makes each chord cost about the same."""
+        """At most `count` values of z = ε′/μ from 0 to where the target is about a millionth (or ε′ large), denser
+        where it matters most: a chord between two of them adds μΔz²φ(z − μ/2)/8 to the target, and what that is worth
+        falls about like e^−z, so that the density (e^−z φ)^⅓ makes each chord cost about the same."""
         last = min(4.5 + self.mu / 2, _FARTHEST / self.mu)
         fine = np.linspace(0, last, 2001)
         density = np.exp(-fine / 3 - (fine - self.mu / 2) ** 2 / 6)

@@ -137,3 +137,19 @@ def test_tables_with_other_rows_are_named(tmp_path, capsys):
         path.write_text(text)
         assert main(["solve", "--profile", f"list:{path}"]) == 2
         assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("resolution", "breaks", "mean", "field"),
+    [
+        (2, [-40_000, 0, 40_000], 2, "noise"),  # e^−20000: floats say 0
+        (20_000, [-40_000, 0, 40_000], 50_000, "noise.breaks"),  # half an hour of sorting
+    ],
+)
+def test_tails_out_of_reach_are_refused(written, resolution, breaks, mean, field):
+    data = json.loads((written / "gdp.json").read_text())
+    data["noise"] |= {"resolution": resolution, "breaks": breaks, "weights": [str(2**61)] * 2}
+    data["noise"]["tail"]["mean_cells"] = mean
+    with pytest.raises(InputError) as refused:
+        solution_from_dict(data)
+    assert refused.value.field == field

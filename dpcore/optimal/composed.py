@@ -111,7 +111,7 @@ class ComposedSearch(Anytime):
         return PiecewiseNoise.from_masses(
             sensitivity=self.problem.sensitivity,
             resolution=2 * lattice.k,
-            breaks=2 * np.arange(lattice.first, lattice.last + 2) - 1,
+            breaks=2 * np.arange(lattice.first, lattice.last + 2) - (1 - lattice.edge),
             masses=masses,
             origin=origin,
             name=name,
@@ -228,7 +228,9 @@ class ComposedSearch(Anytime):
         ends = self._centre.noise.support
         reach = max(abs(e) for e in ends) / self.problem.sensitivity
         half = math.ceil(reach * k)
-        lattice = Lattice(k, -half, half, -half, half, self.problem.folds)
+        folds = self.problem.folds
+        edge = int(self.problem.monotone and not folds)  # the cell around 0 need not be the highest on both sides
+        lattice = Lattice(k, -half, half - edge, -half, half - edge, folds, edge)
         epsilons = self._levels(count)
         seed: Seed | None = None
         for _ in range(TURNS):
@@ -261,7 +263,7 @@ class ComposedSearch(Anytime):
         curve = np.maximum(dominating_curve_upper(self._centre.noise, epsilons), 1e-12)
         most = float(weights @ curve) + (goal - self._centre.delta) / promise.releases
         origin = origin_of(problem)
-        left = origin + (lattice.indices - 0.5) * (D / lattice.k)
+        left = origin + (lattice.indices - 0.5 * (1 - lattice.edge)) * (D / lattice.k)
         costs = np.maximum(problem.paid_loss.mean(left, left + D / lattice.k), 0.0)
         deltas = np.maximum(curve, 1e-9)
         for _ in range(CORRECTIONS):

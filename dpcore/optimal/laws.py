@@ -15,6 +15,7 @@ from ..noise.laplace import Laplace
 from ..noise.piecewise import PiecewiseNoise
 from ..noise.search import least_argument
 from ..noise.staircase import Staircase, amplitude_gamma
+from ..privacy import DELTA_RANGE, EPSILON_RANGE, Privacy
 from ..problem import NoiseProblem
 from .lattice import Array, Lattice
 
@@ -262,7 +263,17 @@ def single_pairs(problem: NoiseProblem) -> list[NoiseProblem]:
     out = [replace(problem, privacy=privacy, second=None, profile=None) for privacy in problem.privacies]
     with contextlib.suppress(InfeasibleError):
         out.append(replace(problem, privacy=problem.joint, second=None, profile=None))
+        out.append(replace(problem, privacy=_implying(problem), second=None, profile=None))
     return out
+
+
+def _implying(problem: NoiseProblem) -> Privacy:
+    """A pair (ε, δ) with a small δ that implies all pairs of the problem, as far as the ranges allow: an (ε, δ)-DP law
+    has at most δ + (1 − δ)(e^ε − e^ε′)/(e^ε + 1) at ε′ ≤ ε, which is what randomised response has."""
+    delta = max(0.5 * min(p.delta for p in problem.privacies), DELTA_RANGE[0])
+    rooms = [(max((p.delta - delta) / (1 - delta) - 1e-9, 0.0), p) for p in problem.privacies]
+    epsilon = min(math.log((room + p.amplification) / (1 - room)) for room, p in rooms)
+    return Privacy(epsilon if epsilon >= EPSILON_RANGE[0] else 0.0, delta)
 
 
 def lossless(problem: NoiseProblem) -> PiecewiseNoise | None:

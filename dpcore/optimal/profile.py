@@ -105,7 +105,7 @@ class ProfileSearch(Anytime):
         places = tuple(np.arange(0, 7.0 + mu, 0.015).tolist())
         scores = breaks / (2 * k * sigma)
         names = {"Gaussian on cells": scores}
-        if _square(self.problem.paid_loss) is not None and mu > 1.5:
+        if _square(self.problem.paid_loss) is not None and mu > 1.5 and not self.problem.monotone:
             names["Wavy Gaussian on cells"] = wavy_scores(scores, mu)
         for name, ends in names.items():
             body = PiecewiseNoise.from_masses(
@@ -153,7 +153,8 @@ class ProfileSearch(Anytime):
             return
         places = self.profile.places(count)
         problem = self._with_pairs(self.profile.sufficient(places))
-        step = upper_step(problem, k, 0, self._window(1.0), self._seeds["upper"], self._limits, atom=False)
+        edge = int(problem.monotone and not problem.folds)  # the cell around 0 need not be the highest on both sides
+        step = upper_step(problem, k, edge, self._window(1.0), self._seeds["upper"], self._limits, atom=False)
         if step.status == "optimal":
             self._seeds["upper"] = step.seed
         if step.noise is not None:

@@ -26,7 +26,7 @@ from service.crew import Crew, Lost
 from .answers import Answer, Answers, Question
 from .turns import Turns
 
-QUICK, SETTLE = 0.8, 0.3
+QUICK, SETTLE = 0.8, 0.45
 """A question that came within so many seconds of another in its place, as on a slider's way, waits for a newer one:
 at least so many seconds, and longer than the last one took to come."""
 

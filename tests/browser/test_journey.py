@@ -73,7 +73,7 @@ def test_drag_epsilon_change_the_loss_and_stop(dashboard, visitor):
     assert "squared error" in page.locator(HEADLINE).inner_text()
 
     page.goto(f"{dashboard}/?loss=lp&exponent=1.37&gap=0.0001&seconds=30")
-    stop = page.get_by_role("button", name="Stop here").last  # while a page is drawn anew, its last picture is still there
+    stop = page.get_by_role("button", name="Stop here").last  # a page drawn anew still shows its past
     stop.click()
     stop.wait_for(state="detached")
     page.get_by_role("button", name=re.compile("solve on")).wait_for()

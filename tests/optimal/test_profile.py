@@ -586,3 +586,45 @@ def test_the_tail_beyond_its_listed_cells_counts():
     loss, far = parse_loss("exceed:200"), 200.0
     true = noise.share * (1 - 1 / 4) ** (far * 2)
     assert true <= audit_profile.loss_upper(noise, loss) <= 1e-30
+
+
+@pytest.mark.parametrize(("text", "most"), [("list:0:0.9;20:1e-12", 0.5), ("list:0.001:0.999;19:1e-12", 0.1)])
+def test_pairs_far_apart_have_a_law_that_implies_them(text, most):
+    """A pure law of moderate ε keeps both; the joint pair (0, 1e-12) would cost 1e11."""
+    profile = parse_profile(text)
+    solution = solve(problem_of(profile), SolverSettings(gap=0.5, time_limit=1.5))
+    assert solution.certificate.upper <= most
+    for pair in profile.pairs:
+        assert audit.shortfall_upper(solution.noise, pair.epsilon)[0] <= pair.delta
+
+
+def test_only_a_narrow_bracket_is_called_an_optimum():
+    solution = solve(problem_of(PairList((Privacy(1.0, 0.1),))), SolverSettings(gap=0.02))
+    assert solution.title == "Certified optimum"
+    wide = replace(solution.certificate, lower=0.5 * solution.certificate.lower)
+    assert replace(solution, certificate=wide).title == "Best certified noise"
+    assert replace(solution, certificate=replace(wide, lower=None)).title == "Best certified noise"
+
+
+@pytest.mark.parametrize(
+    ("text", "loss"), [("gdp:3", "l2"), ("gdp:1", "asym:1:3"), ("composed:2:2:0.05", "asym:1:3"), ("gdp:2", "l1")]
+)
+def test_monotone_laws_fall_on_both_sides(text, loss):
+    """The wavy Gaussian does not from μ = 3 on; nor need a cell around 0 be the highest where the loss is not even."""
+    solution = solve(problem_of(parse_profile(text), loss, monotone=True), SolverSettings(gap=0.02, time_limit=2))
+    law = getattr(solution.noise, "body", solution.noise)
+    heights = law.masses / np.diff(law.breaks)
+    right, left = heights[law.breaks[1:] > 0], heights[law.breaks[:-1] < 0]
+    assert law.origin == 0
+    assert (np.diff(right) <= 1e-9 * heights.max()).all() and (np.diff(left) >= -1e-9 * heights.max()).all()
+
+
+def test_one_release_and_laws_without_finite_losses():
+    """One release is audited as a pair is; a law so narrow that shifts uncover all of it has δ = 1."""
+    one = Composed(1, Privacy(0.0, 0.3))
+    solution = solve(problem_of(one), SolverSettings(gap=0.02, time_limit=5))
+    assert proof_of(solution.noise, one, ()).holds
+    needle = PiecewiseNoise.from_masses(sensitivity=1.0, resolution=8, breaks=[-1, 0, 1], masses=[0.5, 0.5])
+    assert composed_delta_upper(needle, 2, 1.0) == 1.0
+    far = solve(problem_of(Composed(2, Privacy(1.0, 1e-3)), "exceed:30"), SolverSettings(time_limit=2)).certificate
+    assert 0.0 <= far.lower <= far.upper <= 1e-9

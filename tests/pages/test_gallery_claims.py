@@ -13,10 +13,12 @@ from streamlit.testing.v1 import AppTest
 from dpcore.gallery import never_meet as examples
 from dpcore.noise import Gaussian
 from dpcore.privacy import Privacy
-from pages.gallery.controls import BY_NAME, PAGE
-from pages.gallery.topics import exponential_mechanism, never_meet
+from pages.gallery.controls import PAGE
+from pages.gallery.topics import TOPICS, exponential_mechanism, never_meet
 from pages.shared import curves
 from pages.shared.charts import LIGHT
+
+BY_NAME = {topic.name: topic for topic in TOPICS}
 
 
 def headline(name: str, **values: object) -> list[float]:
