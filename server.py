@@ -39,7 +39,7 @@ except configuration.ConfigurationError as error:
     sys.exit("\n".join(["The dashboard does not start:", *error.faults]))
 
 
-FIRST = 3.0
+FIRST = 6.0
 """Seconds that whoever comes right after a start has the machine for: only then do the processes that solve start."""
 
 
