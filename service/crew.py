@@ -46,12 +46,12 @@ class Lost(RuntimeError):
 
 
 class Crew:
-    """Some processes. Starting them takes about a second, in which nobody waits: until one is up, tasks run where they
-    are asked for."""
+    """Some processes. Starting them takes about a second, in which nobody waits: until the first one is up, tasks run
+    where they are asked for; never after, for what may have cost a process its life is not to take this one's."""
 
     def __init__(self, size: int) -> None:
         self._members: list[_Member] = []
-        self._change, self._open = threading.Condition(), True
+        self._change, self._open, self._began = threading.Condition(), True, False
         for _ in range(size):
             threading.Thread(target=self._keep, name="crew", daemon=True).start()
 
@@ -65,10 +65,8 @@ class Crew:
         """Of those."""
         return [member.pid for member in self._members]
 
-    def answer(self, task: Task, problem: Any, settings: Any, report: Report, *, elsewhere: bool = False) -> Any:
+    def answer(self, task: Task, problem: Any, settings: Any, report: Report) -> Any:
         """What the task returns, or raises; `report` is called in this thread.
-
-        elsewhere : never here: what may have cost a process its life is not to take this one's.
 
         Raises
         ------
@@ -83,7 +81,7 @@ class Crew:
                 return _conduct(talk, task, problem, settings, report)
             finally:
                 member.end(talk)
-        if elsewhere:
+        if self._began:
             raise Lost("there is no process to work on it")
         return task(problem, settings, progress=report)
 
@@ -123,6 +121,7 @@ class Crew:
         with self._change:
             if self._open:
                 self._members.append(member)
+                self._began = True
                 self._change.notify_all()
             else:
                 member.kill()

@@ -321,7 +321,7 @@ class Workers:
                     return job.sketch
                 job.trace = []
             with contextlib.suppress(Lost):
-                return job.question.answer(report, partial(self.crew.answer, elsewhere=again))
+                return job.question.answer(report, self.crew.answer)
         raise Lost("the processes that worked on it are gone")
 
     def _report(self, job: Job, record: Any) -> bool:

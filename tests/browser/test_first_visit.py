@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from conftest import serving
+from serving import serving
 
 pytestmark = pytest.mark.browser
 
