@@ -73,8 +73,9 @@ def prepare() -> None:
     gc.freeze()
     time.sleep(FIRST)
     compute.open_crew()
-    for place in sorted(Path(__file__).parent.glob("pages/*/panels.py")):
-        import_module(f"pages.{place.parent.name}.panels")
+    for part in ("controls", "panels"):
+        for place in sorted(Path(__file__).parent.glob(f"pages/*/{part}.py")):
+            import_module(f"pages.{place.parent.name}.{part}")
 
 
 def failed(error: Exception) -> None:

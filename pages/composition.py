@@ -13,14 +13,4 @@ PAGE.open()
 place = st.empty()
 topic = controls.sidebar()
 place.title(topic.title, anchor=False)
-texts = panels.texts(topic.name)
-
-picture = panels.shown(topic)
-if picture is not None:
-    lessons.first_screen(topic, picture, texts)
-if topic.more is not None:
-    topic.more(PAGE)
-lessons.experiments(PAGE, topic)
-lessons.question(PAGE, topic)
-lessons.theorem(texts)
-lessons.turn_page(PAGE, controls.TOPICS, topic)
+lessons.draw(PAGE, controls.TOPICS, topic, panels.texts(topic.name))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.gallery import controls, panels
+from pages.gallery import controls
+from pages.shared import lessons, prose
 
 controls.PAGE.open()
 place = st.container(key="topic_title")
 topic = controls.sidebar()
 place.title(topic.title, anchor=False)
-panels.draw(topic)
+lessons.draw(controls.PAGE, controls.TOPICS, topic, prose.sections(f"gallery/{topic.name}"))

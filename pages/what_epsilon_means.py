@@ -28,7 +28,4 @@ if law is not None:
 else:
     st.markdown(f"**In 60 seconds.** {texts['in 60 seconds']}")
 
-lessons.experiments(PAGE, topic)
-lessons.question(PAGE, topic)
-lessons.theorem(texts)
-lessons.turn_page(PAGE, controls.TOPICS, topic)
+lessons.rest(PAGE, controls.TOPICS, topic, texts)

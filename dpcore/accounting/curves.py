@@ -6,7 +6,7 @@ Solved laws: over all shifts up to the sensitivity, rounded up. Closed forms: by
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -41,15 +41,19 @@ def privacy_profile(noise: Noise, epsilons: ArrayLike, *, sensitivity: float) ->
 
 def epsilon_at(noise: Noise, delta: float, *, sensitivity: float) -> float:
     """The least ε ≥ 0 with δ(ε) ≤ delta, rounded up by bisection to about 1e-12; ∞ if δ(ε) stays above."""
-    passes = lambda e: float(privacy_profile(noise, e, sensitivity=sensitivity)) <= delta  # noqa: E731
+    return least_epsilon(lambda e: float(privacy_profile(noise, e, sensitivity=sensitivity)) <= delta)
+
+
+def least_epsilon(passes: Callable[[float], bool], *, within: float = 1e-12, most: float = 700.0) -> float:
+    """The least ε ≥ 0 that passes, rounded up by bisection to a relative `within`; ∞ if none up to about `most`."""
     if passes(0.0):
         return 0.0
     low, high = 0.0, 1.0
     while not passes(high):
         low, high = high, 2 * high
-        if high > 700:
+        if high > most:
             return math.inf
-    while high - low > 1e-12 * high:
+    while high - low > within * high:
         middle = 0.5 * (low + high)
         low, high = (low, middle) if passes(middle) else (middle, high)
     return high

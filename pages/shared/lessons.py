@@ -11,8 +11,11 @@ from typing import Any
 
 import streamlit as st
 
+from dpcore.errors import InputError
+
 from . import drawing, frame, prose
 from .address import FRAME, Address, Choice, Number
+from .inputs import explain
 from .topic import Panel, Picture, Question, Topic
 
 UNANSWERED = "–"
@@ -91,6 +94,33 @@ def chart(panel: Panel, texts: Mapping[str, str], key: str) -> None:
     frame.heading(panel.title, texts[panel.about])
     table = lambda: st.dataframe(panel.table, hide_index=True)  # noqa: E731
     drawing.draw(panel.figure, key=key, alt=panel.alt, table=table)
+
+
+def picture_of(page: Address, topic: Any) -> Any:
+    """The topic's picture; None, with the reason on the page, where the controls hold what is not accepted."""
+    try:
+        return topic.picture(page.values(), drawing.colours())
+    except InputError as error:
+        st.error(explain(error), icon=":material/error:")
+        return None
+
+
+def draw(page: Address, topics: Sequence[Any], topic: Any, texts: Mapping[str, str]) -> None:
+    """The whole lesson."""
+    picture = picture_of(page, topic)
+    if picture is not None:
+        first_screen(topic, picture, texts)
+    if topic.more is not None:
+        topic.more(page)
+    rest(page, topics, topic, texts)
+
+
+def rest(page: Address, topics: Sequence[Any], topic: Any, texts: Mapping[str, str]) -> None:
+    """What follows the picture."""
+    experiments(page, topic)
+    question(page, topic)
+    theorem(texts)
+    turn_page(page, topics, topic)
 
 
 def experiments(page: Address, topic: Topic) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from functools import lru_cache
 
 import numpy as np
 import plotly.graph_objects as go
 
+from dpcore.accounting.curves import least_epsilon
 from dpcore.accounting.mechanisms import Release, parse_mechanism
 from dpcore.accounting.subsampling import KINDS, Sampling, amplified, amplified_tradeoff, subsampled_tradeoff
 from dpcore.accounting.tradeoff import guarantee_tradeoff
@@ -53,18 +53,9 @@ def exact(text: str, kind: str, rate: float, delta: float) -> dict[str, float]:
 def _least(release: Release, side: str, delta: float) -> float:
     """By bisection on the exact curve of the pair, whose values are right to a relative 1e-10."""
     pair = release.pair(side)
-    passes = lambda e: float(pair.delta(np.array([e]))[0]) * (1 + 1e-9) <= delta  # noqa: E731
-    low, high = 0.0, 1.0
-    if passes(0.0):
-        return 0.0
-    while not passes(high):
-        low, high = high, 2 * high
-        if high > 500:
-            return math.inf
-    while high - low > 1e-9 * high:
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if passes(middle) else (middle, high)
-    return high
+    return least_epsilon(
+        lambda e: float(pair.delta(np.array([e]))[0]) * (1 + 1e-9) <= delta, within=1e-9, most=500.0
+    )
 
 
 def picture(values: Values, colours: Palette) -> Picture:
