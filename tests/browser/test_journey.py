@@ -147,8 +147,8 @@ def test_a_theme_changed_while_the_page_loads_loses_nothing(dashboard, visitor):
     page.get_by_role("heading", level=1).wait_for()
     page.emulate_media(color_scheme="dark")
     settled(page)
-    line = ".st-key-chart_density path.js-line"
-    page.wait_for_function(f"getComputedStyle(document.querySelector('{line}')).stroke === 'rgb(242, 102, 26)'")
+    page.wait_for_function("""() => [...document.querySelectorAll('.st-key-chart_density path.js-line')]
+        .some(line => getComputedStyle(line).stroke === 'rgb(242, 102, 26)')""")  # the picture comes after the headline
     assert "(5, 0.25)" in page.locator(HEADLINE).inner_text() and "kg²" in page.locator(HEADLINE).inner_text()
     assert page.url.endswith("/?epsilon=5&delta=0.25&unit=kg&gap=5&loss=l2")
 
