@@ -89,7 +89,7 @@ def coin(probability: Fraction) -> bool:
 
 
 def exponential_coin(rate: Fraction) -> bool:
-    """True with probability exactly e^−rate, rate ≥ 0 [CKS20, Alg. 1]."""
+    """True with probability exactly e^−rate, rate ≥ 0 (Canonne, Kamath, Steinke 2020, Alg. 1)."""
     while rate > 1:
         if not exponential_coin(Fraction(1)):
             return False
@@ -98,3 +98,14 @@ def exponential_coin(rate: Fraction) -> bool:
     while coin(rate / count):
         count += 1
     return count % 2 == 1
+
+
+def draw_geometric(rate: Fraction) -> int:
+    """One exact draw of P(i) ∝ e^{−rate·i}, i ≥ 0 [CKS20, Alg. 2]: ⌊X/a⌋ for rate = a/b and P(X) ∝ e^{−X/b}."""
+    a, b = rate.numerator, rate.denominator
+    while not exponential_coin(Fraction(rest := secrets.randbelow(b), b)):
+        pass
+    multiple = 0
+    while exponential_coin(Fraction(1)):
+        multiple += 1
+    return (rest + b * multiple) // a

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import math
 import textwrap
+from collections.abc import Callable
 from string import Template
 
-from . import __version__
+import numpy as np
+from numpy.typing import NDArray
+
+from . import __version__, exact
 from .noise.base import Noise
 from .noise.lattice import LatticeNoise, whole_law
-from .noise.piecewise import PiecewiseNoise
+from .noise.staircase import Staircase
 from .noise.tailed import TailedNoise
 from .reload import RELOADED, short
 from .solution import Solution
 
-_PIECEWISE = Template('''\
+_SCRIPT = Template('''\
 """$summary
 
 Run this file to see ten draws, or import it: sample(n) draws, release(value) adds one draw to a true value.
@@ -23,19 +28,49 @@ Only whole numbers and the operating system's random source are used; floats app
 """
 
 import secrets
-from bisect import bisect_right
-from fractions import Fraction
-from itertools import accumulate
+$imports
 
 VERSION = $version
 PROBLEM = $problem
 CERTIFICATE = $certificate
 
+$law
+
+
+def sample(n):
+    """n exact draws."""
+    return [float(draw() * STEP + ORIGIN) for _ in range(n)]
+
+
+def release(value):
+    """The value, rounded $rounding, plus one exact draw."""
+    return float(($rounded + draw()) * STEP + ORIGIN)
+
+
+if __name__ == "__main__":
+    print(CERTIFICATE)
+    print(*sample(10), sep="\\n")
+''')
+
+_LADDER_IMPORTS = """\
+from bisect import bisect_right
+from fractions import Fraction
+from itertools import accumulate"""
+
+_FRACTIONS = "from fractions import Fraction"
+
+_DOWN = {"rounding": "down to the lattice", "rounded": "Fraction(value) // STEP"}
+_NEAREST = {
+    "rounding": "to the nearest step",
+    "rounded": "(Fraction(repr(float(value))) / STEP + Fraction(1, 2)).__floor__()",
+}
+
+_PIECEWISE = '''\
 # Cell i reaches from BREAKS[i] to BREAKS[i + 1], in units of SENSITIVITY/RESOLUTION from ORIGIN, and has probability
 # WEIGHTS[i]/2**62; the point ATOM_UNIT has probability ATOM_WEIGHT/2**62.
 SENSITIVITY = $sensitivity
 RESOLUTION = $resolution
-ORIGIN = $origin
+ORIGIN = Fraction($origin)
 BREAKS = [
 $breaks
 ]
@@ -44,7 +79,7 @@ $weights
 ]
 ATOM_UNIT = $atom_unit
 ATOM_WEIGHT = $atom_weight
-
+$tail
 POINTS = 1 << 20  # lattice points per unit
 STEP = Fraction(SENSITIVITY) / (RESOLUTION * POINTS)
 LADDER = list(accumulate([ATOM_WEIGHT, *WEIGHTS]))
@@ -52,106 +87,50 @@ assert LADDER[-1] == 1 << 62
 
 
 def draw():
-    """One exact draw, in lattice steps from the origin."""
+    """One exact draw, in lattice steps from the origin."""$tail_draw
     cell = bisect_right(LADDER, secrets.randbelow(1 << 62))
     if cell == 0:
         return ATOM_UNIT * POINTS
     left, right = BREAKS[cell - 1] * POINTS, BREAKS[cell] * POINTS
-    return left + secrets.randbelow(right - left)
-$common''')
+    return left + secrets.randbelow(right - left)'''
 
-_TAILED = Template(
-    _PIECEWISE.template.replace(
-        "ATOM_WEIGHT = $atom_weight\n",
-        "ATOM_WEIGHT = $atom_weight\n\n"
-        "# With probability TAIL_WEIGHT/2**62 the draw is two-sided geometric: a cell of one unit on either side.\n"
-        "TAIL_WEIGHT = $tail_weight\nTAIL_MEAN = $tail_mean\n",
-    ).replace(
-        "    cell = bisect_right",
-        "    if secrets.randbelow(1 << 62) < TAIL_WEIGHT:\n"
-        "        cell = 0\n"
-        "        while secrets.randbelow(TAIL_MEAN):\n"
-        "            cell += 1\n"
-        "        cell = cell if secrets.randbelow(2) else -cell - 1\n"
-        "        return cell * POINTS + secrets.randbelow(POINTS)\n"
-        "    cell = bisect_right",
-    )
-)
-
-_STAIRCASE = Template('''\
-"""$summary
-
-Run this file to see ten draws, or import it: sample(n) draws, release(value) adds one draw to a true value.
-Only whole numbers and the operating system's random source are used; floats appear when all is done.
+_TAIL = """
+# With probability TAIL_WEIGHT/2**62 the draw is two-sided geometric: a cell of one unit on either side.
+TAIL_WEIGHT = $tail_weight
+TAIL_MEAN = $tail_mean
 """
 
-import secrets
-from fractions import Fraction
+_TAIL_DRAW = """
+    if secrets.randbelow(1 << 62) < TAIL_WEIGHT:
+        cell = 0
+        while secrets.randbelow(TAIL_MEAN):
+            cell += 1
+        cell = cell if secrets.randbelow(2) else -cell - 1
+        return cell * POINTS + secrets.randbelow(POINTS)"""
 
-VERSION = $version
-PROBLEM = $problem
-CERTIFICATE = $certificate
-
+_STAIRCASE = '''\
 # Staircase noise around ORIGIN: the density is constant up to GAMMA*SENSITIVITY and falls by the factor exp(-EPSILON)
 # there and after every further SENSITIVITY; the point ORIGIN has probability ATOM.
 SENSITIVITY = $sensitivity
 EPSILON = Fraction($epsilon)
 GAMMA = Fraction($gamma)
 ATOM = Fraction($atom)
-ORIGIN = $origin
+ORIGIN = Fraction($origin)
 
-POINTS = 1 << 20  # lattice points per sensitivity
-STEP = Fraction(SENSITIVITY) / POINTS
-
-
-def coin(probability):
-    """True with exactly this probability."""
-    return secrets.randbelow(probability.denominator) < probability.numerator
+SUBDIVISIONS = 1 << 20  # lattice points per sensitivity
+STEP = Fraction(SENSITIVITY) / SUBDIVISIONS
 
 
-def exponential_coin(rate):
-    """True with probability exactly exp(-rate) (Canonne, Kamath, Steinke 2020, Alg. 1)."""
-    while rate > 1:
-        if not exponential_coin(Fraction(1)):
-            return False
-        rate -= 1
-    count = 1
-    while coin(rate / count):
-        count += 1
-    return count % 2 == 1
-
+$functions
 
 def draw():
     """One exact draw, in lattice steps from the origin."""
-    if ATOM and coin(ATOM):
-        return 0
-    inner = round(GAMMA * POINTS)
-    point = secrets.randbelow(POINTS)
-    while point >= inner and not exponential_coin(EPSILON):
-        point = secrets.randbelow(POINTS)
-    while exponential_coin(EPSILON):
-        point += POINTS
-    return point if secrets.randbelow(2) else -point - 1
-$common''')
+    return draw_staircase(EPSILON, GAMMA, ATOM)'''
 
-_LATTICE = Template('''\
-"""$summary
-
-Run this file to see ten draws, or import it: sample(n) draws, release(value) adds one draw to a true value.
-Only whole numbers and the operating system's random source are used; floats appear when all is done.
-"""
-
-import secrets
-from bisect import bisect_right
-from fractions import Fraction
-from itertools import accumulate
-
-VERSION = $version
-PROBLEM = $problem
-CERTIFICATE = $certificate
-
+_LATTICE = '''\
 # The noise is (FIRST + i) steps with probability WEIGHTS[i]/2**62.
 STEP = Fraction("$step")
+ORIGIN = 0
 FIRST = $first
 WEIGHTS = [
 $weights
@@ -162,97 +141,29 @@ assert LADDER[-1] == 1 << 62
 
 def draw():
     """One exact draw, in steps."""
-    return FIRST + bisect_right(LADDER, secrets.randbelow(1 << 62))
-$common''')
+    return FIRST + bisect_right(LADDER, secrets.randbelow(1 << 62))'''
 
-_DISCRETE_STAIRCASE = Template('''\
-"""$summary
-
-Run this file to see ten draws, or import it: sample(n) draws, release(value) adds one draw to a true value.
-Only whole numbers and the operating system's random source are used; floats appear when all is done.
-"""
-
-import secrets
-from fractions import Fraction
-
-VERSION = $version
-PROBLEM = $problem
-CERTIFICATE = $certificate
-
-# The noise is LOCATION + i or LOCATION - i steps with a weight that is constant for i < RISE and falls by the factor
-# exp(-RATE) there and after every further PERIOD.
+_DISCRETE_STAIRCASE = '''\
+# The noise is i or -i steps from ORIGIN with a weight that is constant for i < RISE and falls by the factor exp(-RATE)
+# there and after every further PERIOD.
 STEP = Fraction("$step")
+ORIGIN = $location * STEP
 RATE = Fraction($rate)
 RISE = $rise
 PERIOD = $period
-LOCATION = $location
 
 
-def exponential_coin(rate):
-    """True with probability exactly exp(-rate) (Canonne, Kamath, Steinke 2020, Alg. 1)."""
-    while rate > 1:
-        if not exponential_coin(Fraction(1)):
-            return False
-        rate -= 1
-    count = 1
-    while secrets.randbelow((rate / count).denominator) < (rate / count).numerator:
-        count += 1
-    return count % 2 == 1
-
+$functions
 
 def draw():
-    """One exact draw, in steps."""
-    while True:
-        point = secrets.randbelow(PERIOD)
-        while point >= RISE and not exponential_coin(RATE):
-            point = secrets.randbelow(PERIOD)
-        while exponential_coin(RATE):
-            point += PERIOD
-        if secrets.randbelow(2):
-            return LOCATION + point
-        if point:
-            return LOCATION - point
-$common''')
-
-_ON_LATTICE = '''
-
-def sample(n):
-    """n exact draws."""
-    return [float(draw() * STEP) for _ in range(n)]
-
-
-def release(value):
-    """The value, rounded to the nearest step, plus one exact draw."""
-    return float(((Fraction(repr(float(value))) / STEP + Fraction(1, 2)).__floor__() + draw()) * STEP)
-
-
-if __name__ == "__main__":
-    print(CERTIFICATE)
-    print(*sample(10), sep="\\n")
-'''
-
-_COMMON = '''
-
-def sample(n):
-    """n exact draws."""
-    return [float(draw() * STEP + Fraction(ORIGIN)) for _ in range(n)]
-
-
-def release(value):
-    """The value, rounded down to the lattice, plus one exact draw."""
-    return float((Fraction(value) // STEP + draw()) * STEP + Fraction(ORIGIN))
-
-
-if __name__ == "__main__":
-    print(CERTIFICATE)
-    print(*sample(10), sep="\\n")
-'''
+    """One exact draw, in steps from the origin."""
+    return draw_discrete_staircase(RATE, RISE, PERIOD)'''
 
 
 def python_snippet(solution: Solution) -> str:
     """A self-contained script (standard library only) that carries the law, the problem, the certificate and the
     version, and defines ``sample(n)`` and ``release(value)`` with exact arithmetic."""
-    problem, certificate, noise = solution.problem, solution.certificate, solution.noise
+    problem, certificate = solution.problem, solution.certificate
     fields = {
         "summary": "\n".join(textwrap.fill(line, 110) for line in describe(solution)),
         "version": repr(__version__),
@@ -282,41 +193,51 @@ def python_snippet(solution: Solution) -> str:
                 "source": solution.source,
             }
         ),
-        "sensitivity": repr(float(problem.sensitivity)),
-        "common": _COMMON,
     }
-    if isinstance(noise, LatticeNoise) or whole_law(noise) is not None:
-        return _on_lattice(noise, fields)
-    if isinstance(noise, PiecewiseNoise):
-        return _PIECEWISE.substitute(fields, **_whole_numbers(noise))
-    if isinstance(noise, TailedNoise):
-        tail = {"tail_weight": int(noise.tail_weight), "tail_mean": int(noise.tail_mean)}
-        return _TAILED.substitute(fields, **_whole_numbers(noise.body), **tail)
-    values = {name: repr(float(getattr(noise, name))) for name in ("epsilon", "gamma", "atom")}
-    return _STAIRCASE.substitute(fields, origin=repr(float(noise.location)), **values)
+    return _SCRIPT.substitute(fields, **_law(solution.noise))
 
 
-def _whole_numbers(noise: PiecewiseNoise) -> dict[str, object]:
-    """What makes the law, as text or whole numbers."""
-    return {
-        "resolution": int(noise.resolution),
-        "origin": repr(float(noise.origin)),
-        "breaks": _wrapped(noise.breaks.tolist()),
-        "weights": _wrapped(noise.weights.tolist()),
-        "atom_unit": int(noise.atom_unit),
-        "atom_weight": int(noise.atom_weight),
-    }
-
-
-def _on_lattice(noise: Noise, fields: dict[str, str]) -> str:
-    """The script of a law on a lattice."""
-    fields = fields | {"common": _ON_LATTICE}
+def _law(noise: Noise) -> dict[str, str]:
+    """What the script needs for this law: its imports, its numbers with `draw()`, and how a value is rounded."""
     if isinstance(noise, LatticeNoise):
-        weights = _wrapped(noise.weights.tolist())
-        return _LATTICE.substitute(fields, step=repr(noise.step), first=int(noise.first), weights=weights)
-    law, step = whole_law(noise)
-    numbers = {"rise": law.rise, "period": law.period, "location": law.location}
-    return _DISCRETE_STAIRCASE.substitute(fields, step=repr(step), rate=repr(float(law.rate)), **numbers)
+        law = _filled(_LATTICE, step=repr(noise.step), first=int(noise.first), weights=_wrapped(noise.weights))
+        return {"imports": _LADDER_IMPORTS, "law": law, **_NEAREST}
+    if (whole := whole_law(noise)) is not None:
+        one, step = whole
+        numbers = {"rate": repr(float(one.rate)), "rise": one.rise, "period": one.period, "location": one.location}
+        functions = _sources(exact.coin, exact.exponential_coin, exact.draw_discrete_staircase)
+        law = _filled(_DISCRETE_STAIRCASE, step=repr(step), functions=functions, **numbers)
+        return {"imports": _FRACTIONS, "law": law, **_NEAREST}
+    if isinstance(noise, Staircase):
+        numbers = {name: repr(float(getattr(noise, name))) for name in ("sensitivity", "epsilon", "gamma", "atom")}
+        functions = _sources(exact.coin, exact.exponential_coin, exact.draw_staircase)
+        law = _filled(_STAIRCASE, origin=repr(float(noise.location)), functions=functions, **numbers)
+        return {"imports": _FRACTIONS, "law": law, **_DOWN}
+    tail = {"tail": "", "tail_draw": ""}
+    if isinstance(noise, TailedNoise):
+        numbers = _filled(_TAIL, tail_weight=int(noise.tail_weight), tail_mean=int(noise.tail_mean))
+        tail, noise = {"tail": numbers, "tail_draw": _TAIL_DRAW}, noise.body
+    law = _filled(
+        _PIECEWISE,
+        sensitivity=repr(float(noise.sensitivity)),
+        resolution=int(noise.resolution),
+        origin=repr(float(noise.origin)),
+        breaks=_wrapped(noise.breaks),
+        weights=_wrapped(noise.weights),
+        atom_unit=int(noise.atom_unit),
+        atom_weight=int(noise.atom_weight),
+        **tail,
+    )
+    return {"imports": _LADDER_IMPORTS, "law": law, **_DOWN}
+
+
+def _sources(*functions: Callable) -> str:
+    """The functions as they are written, so that the script runs what the tests test."""
+    return "\n\n".join(inspect.getsource(function) for function in functions)
+
+
+def _filled(template: str, **values: object) -> str:
+    return Template(template).substitute(values)
 
 
 def describe(solution: Solution) -> list[str]:
@@ -357,5 +278,7 @@ def _literal(data: dict) -> str:
     return "{\n" + "\n".join(rows) + "\n}"
 
 
-def _wrapped(numbers: list[int]) -> str:
-    return textwrap.fill(", ".join(map(str, numbers)) + ",", 110, initial_indent="    ", subsequent_indent="    ")
+def _wrapped(numbers: NDArray[np.int64]) -> str:
+    return textwrap.fill(
+        ", ".join(map(str, numbers.tolist())) + ",", 110, initial_indent="    ", subsequent_indent="    "
+    )
