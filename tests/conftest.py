@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # two processes of tests share two cores: more threads only wait
 os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(__file__).parents[1] / ".numba_cache"))
 
 if "DP_FRONTIER_STORE" not in os.environ:  # tests leave nothing in anybody's cache and find nothing there

@@ -43,7 +43,7 @@ def visitor(browser) -> Iterator[Callable]:
         if not tour:
             profile.add_init_script("localStorage.setItem('dp-frontier-tour-seen', 'yes')")
         page = profile.new_page()
-        page.set_default_timeout(40_000)
+        page.set_default_timeout(60_000)
         return page
 
     yield come

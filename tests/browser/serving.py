@@ -33,7 +33,7 @@ def serving(entry: str) -> Iterator[str]:
 
 
 def _wait_until_healthy(address: str, server: subprocess.Popen) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         assert server.poll() is None, "the dashboard stopped by itself"
         try:
@@ -41,4 +41,4 @@ def _wait_until_healthy(address: str, server: subprocess.Popen) -> None:
                 return
         except OSError:
             time.sleep(0.1)
-    raise AssertionError("the dashboard did not come up within 30 s")
+    raise AssertionError("the dashboard did not come up within a minute")

@@ -26,7 +26,7 @@ def bounds(page) -> list[float]:
 
 def settled(page, before: list[float] | None = None) -> list[float]:
     """The headline's numbers once the solver has finished and they are no longer `before`."""
-    deadline, last = time.monotonic() + 40, None
+    deadline, last = time.monotonic() + 60, None
     while time.monotonic() < deadline:
         now = bounds(page)
         if page.get_by_role("button", name="Stop here").count() or len(now) != 2 or now == before:

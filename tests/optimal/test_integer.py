@@ -295,8 +295,9 @@ def test_many_steps_per_sensitivity_are_bracketed_in_time():
     assert solution.certificate.gap <= 1e-3
     assert solution.certificate.lower <= 558.9 and 558.6 <= solution.certificate.upper
     assert time.thread_time() - began < 10
+    began = time.thread_time()
     short = solve(counting(1, 1e-6, 97), SolverSettings(time_limit=0.3))
-    assert short.seconds < 1.5 and short.certificate.gap < 0.5
+    assert time.thread_time() - began < 1.5 and short.certificate.gap < 0.5
 
 
 @pytest.mark.parametrize("step", [0.1, 250.0])
