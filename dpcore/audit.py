@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from .loss import UNIT, Loss
+from .loss import UNDERFLOW, UNIT, Loss
 
 if TYPE_CHECKING:
     from .noise.piecewise import PiecewiseNoise
@@ -184,7 +184,7 @@ def multiplier_bound_lower(
 
     Rounding: D_i is a sum of at most m_i + 8 terms of total size S_i; each is at most two operations off its exact
     value (e^ε is rounded up), so the sum errs by at most (m_i + 12)·u·S_i; (m_i + 16)·u·S_i is subtracted. The
-    sums of λ are exact.
+    sums of λ are exact. Products too small for a float err by 2^−1074 each; 2^−1000 is subtracted.
     """
     n = len(costs)
     total, size, terms, price = costs, np.abs(costs), 16, 0.0
@@ -212,7 +212,7 @@ def multiplier_bound_lower(
         D = D - 4 * UNIT * np.abs(D)
     price *= 1 + 4 * UNIT
     bound = float(D.min()) - price
-    return bound - 2 * UNIT * (abs(bound) + price)
+    return bound - 2 * UNIT * (abs(bound) + price) - UNDERFLOW
 
 
 def _privacy_terms(

@@ -24,6 +24,9 @@ Array = NDArray[np.float64]
 UNIT = 2.0**-53
 """Unit round-off of double precision."""
 
+UNDERFLOW = 2.0**-1000
+"""More than all that is lost by products too small for a float, 2^−1074 each."""
+
 MAX_BREAKPOINTS = 1000
 MAX_MAGNITUDE = 1e12
 

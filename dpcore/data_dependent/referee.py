@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..audit import amplification_bounds
-from ..loss import UNIT, Loss
+from ..loss import UNDERFLOW, UNIT, Loss
 from .channel import Channel, Grid
 from .costs import cell_costs_upper, is_convex
 from .problem import DataDependentProblem
@@ -213,4 +213,4 @@ def multiplier_bound_lower(
     dues = (rates * proof.limits).tolist()
     bound = math.fsum([*least, *(-d for d in dues), -price])
     slack = 8 * UNIT * (math.fsum(abs(v) for v in least) + math.fsum(abs(d) for d in dues) + price)
-    return bound - slack
+    return bound - slack - UNDERFLOW

@@ -85,6 +85,9 @@ def solve_many(
 PAIRS_PER_STEP = 1200
 """The scan ends at a step that needed this many pairs; from there on lattices are picked by their errors."""
 
+GRADED = 2.0
+"""A pair of a graded lattice, whose row is longer, counts for this many."""
+
 EXACT = 1e-9
 """Relative accuracy granted to closed formulas."""
 
@@ -310,6 +313,8 @@ class Search(Anytime):
                 choice = schedule.next(side, self._steps, self.lower, self.upper)
                 if choice is not None:
                     effort = max(step.pairs for step in self._steps[choice[0]])
+                    if choice[0] == "lower" and schedule.grading(choice[1]):
+                        effort *= GRADED
                     promises.append((0.5 ** idle[side] / (1 + effort), side, choice))
             if not promises:
                 return
@@ -325,7 +330,7 @@ class Search(Anytime):
         scale = self.upper if math.isfinite(self.upper) else 1.0
         limits = Limits(scale, self.settings.gap, self._deadline, self._stop)
         if kind == "lower":
-            step = lower_step(self.problem, k, window, seed, limits)
+            step = lower_step(self.problem, k, window, seed, limits, schedule.grading(k))
             step = replace(step, window=step.window.within(schedule.widest))
             self.lower = max(self.lower, step.bound)
         else:

@@ -176,7 +176,7 @@ def _seed(lattice: Lattice, outcome: Outcome) -> Seed:
 
     rates = np.atleast_2d(outcome.rates)[0]
     active = np.unique(np.abs(lattice.shifts[rates > TINY * rates.max(initial=0.0)])) / lattice.k
-    return Seed(at, (active,), lattice.k)
+    return Seed(at, (active,), lattice.k, lattice.k)
 
 
 # Upper bounds ----------------------------------------------------------------------------------------

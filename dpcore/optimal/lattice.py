@@ -34,11 +34,16 @@ class Lattice:
     @cached_property
     def events(self) -> Ints:
         """Indices that may be in an event."""
-        everywhere = np.arange(self.event_first, self.event_last + 1)
+        everywhere = self.indices[(self.indices >= self.event_first) & (self.indices <= self.event_last)]
         if self.reach is None:
             return everywhere
         off = (everywhere + self.reach) % self.k
         return everywhere[off <= 2 * self.reach]
+
+    @property
+    def cells(self) -> int:
+        """Lattice steps per sensitivity, of the larger ones where they differ."""
+        return self.k
 
     @property
     def indices(self) -> Ints:
@@ -74,6 +79,62 @@ class Lattice:
         """Values per index from values per class."""
         return values[self.classify(self.indices)]
 
+    @property
+    def fineness(self) -> Array | float:
+        """Indices per sensitivity, around each."""
+        return self.k
+
+    def locate(self, x: Array) -> Ints:
+        """Position in `indices` of the index nearest to places x, in sensitivities; beyond its ends where x is."""
+        return np.floor(x * self.k + 0.5 * (1 - self.edge) + 1e-9).astype(int) - self.first
+
+    # Pairs ---------------------------------------------------------------------------------------------
+
+    @property
+    def names(self) -> int:
+        """How many names there are for events and for covers."""
+        return self.classes
+
+    def events_at(self, shift: int) -> Ints:
+        """Events of a shift."""
+        return self.events
+
+    def pairs(self, shift: int, chosen: NDArray[np.bool_]) -> tuple[Ints, Ints]:
+        """Names (event, cover) of the pairs of a shift at the chosen of its events, covers outside dropped."""
+        events = self.events[chosen]
+        covers = events - shift
+        inside = (covers >= self.first) & (covers <= self.last)
+        return self.classify(events[inside]), self.classify(covers[inside])
+
+    def terms(self, event: Ints, cover: Ints) -> list[tuple[Ints, Ints]]:
+        """(shift, event index) of the terms max(0, r_i − E r_{i−j}) of each pair, one or two; shift 0: none."""
+        if not self.folded:
+            return [(event - cover, event + self.first)]
+        around = event + cover + self.edge
+        if not self.edge:
+            around = np.where((event == 0) | (cover == 0), 0, around)
+        direct = np.where(event > cover, event, -event - self.edge)
+        shifts = [np.where(j <= self.k, j, 0) for j in (np.abs(event - cover), around)]
+        return [(shifts[0], direct), (shifts[1], event)]
+
+    def rows(self, event: Ints, cover: Ints, amplification: float) -> tuple[Ints, Ints, Array]:
+        """r_event − E r_cover − slack of each pair as a row: where it starts, classes and coefficients, row after row;
+        the last entry of a row, class −1, is the slack's."""
+        n = len(event)
+        classes = np.stack([event, cover, np.full(n, -1)], axis=1)
+        values = np.stack([np.ones(n), np.full(n, -amplification), np.full(n, -1.0)], axis=1)
+        return 3 * np.arange(n), classes.ravel(), values.ravel()
+
+    def sizes(self, event: Ints, reference: Array) -> Array:
+        """Mass of the pairs' events under a reference given per class."""
+        return reference[event]
+
+    # Shortfalls ----------------------------------------------------------------------------------------
+
+    def masses(self, density: Array) -> Array:
+        """Masses per index of a law with this density at every index, up to a factor."""
+        return density
+
     def excess(self, r: Array, shift: int, amplification: float) -> Array:
         """r_i − E r_{i−shift} for every event index i; `r` is per index; outside the lattice r = 0."""
         cover = self.events - shift - self.first
@@ -93,3 +154,13 @@ class Lattice:
             z = here - covered[at - j]
             out[t] = z[z > 0].sum()
         return out
+
+    # The whole lattice ---------------------------------------------------------------------------------
+
+    def spread(self, shifts: Ints, events: Ints, weights: Array) -> tuple[Ints, Ints, Array]:
+        """The multipliers of single terms on all nodes from first to last."""
+        return shifts, events, weights
+
+    def everywhere(self, values: Array) -> Array:
+        """Values on all nodes from first to last whose interpolant lies below that of values per index."""
+        return values

@@ -10,6 +10,7 @@ import numpy as np
 from ..loss import Loss
 from ..problem import NoiseProblem
 from .lattice import Array, Lattice
+from .mesh import Grading, Mesh
 from .program import BudgetRow, LatticeProgram, Outcome, Seed
 from .step import (
     LEAST_DELTA,
@@ -32,8 +33,10 @@ def lower_step(
     window: Window,
     seed: Seed | None,
     limits: Limits,
+    grading: Grading | None = None,
 ) -> Step:
-    """A lower bound from a lattice of k per sensitivity.
+    """A lower bound from a lattice of k per sensitivity, or from one graded between its nodes (folded problems on the
+    whole line without monotone rows).
 
     Continuous losses (and monotone laws): stochastic rounding to nodes, node values below the loss (Thm 2).
     A loss with jumps: rounding to cells, infima over open cells [SLW, D(β)]; the atoms of a law, which might sit on a
@@ -44,7 +47,9 @@ def lower_step(
     alike = problem.budget is None or all(c.grows_from_zero for c in problem.paid_losses)
     edge = int(not loss.continuous and not problem.monotone and alike)
     lattice, origin = _rounding_lattice(problem, k, edge, window)
-    left = origin + lattice.indices * (D / k)
+    if grading is not None:
+        lattice = Mesh.of(lattice, grading, window.right)
+    left = origin + lattice.indices * (D / lattice.k)
     touch = _touch(problem, lattice, origin, seed)
     costs, *second_costs = (_rounded_costs(c, problem, lattice, origin, touch) for c in problem.paid_losses)
     delta = max(problem.privacy.delta, LEAST_DELTA)
@@ -78,12 +83,13 @@ def lower_step(
     shifts, events, weights = program.multipliers(outcome)
     order = program.order_multipliers(outcome) if problem.monotone else None
     further = tuple(program.multipliers(outcome, level) for level in range(1, len(deltas)))
+    costs, *second_costs = (lattice.everywhere(values) for values in (costs, *second_costs))
     spend = None if budget is None else (outcome.budget_rate, second_costs[0], budget.most)
     proof = Proof(costs, lattice.first, shifts, events, weights, order, lattice.folded, further, spend)
     bound = proof.lower(*problem.privacies)
     bound = max(bound, loss.infimum(*problem.support))
     events, weights = (np.concatenate([own, *(m[at] for m in further)]) for own, at in ((events, 1), (weights, 2)))
-    used = events[weights > TINY * weights.max(initial=0.0)] / k + origin / D
+    used = events[weights > TINY * weights.max(initial=0.0)] / lattice.k + origin / D
     return Step(
         k,
         edge,
@@ -131,7 +137,7 @@ def _touch(problem: NoiseProblem, lattice: Lattice, origin: float, seed: Seed | 
     beside = 0.5 * (below + above)
     node, each = max(there - beside, 0.0) / seed.k + beside / lattice.k, beside / lattice.k
     share = 2 * each / (node + 2 * each) if node > 0 else 0.5
-    at = round(least * lattice.k) - lattice.first
+    at = int(np.searchsorted(lattice.indices, round(least * lattice.k)))
     touch[max(at - 1, 0) : at], touch[at : at + 1] = 1 - min(share, 0.5), min(share, 0.5)
     return touch
 

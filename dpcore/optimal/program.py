@@ -17,7 +17,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import SolverError
 from ..lp import INFINITY, LinearProgram
@@ -42,12 +41,14 @@ class Seed:
     """What a finished program hands to a finer one.
 
     density : law's density at points given in units of the sensitivity, from the lattice's origin.
-    active : per pair (ε, δ), shifts with a positive rate, in units of the sensitivity.   k : its lattice.
+    active : per pair (ε, δ), shifts with a positive rate, in units of the sensitivity.   k : its lattice.   cells : its
+    larger steps per sensitivity.
     """
 
     density: Callable[[Array], Array]
     active: tuple[Array, ...]
     k: int
+    cells: int
 
 
 @dataclass
@@ -131,6 +132,7 @@ class LatticeProgram:
         self._level = np.empty(0, dtype=np.int64)
         self._events = np.empty(0, dtype=np.int64)
         self._covers = np.empty(0, dtype=np.int64)
+        self._size = np.empty(0)
         self._keys = np.empty(0, dtype=np.int64)
         self._slack = np.empty(0, dtype=np.int64)
         self._pair_row = np.empty(0, dtype=np.int64)
@@ -204,21 +206,10 @@ class LatticeProgram:
         """Multipliers of the monotone rows per index, as `audit.multiplier_bound_lower` wants them."""
         return self.lattice.unfold(outcome.order) * (0.5 if self.lattice.folded else 1.0)
 
-    def _shifts_of(self, event: Ints, cover: Ints) -> list[Ints]:
-        """The one or two shifts whose rows hold the slack of each pair (0: none)."""
-        lat = self.lattice
-        if not lat.folded:
-            return [event - cover]
-        direct = np.abs(event - cover)
-        around = event + cover + lat.edge
-        if not lat.edge:
-            around = np.where((event == 0) | (cover == 0), 0, around)
-        return [np.where(direct <= lat.k, direct, 0), np.where(around <= lat.k, around, 0)]
-
     def add_shifts(self, shifts: Ints, level: int = 0) -> None:
         """Rows Σ slacks + uncovered masses + atom ≤ δ, each divided by δ."""
         lat, delta, row_of = self.lattice, self._limits[level][1], self._row_of[level]
-        owners = self._shifts_of(self._events, self._covers)
+        terms = lat.terms(self._events, self._covers)
         starts, columns, values, count = [], [], [], 0
         for j in shifts.tolist():
             if j in row_of:
@@ -231,10 +222,10 @@ class LatticeProgram:
             classes = np.flatnonzero(weight)
             columns.append(classes)
             values.append(weight[classes] * self._rho[classes] / delta)
-            for owner in owners:
-                mine = (owner == j) & (self._level == level)
+            for shift, _ in terms:
+                mine = (shift == j) & (self._level == level)
                 columns.append(self._slack[mine])
-                values.append(self._rho[self._events[mine]] / delta)
+                values.append(self._size[mine] / delta)
             if self._atom is not None:
                 columns.append([self._atom])
                 values.append([self.delta / delta])
@@ -253,40 +244,37 @@ class LatticeProgram:
 
     def add_pairs(self, event: Ints, cover: Ints, level: int = 0) -> int:
         """Slack columns and rows u_a − E ρ_b/ρ_a u_b − s ≤ 0 for pairs not yet there; how many were new."""
-        amplification, delta = self._limits[level]
-        classes = self.lattice.classes
+        lat, (amplification, delta) = self.lattice, self._limits[level]
         other = event != cover  # r_a − E r_a is never positive
         event, cover = event[other], cover[other]
-        keys, at = np.unique((level * classes + event) * classes + cover, return_index=True)
+        keys, at = np.unique((level * lat.names + event) * lat.names + cover, return_index=True)
         fresh = ~np.isin(keys, self._keys, assume_unique=True)
         event, cover, keys = event[at][fresh], cover[at][fresh], keys[fresh]
         n = len(keys)
         if not n:
             return 0
-        columns = self.lp.columns + np.arange(n)
+        columns, size = self.lp.columns + np.arange(n), lat.sizes(event, self._rho)
         rows, values, owner = [], [], []
-        for shift in self._shifts_of(event, cover):
+        for shift, _ in lat.terms(event, cover):
             row = self._rows_at(shift, level)
             there = np.flatnonzero(row >= 0)
             owner.append(there)
             rows.append(row[there])
-            values.append(self._rho[event[there]] / delta)
+            values.append(size[there] / delta)
         owner, rows, values = (np.concatenate(v) for v in (owner, rows, values))
         order = np.argsort(owner, kind="stable")
         starts = np.searchsorted(owner[order], np.arange(n))
         self.lp.add_columns(np.zeros(n), starts=starts, rows=rows[order], values=values[order])
         pair_rows = self.lp.rows + np.arange(n)
-        ratio = amplification * self._rho[cover] / self._rho[event]
-        self.lp.add_rows(
-            -INFINITY,
-            0.0,
-            starts=3 * np.arange(n),
-            columns=np.stack([event, cover, columns], axis=1).ravel(),
-            values=np.stack([np.ones(n), -ratio, np.full(n, -1.0)], axis=1).ravel(),
-        )
+        starts, classes, values = lat.rows(event, cover, amplification)
+        slack, sizes = classes < 0, np.repeat(size, np.diff(starts, append=len(classes)))
+        values = np.where(slack, values, values * self._rho[classes] / sizes)
+        classes[slack] = columns
+        self.lp.add_rows(-INFINITY, 0.0, starts=starts, columns=classes, values=values)
         self._level = np.concatenate([self._level, np.full(n, level)])
         self._events = np.concatenate([self._events, event])
         self._covers = np.concatenate([self._covers, cover])
+        self._size = np.concatenate([self._size, size])
         self._keys = np.concatenate([self._keys, keys])
         self._slack = np.concatenate([self._slack, columns])
         self._pair_row = np.concatenate([self._pair_row, pair_rows])
@@ -300,14 +288,6 @@ class LatticeProgram:
         rows = table[np.clip(shifts, -self.lattice.k, self.lattice.k) + self.lattice.k]
         return np.where(shifts == 0, -1, rows)
 
-    def pairs_of(self, shift: int, chosen: NDArray[np.bool_]) -> tuple[Ints, Ints]:
-        """Classes (event, cover) of the pairs of a shift at the chosen event indices, covers outside dropped."""
-        lat = self.lattice
-        events = self.lattice.events[chosen]
-        covers = events - shift
-        inside = (covers >= lat.first) & (covers <= lat.last)
-        return lat.classify(events[inside]), lat.classify(covers[inside])
-
     def start(self, seed: Seed | None, deadline: float = math.inf) -> None:
         """First rows: from a coarser solution the pairs that nearly bind at nearly active shifts, as many as `SEEDED`;
         on coarse lattices all outward pairs (away from the middle), which spares the march outward one step a round."""
@@ -319,19 +299,17 @@ class LatticeProgram:
             for level in levels:
                 self.add_shifts(lat.shifts, level)
                 for j in lat.shifts.tolist():
-                    self.add_pairs(*self.pairs_of(j, self.lattice.events * np.sign(j) <= 0), level)
+                    self.add_pairs(*lat.pairs(j, lat.events_at(j) * np.sign(j) <= 0), level)
         if seed is None:
             return
-        density = seed.density((lat.indices + 0.5 * lat.edge) / lat.k)
-        used = density[self.lattice.events - lat.first] > 0
+        r = lat.masses(seed.density((lat.indices + 0.5 * lat.edge) / lat.k))
         for level in levels:
             near, amplification = self._near(seed, level), self._limits[level][0]
             self.add_shifts(near, level)
             for j in near.tolist():
                 if len(self._keys) > SEEDED or time.perf_counter() >= deadline:
                     return
-                tied = lat.excess(density, j, TIE * amplification) >= 0
-                self.add_pairs(*self.pairs_of(j, used & tied), level)
+                self.add_pairs(*lat.pairs(j, lat.excess(r, j, TIE * amplification) > 0), level)
 
     def _near(self, seed: Seed, level: int) -> Ints:
         """Shifts within a lattice step of one that was active in the seed."""
@@ -339,7 +317,7 @@ class LatticeProgram:
         if not active.size:
             return shifts[:0]
         distance = np.abs(np.abs(shifts[:, None]) / self.lattice.k - active[None, :]).min(axis=1)
-        return shifts[distance < 0.5 / seed.k + 0.5 / self.lattice.k]
+        return shifts[distance < 0.5 / seed.cells + 0.5 / self.lattice.cells]
 
     # Solving -----------------------------------------------------------------------------------------
 
@@ -377,7 +355,7 @@ class LatticeProgram:
         for level, shifts in enumerate(violated):
             for j in shifts.tolist():
                 z = self.lattice.excess(r, j, self._limits[level][0])
-                added += self.add_pairs(*self.pairs_of(j, z > share * z.max()), level)
+                added += self.add_pairs(*self.lattice.pairs(j, z > share * z.max()), level)
         return added
 
     def _run(self, deadline: float, stop: Callable[[], bool]) -> str:
@@ -397,7 +375,7 @@ class LatticeProgram:
                 if j in row_of:
                     rates[level, t] = max(0.0, -duals[row_of[j]]) * self.scale / self._limits[level][1]
         budget_rate = max(0.0, -float(duals[1])) * self.scale / self._budget_scale if self.budget else 0.0
-        weight = np.maximum(0.0, -duals[self._pair_row]) * self.scale / self._rho[self._events]
+        weight = np.maximum(0.0, -duals[self._pair_row]) * self.scale / self._size
         order = np.zeros(lat.classes)
         if self.monotone:
             order[self._order_class] = np.maximum(0.0, duals[self._order_row]) * self.scale / self._order_scale
@@ -417,16 +395,11 @@ class LatticeProgram:
         rate[lat.k] = 0.0
         mine = outcome.level == level
         event, cover, weight = outcome.event[mine], outcome.cover[mine], outcome.weight[mine]
-        owners = self._shifts_of(event, cover)
+        owners, events = (list(part) for part in zip(*lat.terms(event, cover)))
         caps = [np.where(np.abs(j) <= lat.k, rate[np.clip(j, -lat.k, lat.k) + lat.k], 0.0) for j in owners]
         total = np.sum(caps, axis=0)
         share = np.minimum(weight, total) / np.where(total > 0, total, 1.0)
-        if lat.folded:
-            direct = np.where(event > cover, event, -event - lat.edge)
-            events = [direct, event]
-        else:
-            events = [event + lat.first]
-        shifts, events, weights = list(owners), events, [share * cap for cap in caps]
+        shifts, weights = owners, [share * cap for cap in caps]
         for j in lat.shifts[outcome.rates[level] > 0].tolist():
             covers = self.lattice.events - j
             bare = self.lattice.events[(covers < lat.first) | (covers > lat.last)]
@@ -435,4 +408,4 @@ class LatticeProgram:
             weights.append(np.full(len(bare), rate[j + lat.k]))
         shifts, events, weights = np.concatenate(shifts), np.concatenate(events), np.concatenate(weights)
         used = weights > 0
-        return shifts[used], events[used], weights[used]
+        return lat.spread(shifts[used], events[used], weights[used])

@@ -134,12 +134,11 @@ def position(x: float, origin: float, sensitivity: float, k: int) -> Fraction | 
 
 def seed_of(lattice: Lattice, outcome: Outcome) -> Seed:
     """The density of an outcome, in sensitivities from the origin of its lattice, and its active shifts."""
-    density = np.concatenate([[0.0], lattice.unfold(outcome.masses) * lattice.k, [0.0]])
+    density = np.concatenate([[0.0], lattice.unfold(outcome.masses) * lattice.fineness, [0.0]])
 
     def at(x: Array) -> Array:
-        index = np.floor(x * lattice.k + 0.5 * (1 - lattice.edge) + 1e-9).astype(int) - lattice.first
-        return density[np.clip(index + 1, 0, len(density) - 1)]
+        return density[np.clip(lattice.locate(x) + 1, 0, len(density) - 1)]
 
     used = outcome.rates > TINY * outcome.rates.max(initial=0.0)
     active = tuple(np.unique(np.abs(lattice.shifts[mine])) / lattice.k for mine in used)
-    return Seed(at, active, lattice.k)
+    return Seed(at, active, lattice.k, lattice.cells)
