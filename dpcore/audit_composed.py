@@ -1,7 +1,8 @@
 """The referee for several releases together: δ of T-fold composition of a law, rounded up.
 
-The law is replaced by a privacy loss on a grid that dominates it: its curve δ̄(ε′) over all shifts, joined by chords
-[DGKKM22]. Products keep the order [ZDW22, Thm. 10]; how the convolutions round is `accounting.losses`' business.
+The law is replaced by the tight pair of all its shifts, rounded up (`accounting.solved_pairs`), and that by a privacy
+loss on a grid that dominates it; products keep the order [ZDW22, Thm. 10], and how the convolutions round is
+`accounting.losses`' business.
 """
 
 from __future__ import annotations
@@ -10,44 +11,18 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from .accounting.curves import dominating_curve_upper
-from .accounting.losses import LossGrid, compose, on_grid
-from .accounting.pairs import FinitePair, mirrored
+from .accounting.loss_grids import LossGrid, on_grid, reach
+from .accounting.losses import compose
+from .accounting.pairs import dominating_pair
 from .audit import Array
-from .loss import UNIT
 from .noise.piecewise import PiecewiseNoise
 
 MOST_POINTS = 1 << 14
 """Grid points of the positive losses of one release."""
 
-LARGEST = 40.0
-"""Losses beyond count as infinite, and so do those of cells that are less than 1e-14 of the highest."""
-
-
-@dataclass(frozen=True, eq=False)
-class _Worst(FinitePair):
-    """What a grid asks of a pair of laws: δ̄(ε′) of a law over all shifts, rounded up; its losses only as far as to say
-    how far they reach."""
-
-    noise: PiecewiseNoise | None = None
-
-    @classmethod
-    def of_law(cls, noise: PiecewiseNoise) -> _Worst:
-        density = noise.masses / np.diff(noise.breaks)
-        positive = density[density > 1e-14 * density.max()]
-        losses = np.linspace(0.0, min(math.log(positive.max() / positive.min()) + 0.01, LARGEST), 1025)
-        curve = dominating_curve_upper(noise, losses)
-        flat = int(np.argmax(curve <= curve[-1] * (1 + 1e-9) + 1e-18))  # beyond, all that is left is infinite
-        top, bare = max(float(losses[flat]), 1e-3), float(curve[flat])
-        own, other = np.array([bare, 0.5 - bare, 0.5]), np.array([0.0, 0.5, 0.5])
-        return cls(np.array([math.inf, top, -top]), own, other, noise)
-
-    def delta(self, epsilons: ArrayLike) -> Array:
-        epsilons = np.asarray(epsilons, dtype=float)
-        curve = dominating_curve_upper(self.noise, np.abs(epsilons))
-        return np.minimum(mirrored(epsilons, curve) * (1 + 4 * UNIT), 1.0)
+UNSEEN = 1e-18
+"""Probability of the losses that count as infinite."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,9 +34,9 @@ class Losses:
     @classmethod
     def of(cls, noise: PiecewiseNoise, step: float) -> Losses:
         """With this step or, where the losses are large, a multiple of it."""
-        pair = _Worst.of_law(noise)
-        coarser = max(1, math.ceil(float(pair.losses[1]) / step / MOST_POINTS))
-        return cls(on_grid(pair, coarser * step, upper=True))
+        pair = dominating_pair(noise, noise.sensitivity)
+        coarser = max(1, math.ceil(reach(pair, UNSEEN)[1] / step / MOST_POINTS))
+        return cls(on_grid(pair, coarser * step, upper=True, unseen=UNSEEN))
 
     def delta_upper(self, releases: int, epsilon: float) -> float:
         """δ of so many releases together at ε, rounded up; 1 where no loss is finite."""
@@ -74,7 +49,7 @@ class Losses:
         if releases == 0:
             return np.zeros(1), np.ones(1)
         made = compose([(self.grid, releases)], epsilon=epsilon)
-        values = (made.first + np.arange(len(made.weights))) * made.step
+        values = made.losses
         with np.errstate(divide="ignore", under="ignore"):
             masses = np.exp(np.minimum(made.scale - made.tilt * values + np.log(made.weights), 0.0))
         return values, masses

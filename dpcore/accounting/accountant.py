@@ -14,7 +14,8 @@ from ..noise.gaussian import Gaussian
 from ..noise.laplace import Laplace
 from ..noise.piecewise import PiecewiseNoise
 from ..noise.staircase import Staircase
-from .losses import LossGrid, compose, on_grid
+from .loss_grids import LossGrid, on_grid
+from .losses import compose
 from .mechanisms import Promised
 from .pairs import Pair, dominating_pair
 

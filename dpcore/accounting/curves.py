@@ -6,19 +6,20 @@ Solved laws: over all shifts up to the sensitivity, rounded up. Closed forms: by
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import audit
 from .._validate import above, whole
 from ..loss import UNIT
 from ..noise.base import Noise
-from ..noise.lattice import LatticeNoise, whole_steps
-from ..noise.piecewise import PiecewiseNoise
+from ..noise.lattice import LatticeNoise
+from ..noise.tailed import TailedNoise
 from ..privacy import Privacy
-from .pairs import dominating_pair, mirrored, shared_cells
+from .pairs import dominating_pair
+from .solved_pairs import SOLVED, Solved
+from .two_laws import mirrored
 
 Array = NDArray[np.float64]
 
@@ -32,7 +33,7 @@ def privacy_profile(noise: Noise, epsilons: ArrayLike, *, sensitivity: float) ->
     epsilons = np.asarray(epsilons, dtype=float)
     sizes = np.abs(epsilons).ravel()
     above(0, 1e300, sensitivity=sensitivity)
-    if isinstance(noise, PiecewiseNoise | LatticeNoise):
+    if isinstance(noise, SOLVED):
         known = dominating_curve_upper(noise, sizes, sensitivity)
         return np.minimum(mirrored(epsilons, known.reshape(epsilons.shape)) * (1 + 4 * UNIT * (epsilons < 0)), 1.0)
     known = np.array([noise.shortfall(e, sensitivity) for e in sizes.tolist()])
@@ -77,46 +78,10 @@ def group_privacy(privacy: Privacy, size: int) -> tuple[float, float]:
     return size * epsilon, min(delta * sum_ * (1 + 16 * UNIT), 1.0)
 
 
-def dominating_curve_upper(
-    noise: PiecewiseNoise | LatticeNoise, epsilons: Array, sensitivity: float | None = None
-) -> Array:
-    """δ̄(ε′) = max over shifts up to the sensitivity (default: the law's own) of h_φ(ε′), at every ε′ ≥ 0 of an array,
-    rounded up [Thm 1].
-
-    For one shift h is P{L > ε′} − e^ε′ Q{L > ε′} over the cells where p > e^ε′ q: two cumulative sums, so all ε′ cost
-    one sort. Rounding: cumulative sums of n terms, below 2n·u of the total mass 1.
-    """
-    epsilons = np.asarray(epsilons, dtype=float)
-    best = np.zeros(len(epsilons))
-    growth = np.exp(np.minimum(epsilons, 700.0)) * (1 - 4 * UNIT)
-    for here, there, length in _overlaps(noise, sensitivity):
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = np.where(there > 0, here / there, np.inf)
-        order = np.argsort(-ratio)
-        own = np.concatenate([[0.0], np.cumsum((here * length)[order])])
-        other = np.concatenate([[0.0], np.cumsum((there * length)[order])])
-        last = np.searchsorted(-ratio[order], -growth, side="left")
-        best = np.maximum(best, own[last] - growth * other[last] + 4 * len(order) * UNIT * own[last])
-    atom = noise.atom_mass if isinstance(noise, PiecewiseNoise) else 0.0
-    return np.minimum(best * (1 + 8 * UNIT) + atom * (1 + 4 * UNIT), 1.0)
-
-
-def _overlaps(noise: PiecewiseNoise | LatticeNoise, sensitivity: float | None) -> Iterable[tuple[Array, Array, Array]]:
-    """(density, density moved, length) for every candidate of the worst shift, where the density is positive."""
-    signs = (1,) if noise.is_symmetric else (1, -1)
-    if isinstance(noise, LatticeNoise):
-        n, masses = len(noise.weights), noise.masses
-        reach = min(whole_steps(noise.step if sensitivity is None else sensitivity, noise.step), n)
-        padded = np.concatenate([np.zeros(reach), masses, np.zeros(reach)])
-        for j in range(1, reach + 1):
-            for sign in signs:
-                yield masses, padded[reach - sign * j :][:n], np.ones(n)
-        return
-    limit = noise.resolution
-    if sensitivity is not None:
-        limit = math.ceil(sensitivity / noise.sensitivity * noise.resolution * (1 - 4 * UNIT))
-    for shift in audit.candidate_shifts(noise, limit).tolist():
-        for sign in signs:
-            here, there, length = shared_cells(noise, sign * shift)
-            used = here > 0
-            yield here[used], there[used], length[used]
+def dominating_curve_upper(noise: Solved, epsilons: ArrayLike, sensitivity: float | None = None) -> Array:
+    """δ̄(ε′) = max over shifts up to the sensitivity (default: the law's own; a step of a lattice) of h_φ(ε′), at every
+    ε′ ≥ 0 of an array, rounded up [Thm 1]."""
+    if sensitivity is None:
+        own = noise.body if isinstance(noise, TailedNoise) else noise
+        sensitivity = own.step if isinstance(own, LatticeNoise) else own.sensitivity
+    return dominating_pair(noise, sensitivity).delta(epsilons)

@@ -13,12 +13,12 @@ import numpy as np
 
 from .._validate import above, decimal, in_range, whole
 from ..errors import InputError
-from ..noise import Gaussian, Geometric, Laplace, LatticeNoise, Noise, PiecewiseNoise, Staircase, TruncatedLaplace
+from ..noise import Gaussian, Geometric, Laplace, Noise, Staircase, TruncatedLaplace
 from ..privacy import Privacy
-from ..privacy_profile import GaussianProfile
 from ..solution import Solution
 from .curves import epsilon_at
 from .pairs import FinitePair, Pair, dominating_pair, pair
+from .solved_pairs import SOLVED
 from .subsampling import Sampling, amplified
 
 SMALLEST_EPSILON, LARGEST_EPSILON = 1e-9, 50.0
@@ -76,14 +76,13 @@ class Additive(Mechanism):
 
     @cached_property
     def attack(self) -> Pair:
-        solved = isinstance(self.noise, PiecewiseNoise | LatticeNoise)
-        return pair(self.noise, shift=self.sensitivity) if solved else self.pair
+        return pair(self.noise, shift=self.sensitivity) if isinstance(self.noise, SOLVED) else self.pair
 
     @cached_property
     def guarantee(self) -> tuple[float, float] | None:
         if self.promise is not None:
             return self.promise
-        if isinstance(self.noise, Gaussian):
+        if isinstance(self.noise, (Gaussian, *SOLVED)):
             return None
         infinite = self.pair.infinite
         return max(loss for loss, *_ in self.pair.atoms if math.isfinite(loss)) * (1 + 1e-15), infinite * (1 + 1e-12)
@@ -167,7 +166,8 @@ class Release:
         if self.sampling is None:
             return self.mechanism.epsilon_at(delta)
         base = delta / self.sampling.rate
-        return 0.0 if base >= 1 else self.amplify(self.mechanism.epsilon_at(base), base)[0]
+        alone = 0.0 if base >= 1 else self.mechanism.epsilon_at(base)
+        return self.amplify(alone, base)[0] if 0 < alone < math.inf else alone
 
 
 def sides(releases: tuple[Release, ...]) -> tuple[str, ...]:
@@ -302,9 +302,8 @@ def parse_mechanism(text: str) -> Mechanism:
 
 
 def solved(found: Solution, name: str) -> Mechanism:
-    """The law of a solution, under a name; it is known by the problem's ε and its own audited δ, or, where it is
-    μ-GDP, by that, which is what Gaussian noise of σ = 1/μ is."""
-    if isinstance(found.problem.profile, GaussianProfile):
-        return Additive(name, Gaussian(math.nextafter(1 / found.problem.profile.mu, 0.0)), 1.0)
-    promise = (found.problem.privacy.epsilon, found.certificate.delta_upper)
-    return Additive(name, found.noise, found.problem.sensitivity, promise)
+    """The law of a solution, under a name; known by the problem's ε and its own audited δ where the problem asks for
+    one, and by no pair where it asks for a whole curve."""
+    problem = found.problem
+    promise = None if problem.whole_curve else (problem.privacy.epsilon, found.certificate.delta_upper)
+    return Additive(name, found.noise, problem.sensitivity, promise)

@@ -29,18 +29,15 @@ Array = NDArray[np.float64]
 Group = tuple[float, float, int]
 """(ε, δ, how many)."""
 
-GRID = 1 << 17
-"""Multiples of the common divisor of unequal ε, up to their sum, that are enumerated."""
-
 MOST_OUTCOMES = 2_000_000
-"""Equal mechanisms, twice, that are enumerated."""
+"""Grid points of the sums that are enumerated."""
 
 MOST_TERMS = 2e8
 """Terms of the sums that are enumerated."""
 
-
-MOST = 10**6
-"""Mechanisms that are counted one by one; more of them are added up."""
+UNSEEN = 1e-60
+"""Probability of the outcomes of equal mechanisms that are not enumerated on either side: above they count as infinite,
+below as the lowest that is."""
 
 
 def worst_composition(groups: Sequence[Group]) -> Composed | None:
@@ -48,26 +45,29 @@ def worst_composition(groups: Sequence[Group]) -> Composed | None:
     are too many."""
     kept = sum(count * math.log1p(-delta) if delta < 1 else -math.inf for _, delta, count in groups)
     step, multiples = _grid([(epsilon, count) for epsilon, _, count in groups if epsilon > 0])
-    total = 2 * sum(multiple * count for multiple, count in multiples)
-    later = sum(count for _, count in multiples[1:])
-    if total > MOST_OUTCOMES or (later and (total > 2 * GRID or total * later > MOST_TERMS)):
+    ranges = [_range(multiple * step, count) for multiple, count in multiples]
+    lengths = [2 * multiple * len(j) for (multiple, _), j in zip(multiples, ranges)]
+    later = sum(len(j) for j in ranges[1:])
+    if sum(lengths) > MOST_OUTCOMES or sum(lengths) * later > MOST_TERMS:
         return None
-    weights, first, relative = np.ones(1), 0, 0.0
-    for multiple, count in multiples:
-        masses, error = _binomial(multiple * step, count)
-        out = np.zeros(len(weights) + 2 * multiple * count)
+    weights, first, relative, unseen = np.ones(1), 0, 0.0, 0.0
+    for (multiple, count), j in zip(multiples, ranges):
+        masses, error = _binomial(multiple * step, count, j)
+        if len(j) <= count:
+            masses[0], unseen = masses[0] + UNSEEN, unseen + UNSEEN
+        out = np.zeros(len(weights) + 2 * multiple * (len(j) - 1))
         if len(weights) == 1:
             out[:: 2 * multiple] = masses
         else:
-            for j, mass in enumerate(masses.tolist()):  # sums of positive terms: no cancellation, unlike transforms
-                out[2 * multiple * j :][: len(weights)] += mass * weights
-        weights, first = out, first - multiple * count
-        relative += error + 2 * (count + 1) * UNIT
+            for i, mass in enumerate(masses.tolist()):  # sums of positive terms: no cancellation, unlike transforms
+                out[2 * multiple * i :][: len(weights)] += mass * weights
+        weights, first = out, first + multiple * (2 * int(j[0]) - count)
+        relative += error + 2 * (len(j) + 1) * UNIT
     with np.errstate(under="ignore"):
         weights = weights * math.exp(kept)
     relative += 4 * len(weights) * UNIT
-    infinite = min(-math.expm1(kept) * (1 + 8 * UNIT) + 1e-300, 1.0)
-    return Composed(step, first, weights, 0.0, 0.0, infinite if kept < 0 else 0.0, 0.0, True, relative)
+    infinite = -math.expm1(kept) * (1 + 8 * UNIT) + 1e-300 if kept < 0 else 0.0
+    return Composed(step, first, weights, 0.0, 0.0, min(infinite + unseen, 1.0), 0.0, True, relative)
 
 
 def optimal_epsilon(groups: Sequence[Group], delta: float) -> float:
@@ -75,8 +75,6 @@ def optimal_epsilon(groups: Sequence[Group], delta: float) -> float:
     mechanism at its own δ: its own ε."""
     if not _reachable(groups, delta):
         return math.inf
-    if sum(count for *_, count in groups) > MOST:
-        return sum_upper(groups)
     found = worst_composition(groups)
     return min(_truth(groups, delta).epsilon_upper(delta) if found is None else found.epsilon(delta), sum_upper(groups))
 
@@ -124,10 +122,16 @@ def _grid(epsilons: list[tuple[float, int]]) -> tuple[float, list[tuple[int, int
     return float(common) * (1 + 2 * UNIT), [(int(exact[epsilon] / common), count) for epsilon, count in ordered]
 
 
-def _binomial(epsilon: float, count: int) -> tuple[Array, float]:
-    """(probabilities of j losses +ε and count − j losses −ε, j = 0 … count, their relative error): logarithms of
-    factorials are right to a few units in the last place of the largest of them."""
-    j = np.arange(count + 1)
+def _range(epsilon: float, count: int) -> Array:
+    """The numbers of losses +ε among 0 … count that are enumerated; either side of them has probability at most UNSEEN,
+    e^(−2t²/count) at a distance t from the mean [Hoeffding]."""
+    mean, far = count * special.expit(epsilon), math.sqrt(-0.5 * count * math.log(UNSEEN)) + 1
+    return np.arange(max(math.floor(mean - far), 0), min(math.ceil(mean + far), count) + 1)
+
+
+def _binomial(epsilon: float, count: int, j: Array) -> tuple[Array, float]:
+    """(probabilities of j losses +ε and count − j losses −ε, their relative error): logarithms of factorials are right
+    to a few units in the last place of the largest of them."""
     largest = special.gammaln(count + 1.0)
     choices = largest - special.gammaln(j + 1.0) - special.gammaln(count - j + 1.0)
     more, less = -math.log1p(math.exp(-epsilon)), -math.log1p(math.exp(epsilon))

@@ -15,9 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._validate import above, in_range
 from ..errors import InputError
-from .losses import lower_hull, on_grid, reach
-from .pairs import Pair, mirrored
+from .loss_grids import lower_hull, on_grid, reach
 from .tradeoff import guarantee_tradeoff
+from .two_laws import Pair, mirrored
 
 Array = NDArray[np.float64]
 
@@ -165,7 +165,9 @@ class SampledPair(Pair):
                 found.append((math.log1p(rate * math.expm1(loss)), mixed, other))
         if self.side == "replace":
             up = [atom for atom in found if atom[0] > 0]
-            found = [*up, *((-loss, other, own) for loss, own, other in reversed(up))]
+            rest = 1 - float(sum(self._removed(np.zeros(1))[:2])[0])  # neither remove nor its mirror image has a say
+            middle = [(0.0, rest, rest)] if rest > 0 else []
+            found = [*up, *middle, *((-loss, other, own) for loss, own, other in reversed(up))]
         return tuple(sorted(found, key=lambda atom: -atom[0]))
 
     def tradeoff(self, alphas: ArrayLike) -> Array:

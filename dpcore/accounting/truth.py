@@ -5,19 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 from scipy import special
 
-from .._validate import decimal
 from ..errors import InputError
 from ..noise import Gaussian
 from .curves import epsilon_at
-from .losses import MOST_CELLS, LossGrid, compose, on_grid, reach
+from .loss_grids import MOST_CELLS, LossGrid, on_grid, reach
+from .losses import compose
 from .mechanisms import Additive, Release, sides
 from .pairs import Pair, dominating_pair
+
+FEW, TRIALS = 16, 2000
+"""Values of positive probability that a grid is fitted to, and how many grids are tried."""
 
 QUICK, FINE = 1 << 14, 1 << 17
 """Grid points within the composed loss: fit for a slider, and for a table."""
@@ -134,32 +136,32 @@ def _side(
 ) -> Side:
     pairs = [(one.pair(side), one.pair(side, attack=True), one.count) for one in releases]
     pairs += [(one, one, count) for one, count in gaussian]
-    step = _step([(pair, count) for pair, _, count in pairs], times, points, unseen)
+    step = _step(pairs, times, points, unseen)
     return Side(tuple(pairs), step, unseen)
 
 
-def _step(pairs: list[tuple[Pair, int]], times: int, points: int, unseen: float) -> float:
-    """A step with so many points across the composed loss, of which the largest losses are multiples where possible:
-    probability that sits between grid points costs accuracy, and most laws have some at their largest loss."""
-    spread, widest, tops = 0.0, 0.0, []
-    for pair, count in pairs:
-        low, high = reach(pair, unseen)
+def _step(pairs: list[tuple[Pair, Pair, int]], times: int, points: int, unseen: float) -> float:
+    """A step with at least so many points across the composed loss, chosen so that grids pass close by the values that
+    losses take with positive probability: probability that sits between grid points costs accuracy."""
+    spread, widest, spans, places = 0.0, 0.0, [], []
+    for pair, attack, count in pairs:
+        (low, high), real = reach(pair, unseen), reach(attack, unseen)
         _, variance, _ = on_grid(pair, max((high - low) / 2000, 1e-12), upper=True, unseen=unseen).moments()
         spread += times * count * variance
-        widest = max(widest, high - low)
-        tops += [high] if any(abs(loss - high) <= 1e-9 * high for loss, *_ in pair.atoms) else []
+        widest = max(widest, high - low, real[1] - real[0])
+        atoms = [atom for atom in pair.atoms if low <= atom[0] <= high]
+        if 1 < len(atoms) <= FEW:
+            start = max((own, loss) for loss, own, _ in atoms)[1]  # the grid passes through it
+            places += [(abs(loss - start), count * own) for loss, own, _ in atoms]
+            spans.append((count * variance, abs(atoms[0][0] - atoms[-1][0])))
     finest = max(1.01 * widest / MOST_CELLS, 1e-12)
     step = max((widest + 17 * math.sqrt(spread)) / points, finest)
-    for common in [_common(tops), max(tops)] if tops else []:
-        if common >= step:
-            return common / min(math.ceil(common / step), math.floor(common / finest))
+    for _, span in sorted(spans, reverse=True):
+        if span >= step:
+            first = math.ceil(span / step)
+            parts = np.arange(first, max(min(2 * first, first + TRIALS, math.floor(span / finest)), first) + 1)
+            distances, weights = np.array(places).T
+            off = distances * parts[:, None] / span
+            off = (np.abs(off - np.rint(off)) @ weights) / parts
+            return span / int(parts[np.argmax(off <= off.min() + 1e-9 * weights.sum() / parts[-1])])
     return step
-
-
-def _common(tops: list[float]) -> float:
-    """The largest number of which all are multiples, as decimals of twelve digits; of one number, itself."""
-    if len(set(tops)) == 1:
-        return tops[0]
-    exact = [decimal(float(f"{top:.12g}")) for top in tops]
-    below = math.lcm(*(e.denominator for e in exact))
-    return float(Fraction(math.gcd(*(int(e * below) for e in exact)), below))

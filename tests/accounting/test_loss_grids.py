@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpcore.accounting.losses import MOST_CELLS, LossGrid, compose, on_grid
+from dpcore.accounting.loss_grids import MOST_CELLS, LossGrid, on_grid
+from dpcore.accounting.losses import compose
 from dpcore.accounting.pairs import FinitePair, Pair, dominating_pair
 from dpcore.accounting.subsampling import SampledPair
 from dpcore.errors import InputError
