@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.shared import compute, frame, prose
 from pages.shared.address import FRAME
-from pages.vector import applications, charts, closer, controls, panels, work
+from pages.vector import applications, charts, closer, controls, panels, takeaway, work
 
 TEXT = prose.sections("vector_queries")
 
@@ -32,7 +32,7 @@ panels.live(job, picture)
 found = panels.table_of(closed, job)
 parts = {
     "dimension": closer.dimension, "epsilon": closer.epsilon, "spread": closer.spread,
-    "applications": applications.applications, "export": lambda asked: panels.export(asked, found),
+    "applications": applications.applications, "export": lambda asked: takeaway.takeaway(asked, found),
 }  # fmt: skip
 st.segmented_control(
     "Look closer", controls.VECTOR.options("panel"), format_func=controls.VECTOR.label("panel"), key="panel",

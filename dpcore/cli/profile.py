@@ -35,6 +35,9 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--l2", metavar="S", help="global l2 sensitivity, if less than the profile's")
     keys = "all (default) or keys such as laplace-optimal,mixed"
     parser.add_argument("--mechanism", metavar="M", default="all", help=keys)
+    parser.add_argument(
+        "--value", metavar="V", help="1,2,3: print one exact release of these values instead, with the least error"
+    )  # fmt: skip
     parser.add_argument("--out", metavar="FILE", help="write the JSON to this file as well")
     parser.set_defaults(run=_run)
 
@@ -45,14 +48,42 @@ def _run(arguments: argparse.Namespace) -> int:
     query = _read(arguments)
     if arguments.out is not None:
         refuse_unwritable(arguments.out)
+    value = None if arguments.value is None else _numbers(arguments.value, len(query.profile))
     words = [word.strip() for word in arguments.mechanism.split(",")]
     keys = MECHANISMS if words == ["all"] else tuple(words)
     with stop_on_interrupt() as stop:
         found = allocations(query, keys, progress=stop)
         interrupted = stop(None)
+    if value is not None:
+        write_out(json.dumps(_release(query, found, value), allow_nan=False) + "\n", arguments.out)
+        return ended("dpcore profile", interrupted)
     rows = ",\n".join("  " + json.dumps(row, allow_nan=False) for row in report(query, found))
     write_out(f"[\n{rows}\n]\n", arguments.out)
     return ended("dpcore profile", interrupted)
+
+
+def _release(query: VectorQuery, found: list[Allocation], value: list[float]) -> dict[str, Any]:
+    """One exact release with the best of the mechanisms that have an exact sampler."""
+    able = [one for one in found if one.noise is not None and not one.noise.inexact]
+    if not able:
+        why = "; ".join(f"{one.key}: {one.reason or one.noise.inexact}" for one in found)
+        raise InputError("mechanism", ", ".join(one.key for one in found), f"one that releases exactly ({why})")
+    best = min(able, key=lambda one: one.error)
+    return {
+        "key": best.key,
+        "error": best.error,
+        "guarantee": [best.guarantee.epsilon, best.guarantee.delta],
+        "proof": best.proof,
+        "release": best.noise.release(value).tolist(),
+    }
+
+
+def _numbers(text: str, count: int) -> list[float]:
+    words = text.replace(",", " ").split()
+    try:
+        return [float(word) for word in words]
+    except ValueError:
+        raise InputError("value", text if len(text) <= 80 else text[:80] + "…", f"{count} numbers") from None
 
 
 def report(query: VectorQuery, found: list[Allocation]) -> list[dict[str, Any]]:

@@ -8,10 +8,8 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass
-from math import lcm
 
-from .._validate import decimal
-from ..errors import InfeasibleError, InputError
+from ..errors import InfeasibleError
 from ..noise.piecewise import PiecewiseNoise
 from ..optimal import solve as solve_independent
 from ..optimal.anytime import Anytime, ProgressCallback
@@ -23,6 +21,7 @@ from .bounds import Step, lower_step, partition_breaks, upper_step
 from .channel import Channel, Grid
 from .clamped import ClampedNoise, clamped_loss_upper
 from .problem import DataDependentProblem
+from .resolutions import Resolutions
 from .solution import Solution
 
 PAIRS_PER_STEP = 1500
@@ -32,19 +31,8 @@ ALIGNED_FROM = 2.5
 """From this ε on the bounds depend on how the steps of nearly staircase-like laws fall on the grid, so the scan leaves
 out fewer grids and goes further."""
 
-MAX_CELLS = 250
-"""Most cells of a program's grid."""
-
-MAX_ORDERED_CELLS = 60
-"""The same for ordered laws, whose rows are many and long."""
-
 ROUGH, SHARP = 0.3, 1e-3
 """Relative gaps of the noise that ignores the true value: while there is nothing else to see, and in the answer."""
-
-FIRST_CELLS = 6
-
-FEW = 8
-"""Grids are aligned with bins and jumps if that takes multiples of no more than this."""
 
 DEFAULT = SolverSettings(gap=1e-2, time_limit=60.0)
 
@@ -87,7 +75,7 @@ class Search(Anytime):
         self, problem: DataDependentProblem, settings: SolverSettings, progress: ProgressCallback | None = None
     ) -> None:
         super().__init__(problem, settings, progress, settings.gap)  # type: ignore[arg-type]
-        self._unit = _resolution_unit(problem)
+        self._grids = Resolutions(problem, settings.max_cells_per_sensitivity)
         self._steps: dict[str, list[Step]] = {"lower": [], "upper": []}
         self.best: _Found | None = None
         self.cap = None if problem.instance_cap == "auto" else problem.instance_cap
@@ -109,7 +97,7 @@ class Search(Anytime):
     def _scan(self) -> None:
         """Coarse grids for both sides, from the coarsest on. A side that gained nothing leaves out the next grid, then
         two, then four."""
-        aligned, resolution, number = self.problem.privacy.epsilon >= ALIGNED_FROM, self._first(), 0
+        aligned, resolution, number = self.problem.privacy.epsilon >= ALIGNED_FROM, self._grids.first(), 0
         factor, most = (1.0, 5 * PAIRS_PER_STEP) if aligned else (1.15, PAIRS_PER_STEP)
         idle, turn = {"lower": 0, "upper": 0}, {"lower": 0, "upper": 0}
         while not self._over and resolution is not None:
@@ -121,7 +109,7 @@ class Search(Anytime):
                 pairs = max(pairs, self._step(side, resolution))
                 idle[side] = 0 if (self.lower, self.upper) != before else idle[side] + 1
                 turn[side] = number + 1 + 2 ** idle[side] // 2
-            resolution = self._following(resolution, factor) if pairs < most else None
+            resolution = self._grids.following(resolution, factor) if pairs < most else None
             number += 1
 
     # Mechanisms known beforehand ---------------------------------------------------------------------
@@ -129,7 +117,7 @@ class Search(Anytime):
     def _offer_constant(self) -> None:
         """The middle of the range, whatever the true value; uniform on the range for monotone laws."""
         problem = self.problem
-        resolution = self._first() or self._unit
+        resolution = self._grids.first() or self._grids.unit
         breaks = partition_breaks(problem, resolution)
         grid = Grid.make(problem.query_range, problem.sensitivity, resolution, breaks)
         channel = Channel.constant(grid)
@@ -251,28 +239,9 @@ class Search(Anytime):
         ranked = sorted((abs(step.bound - middle) * step.resolution**2, step.resolution) for step in steps)
         base = ranked[0][1]
         for multiple in (3, 5, 7) if side == "upper" else (2, 3, 4):
-            if 1.15 * largest <= base * multiple <= 2 * largest and self._fits(base * multiple):
+            if 1.15 * largest <= base * multiple <= 2 * largest and self._grids.fits(base * multiple):
                 return base * multiple
-        return self._following(largest, 1.3)
-
-    def _first(self) -> int | None:
-        return self._following(0, 1.0)
-
-    def _following(self, resolution: int, factor: float) -> int | None:
-        """The next resolution on the list, None beyond the largest grid."""
-        ratio = self.problem.width / decimal(self.problem.sensitivity)
-        least = FIRST_CELLS if self.problem.narrow else max(1, math.ceil(FIRST_CELLS / ratio))
-        wanted = max(least, math.ceil(resolution * factor), resolution + 1)
-        found = math.ceil(wanted / self._unit) * self._unit
-        return found if self._fits(found) or resolution == 0 else None
-
-    def _fits(self, resolution: int) -> bool:
-        ratio = self.problem.width / decimal(self.problem.sensitivity)
-        cells = resolution if self.problem.narrow else math.ceil(resolution * ratio)
-        return (
-            cells <= (MAX_ORDERED_CELLS if self.problem.ordered else MAX_CELLS)
-            and resolution <= self.settings.max_cells_per_sensitivity
-        )
+        return self._grids.following(largest, 1.3)
 
     def _solution(self) -> Solution:  # type: ignore[override]
         if self.best is None:
@@ -299,22 +268,3 @@ class Search(Anytime):
     def _what_is_possible(self) -> str:
         enough = self._independent.certificate.upper if self._independent else math.inf
         return f"at least {enough:.6g}, which noise that ignores the true value attains (no mechanism was found below)"
-
-
-def _resolution_unit(problem: DataDependentProblem) -> int:
-    """Resolutions are multiples of this: with them the range is a whole number of cells, if few are enough, and so are
-    the intervals of a partition, the bins of a histogram and the jumps of the loss."""
-    D = problem.width if problem.narrow else decimal(problem.sensitivity)
-    low = decimal(problem.query_range[0])
-    must = lcm(*(((decimal(b) - low) / D).denominator for b in problem.partition), (problem.width / D).denominator)
-    if problem.partition:
-        cells = must * (1 if problem.narrow else math.ceil(problem.width / D))
-        if cells > MAX_CELLS:
-            raise InputError("partition", problem.partition, f"ends on a common grid of at most {MAX_CELLS} cells")
-        return must
-    unit = must if must <= FEW else 1
-    bins = problem.width / problem.density.parts if problem.density.parts <= FEW**2 else D
-    for length in (bins, *(decimal(x) for x in problem.loss.jumps)):
-        wished = lcm(unit, (length / D).denominator)
-        unit = wished if wished <= FEW else unit
-    return unit

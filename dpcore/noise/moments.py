@@ -125,17 +125,16 @@ def geometric_sum(power: float, rate: float, start: ArrayLike) -> Array:
     return total + math.exp(-rate * count) * _euler_maclaurin(power, rate, x + count)
 
 
-_EULER_MACLAURIN = [(n, special.bernoulli(24)[n + 1] / math.factorial(n + 1)) for n in range(1, 24, 2)]
-"""(order of the derivative, B_{n+1}/(n + 1)!)."""
+_ORDERS = np.arange(24)
+_EULER_MACLAURIN = np.array(
+    [[special.bernoulli(24)[n + 1] / math.factorial(n + 1) * math.comb(n, j) for n in _ORDERS[1::2]] for j in _ORDERS]
+)
+"""B_{n+1}/(n + 1)! times how often the j-th derivative of one factor is in the n-th of a product, for odd n: (j, n)."""
 
 
 def _euler_maclaurin(power: float, rate: float, x: Array) -> Array:
     """Σ_{k ≥ 0} e^(−rate·k) (x + k)^power for x ≥ 24, rate ≤ 0.7."""
-    total = scaled_upper_gamma(power, rate * x) / rate ** (power + 1) + 0.5 * x**power
-    for n, weight in _EULER_MACLAURIN:
-        falling, derivative = 1.0, 0.0 * x
-        for j in range(n + 1):
-            derivative = derivative + math.comb(n, j) * falling * x ** (power - j) * (-rate) ** (n - j)
-            falling *= power - j
-        total = total - weight * derivative
-    return total
+    falling = np.cumprod(np.append(1.0, power - _ORDERS[:-1]))
+    other = (-rate) ** np.maximum(_ORDERS[1::2] - _ORDERS[:, None], 0)
+    derivatives = x[..., None] ** (power - _ORDERS) @ (falling * (_EULER_MACLAURIN * other).sum(axis=1))
+    return scaled_upper_gamma(power, rate * x) / rate ** (power + 1) + 0.5 * x**power - derivatives

@@ -126,9 +126,12 @@ class Staircase(SymmetricNoise):
         for power in {0.0, *powers.tolist()}:
             factors = [p.constant if power == 0 else p.coefficient * (p.power == power) for p in loss.pieces]
             used = np.flatnonzero(factors)
-            finite = np.isfinite(far[used])
-            beyond = np.where(finite, self._upper_moment(power, np.where(finite, far[used], 0.0)), 0.0)
-            total += float(np.array(factors)[used] @ (self._upper_moment(power, near[used]) - beyond))
+            if used.size == 0:
+                continue
+            moments, finite = self._upper_moment(power, near[used]), np.isfinite(far[used])
+            if finite.any():
+                moments[finite] -= self._upper_moment(power, far[used][finite])
+            total += float(np.array(factors)[used] @ moments)
         return total * self._top
 
     def _upper_moment(self, power: float, y: ArrayLike) -> Array:

@@ -120,6 +120,11 @@ class Model:
         value = self.costs @ x + self.offset
         return float(value if self.quadratic is None else value + 0.5 * x @ (self.quadratic @ x))
 
+    def size(self, x: Array) -> float:
+        """|offset| + Σ|c_i x_i| + |x|ᵀ|Q||x|: `objective` errs by less than (2n + 8)·u times this."""
+        quadratic = 0.0 if self.quadratic is None else float(np.abs(x) @ (abs(self.quadratic) @ np.abs(x)))
+        return abs(self.offset) + math.fsum(np.abs(self.costs * x)) + quadratic
+
     def gradient(self, x: Array) -> Array:
         """∇g(x)."""
         return self.costs if self.quadratic is None else self.costs + self.quadratic @ x

@@ -22,9 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..audit import UNIT
-from ..errors import InputError
+from ..errors import InputError, SolverError
 from ..lp import INFINITY, LinearProgram
 from ..noise.lattice import LatticeNoise
+from ..noise.piecewise import TOTAL
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -220,10 +221,11 @@ class _Program:
 
 def truncated_geometric(epsilon: float, delta: float, k: int) -> Array:
     """(n + 1,) the masses ∝ e^{−ε|i − n/2|/k} at 0 … n, n = `truncation_steps`: a shift-proportional law (see
-    there)."""
+    there). None is smaller than a unit of the weights."""
     n = truncation_steps(epsilon, delta, k)
     masses = np.exp(-epsilon / k * np.abs(np.arange(n + 1) - 0.5 * n))
-    return masses / math.fsum(masses)
+    # A point that rounding drops from an end uncovers the k points behind it, e^ε times as heavy.
+    return np.maximum(masses / math.fsum(masses), 1 / TOTAL)
 
 
 def truncation_steps(epsilon: float, delta: float, k: int) -> int:
@@ -284,7 +286,11 @@ def _solved(
     program = _Program(epsilon, delta, k, strict, middle)
     program.outward()
     for _ in range(300):
-        if program.lp.run(deadline, stop) != "optimal":
+        try:
+            status = program.lp.run(deadline, stop)
+        except SolverError:  # what is certified so far stands
+            status = "failed"
+        if status != "optimal":
             break
         lower = max(lower, mean_lower(n - k, epsilon, delta, k, *program.multipliers()))
         masses = program.masses()

@@ -18,8 +18,10 @@ from scipy import sparse
 
 from ..loss import UNIT
 from ..lp import INFINITY, LinearProgram
+from .duality import implied_box
+from .feasibility import Checker
 from .noises import RowNoise
-from .plan import Checker, Planner, implied_box
+from .plan import Planner
 from .program import Array, Model, PrivateProgram
 
 MOST_SUBSETS = 20_000
@@ -61,13 +63,21 @@ class Quality:
 def quality(program: PrivateProgram, noise: RowNoise, planner: Planner | None = None) -> Quality:
     """All that is sure about a noise that keeps the limits."""
     planner = planner or Planner(program)
-    least = program.private_limits(np.full(len(program.rows), -noise.largest))
+    least = program.private_limits(np.full(len(program.rows), -noise.largest * (1 + 4 * UNIT)))
+    below = np.nextafter(program.signs * least, -math.inf)  # sums of floats are rounded to nearest
+    least = program.signs * np.maximum(below, program.signs * program.guaranteed)
     here, there = planner.solve(program.limits, prove=True), planner.solve(least)
     worst = None
     if here is not None and there is not None and here.best is not None:
-        worst = max(0.0, program.model.sign * (there.objective - here.best))
+        loss = program.model.sign * (there.objective - here.best) + _rounding(program.model, there.x)
+        worst = max(0.0, loss) * (1 + 4 * UNIT)
     bounds, missing = published_bounds(program, noise.largest)
     return Quality(worst, bounds, missing, published_lower(program))
+
+
+def _rounding(model: Model, x: Array) -> float:
+    """A bound of the error of the objective at x."""
+    return (2 * len(x) + 8) * UNIT * model.size(x)
 
 
 def published_lower(program: PrivateProgram) -> float | None:

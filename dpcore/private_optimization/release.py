@@ -12,7 +12,7 @@ import numpy as np
 
 from .._validate import decimal, whole
 from ..errors import InputError
-from ..exact import exponential_coin
+from ..exact import draw_geometric, exponential_coin
 from ..noise.lattice import LatticeNoise
 from ..noise.piecewise import PiecewiseNoise
 from .noises import FINE, RowNoise
@@ -164,22 +164,15 @@ def _drawn(program: PrivateProgram, noise: RowNoise, limit: float) -> float:
 
 
 def draw_truncated_geometric(rate: Fraction, n: int) -> int:
-    """One exact draw from 0 … n with weights e^{−rate·|i − n/2|}."""
+    """One exact draw from 0 … n with weights e^{−rate·|i − n/2|}: a law that is nearly flat from uniform points, which
+    geometric ones would hardly ever be, and the others from those."""
     half, odd = divmod(n, 2)
+    flat = rate * half < 1
     while True:
-        distance = _draw_geometric(rate)
+        distance = secrets.randbelow(half + 1) if flat else draw_geometric(rate)
+        if flat and not exponential_coin(rate * distance):
+            continue
         if distance > half or (not odd and not distance and secrets.randbelow(2)):  # the middle has no mirror image
             continue
         right = secrets.randbelow(2)
         return half + odd + distance if right else half - distance
-
-
-def _draw_geometric(rate: Fraction) -> int:
-    """One exact draw of P(i) ∝ e^{−rate·i}, i ≥ 0 [CKS20, Alg. 2]: ⌊X/a⌋ for rate = a/b and P(X) ∝ e^{−X/b}."""
-    a, b = rate.numerator, rate.denominator
-    while not exponential_coin(Fraction(rest := secrets.randbelow(b), b)):
-        pass
-    multiple = 0
-    while exponential_coin(Fraction(1)):
-        multiple += 1
-    return (rest + b * multiple) // a

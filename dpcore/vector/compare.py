@@ -9,6 +9,7 @@ from .._validate import whole
 from ..errors import InputError
 from ..privacy import Privacy
 from .mixed import KEY as MIXED
+from .mixed import NAME as MIXED_NAME
 from .mixed import mixed
 from .profile import SensitivityProfile
 from .pure import blocks, k_norm, planar, staircases
@@ -30,9 +31,15 @@ PURE = {
 }
 LP = "lp-optimal"
 
-SCALED = tuple(f"{family}-{rule}" for family in FAMILIES for rule in RULES)
-MECHANISMS = (*SCALED, *PURE, LP, MIXED)
-"""Keys of all mechanisms, in the order in which they are shown."""
+NAMES = {
+    **{f"{key}-{rule}": f"{name}, {word}" for key, (name, _) in FAMILIES.items() for rule, word in RULES.items()},
+    **{key: name for key, (name, _) in PURE.items()},
+    LP: "LP-optimal, optimal split",
+    MIXED: MIXED_NAME,
+}
+"""Key → name of all mechanisms, in the order in which they are shown."""
+
+MECHANISMS = tuple(NAMES)
 
 
 def allocations(
@@ -58,21 +65,19 @@ def allocations(
 
 def allocation(query: VectorQuery, key: str) -> Allocation:
     """A mechanism with a closed form: all keys but lp-optimal and mixed."""
-    privacy = query.privacy
+    privacy, name = query.privacy, NAMES[key]
     if key in PURE:
-        name, build = PURE[key]
+        build = PURE[key][1]
         if privacy.epsilon == 0:
             return Allocation.missing(key, name, "laplace-iid", "it needs a positive epsilon")
         return build(query)
     family, _, rule = key.rpartition("-")
-    title, make = FAMILIES[family]
-    name = f"{title}, {RULES[rule]}"
     reference = "gaussian-iid" if family == "gaussian" else "laplace-iid"
     if family != "laplace" and privacy.delta == 0:
         return Allocation.missing(key, name, reference, "it needs a positive delta")
     if family == "laplace" and privacy.epsilon == 0:
         return Allocation.missing(key, name, reference, "it needs a positive epsilon")
-    return allocate(query, make(privacy), rule)
+    return allocate(query, FAMILIES[family][1](privacy), rule)
 
 
 def reduction(one: Allocation, query: VectorQuery) -> tuple[float, float]:

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from ..accounting.accountant import Accountant
 from ..noise.gaussian import Gaussian
 from ..privacy import DELTA_RANGE, EPSILON_RANGE, Privacy
+from .joint import JointNoise, Normal
 from .pure import Blocks, best_blocks, per_coordinate
-from .query import Allocation, VectorQuery
+from .query import Allocation, VectorQuery, stated
 from .radial import split, staircase_unit
 from .scales import Family
 
@@ -212,16 +213,19 @@ def _allocation(mixture: Mixture, delta: float) -> Allocation:
     of privacy: what the error would gain from a little more of the part's own budget, −dE/d ln(budget) = p·E."""
     query = mixture.query
     K, p, rest = len(query.profile), query.power, mixture.rest
-    scales, errors, kinds = np.zeros(K), np.zeros(K), ("none",) * K
+    scales, errors, kinds, parts = np.zeros(K), np.zeros(K), ("none",) * K, []
     if mixture.blocks is not None:
+        parts.append(mixture.blocks.noise(query))
         scales, errors, _, kinds = per_coordinate(query, mixture.blocks, 1.0)
     if mixture.mu and len(rest):
         lam, w = query.profile.array[rest], query.weight_array[rest]
         unit = (lam**2 / w) ** (1 / (p + 2))
         scales[rest] = unit * math.sqrt(math.fsum((lam / unit) ** 2)) / mixture.mu * (1 + 1e-14)
         errors[rest] = w * scales[rest] ** p * Family("", "", 2, query.privacy, 1.0, "").moment(p)
+        parts.append(Normal(rest, scales[rest]))
         gaussian = set(rest.tolist())
         kinds = tuple("Gaussian" if i in gaussian else kind for i, kind in enumerate(kinds))
     shares = errors / math.fsum(errors)
-    proof = f"privacy-loss distributions composed pessimistically: δ ≤ {delta:.6g} at ε = {query.privacy.epsilon:g}"
-    return Allocation(KEY, NAME, scales, errors, shares, query.privacy, "laplace-iid", kinds, proof)
+    proof = f"privacy-loss distributions composed pessimistically: {stated(delta, query.privacy)}"
+    noise = JointNoise(K, tuple(parts))
+    return Allocation(KEY, NAME, scales, errors, shares, query.privacy, "laplace-iid", kinds, proof, noise=noise)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -34,7 +35,7 @@ PRESETS: dict[str, tuple[int, int]] = {
 }
 """Name → (a, b) of λ_i = i^a e^(b·i), i = 1 … K: the profiles of [MK, §V]. One-hot: the last coordinate alone."""
 
-PROFILES = "numbers such as 1,2,3, or uniform:K, linear:K, quadratic:K, exponential:K, one-hot:K"
+PROFILES = "numbers with decimal points (0.85, 0.15), or uniform:K, linear:K, quadratic:K, exponential:K, one-hot:K"
 
 
 @dataclass(frozen=True)
@@ -152,13 +153,19 @@ def majorizes(values: ArrayLike, other: ArrayLike, *, tolerance: float = 1e-12) 
 
 
 def parse_profile(text: str, *, normalise: str = "none") -> SensitivityProfile:
-    """The profile a text describes: a preset and a dimension (linear:20) or numbers (1, 2 3; commas, blanks, lines)."""
+    """The profile a text describes: a preset and a dimension (linear:20) or numbers, with blanks, lines, commas or
+    semicolons between them.
+
+    Raises
+    ------
+    InputError : another text, also one whose commas may be decimal ones (1,5; 2,5), or with a gap between two commas.
+    """
     word, colon, rest = text.strip().partition(":")
     if colon:
         return SensitivityProfile.preset(word.strip().lower(), rest.strip(), normalise=normalise)  # type: ignore[arg-type]
     words = text.replace(",", " ").replace(";", " ").split()
-    if not words:
-        raise InputError("profile", text, PROFILES)
+    if not words or re.search(r"[,;]\s*[,;]", text) or (";" in text and re.search(r"\d,\d", text)):
+        raise InputError("profile", text if len(text) <= 80 else text[:80] + "…", PROFILES)
     try:
         numbers = tuple(float(word) for word in words)
     except ValueError:

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..privacy import Privacy
+from .joint import Boxes, JointNoise, Planar
 from .query import Allocation, VectorQuery
-from .radial import Cost, planar_staircase, smooth_cost, split
+from .radial import Cost, planar_staircase, smooth_cost, split, staircase_unit
 
 Array = NDArray[np.float64]
 
@@ -33,6 +34,13 @@ class Blocks:
     @property
     def error(self) -> float:
         return math.fsum(self.cost.values(self.budgets))
+
+    def noise(self, query: VectorQuery) -> Boxes:
+        """The blocks' noise."""
+        gammas = np.full(len(self.ends), math.nan)
+        for b in self.cost.stepped(self.budgets).tolist():
+            gammas[b] = staircase_unit(int(self.cost.sizes[b]), query.power, float(self.budgets[b]))[1]
+        return Boxes(self.order, query.profile.array[self.order], self.ends, self.budgets, gammas)
 
 
 def staircases(query: VectorQuery) -> Allocation:
@@ -68,12 +76,16 @@ def planar(query: VectorQuery) -> Allocation:
         reason = "it is for two coordinates" if len(query.profile) != 2 else "it is offered for powers up to 3"
         return Allocation.missing(key, name, "laplace-iid", reason)
     epsilon = query.privacy.epsilon * (1 - 2**-50)
-    size = query.sensitivity(1) ** query.power * planar_staircase(query.power, epsilon)[0]
+    unit, gamma = planar_staircase(query.power, epsilon)
+    total = query.sensitivity(1)
+    size = total**query.power * unit
     scales = np.full(2, size ** (1 / query.power))
     proof = "one law for the pair, ‖d‖₁ ≤ Δ₁ [GKOV15]"
     pure = Privacy(query.privacy.epsilon, 0.0)
     shares, kinds = query.profile.array / query.profile.norm(1), ("Planar staircase",) * 2
-    return Allocation(key, name, scales, query.weight_array * size, shares, pure, "laplace-iid", kinds, proof)
+    noise = JointNoise(2, (Planar(np.arange(2), total, epsilon, gamma),))
+    errors = query.weight_array * size
+    return Allocation(key, name, scales, errors, shares, pure, "laplace-iid", kinds, proof, noise=noise)
 
 
 def best_blocks(query: VectorQuery, epsilon: float, count: int | None = None) -> Blocks:
@@ -108,7 +120,8 @@ def as_allocation(query: VectorQuery, found: Blocks, key: str, name: str) -> All
     scales, errors, shares, kinds = per_coordinate(query, found, query.privacy.epsilon)
     proof = "Σ ε_b ≤ ε over the blocks; each law is ε_b-DP on its box"
     pure = Privacy(query.privacy.epsilon, 0.0)
-    return Allocation(key, name, scales, errors, shares, pure, "laplace-iid", kinds, proof)
+    noise = JointNoise(len(query.profile), (found.noise(query),))
+    return Allocation(key, name, scales, errors, shares, pure, "laplace-iid", kinds, proof, noise=noise)
 
 
 def per_coordinate(query: VectorQuery, found: Blocks, resource: float) -> tuple[Array, Array, Array, tuple[str, ...]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Decimal
 from functools import cached_property
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from .._validate import above, in_range
 from ..errors import InputError
 from ..privacy import Privacy
+from .joint import JointNoise
 from .profile import LARGEST, SensitivityProfile, _checked
 
 Array = NDArray[np.float64]
@@ -90,6 +92,7 @@ class Allocation:
     kinds : (K,) kind of noise of each coordinate.
     proof : why the guarantee holds, in words.
     reason : why the mechanism does not exist here; "" if it does (else all arrays are empty).
+    noise : the noise itself, which releases; None if the mechanism does not exist.
     """
 
     key: str
@@ -102,6 +105,7 @@ class Allocation:
     kinds: tuple[str, ...] = ()
     proof: str = ""
     reason: str = ""
+    noise: JointNoise | None = None
 
     @property
     def error(self) -> float:
@@ -112,6 +116,12 @@ class Allocation:
     def missing(cls, key: str, name: str, reference: str, reason: str) -> Allocation:
         nothing = np.empty(0)
         return cls(key, name, nothing, nothing, nothing, None, reference, (), "", reason)
+
+
+def stated(delta: float, privacy: Privacy) -> str:
+    """δ ≤ … at ε = …: a certified δ to six digits, rounded up, but no more than was asked for."""
+    six = Decimal(delta).quantize(Decimal(1).scaleb(Decimal(delta).adjusted() - 5), ROUND_CEILING)
+    return f"δ ≤ {min(float(six), privacy.delta)!r} at ε = {privacy.epsilon!r}"
 
 
 def decibels(ratio: float) -> float:

@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
@@ -21,7 +22,8 @@ from ..privacy import DELTA_RANGE, EPSILON_RANGE, Privacy
 from ..problem import NoiseProblem, SolverSettings
 from ..solution import Progress as SolverProgress
 from ..solution import Solution
-from .query import Allocation, VectorQuery
+from .joint import JointNoise, Scaled
+from .query import Allocation, VectorQuery, stated
 
 Array = NDArray[np.float64]
 
@@ -98,7 +100,7 @@ def lp_optimal(
         delta = bench.delta(laws) if laws else math.inf
     if not delta <= query.privacy.delta:
         return Allocation.missing(KEY, NAME, "gaussian-iid", "no split was certified in the time given")
-    proof = f"solved laws, their dominating curves composed: δ ≤ {delta:.6g} at ε = {query.privacy.epsilon:g}"
+    proof = f"solved laws, their dominating curves composed: {stated(delta, query.privacy)}"
     return _allocation(query, groups, laws, shares, proof)
 
 
@@ -119,7 +121,7 @@ def closed_form_split(query: VectorQuery, counts: Array, gains: Array) -> tuple[
     def error(x: Array) -> float:
         epsilons, deltas = pair(x)
         if epsilons.min() < EPSILON_RANGE[0] or deltas.min() < DELTA_RANGE[0]:
-            return math.inf
+            return 1e300  # finite: Nelder and Mead take differences
         values = [_closed_form(float(e), float(d), loss) for e, d in zip(epsilons, deltas)]
         return float((counts * gains) @ values)
 
@@ -165,7 +167,8 @@ class _Bench:
     def delta(self, laws: list[Solution]) -> float:
         """Joint δ at ε, rounded up: basic composition where it applies and is enough, else the accountant."""
         privacy, counts = self.query.privacy, self.groups.counts
-        if math.fsum(counts * [law.problem.privacy.epsilon for law in laws]) <= privacy.epsilon:
+        spent = sum(int(count) * Fraction(law.problem.privacy.epsilon) for count, law in zip(counts, laws))
+        if spent <= Fraction(privacy.epsilon):
             basic = math.fsum(counts * [law.certificate.delta_upper for law in laws]) * (1 + 1e-15)
             if basic <= privacy.delta:
                 return basic
@@ -232,4 +235,7 @@ def _allocation(
     scales[live] = query.profile.array[live] * upper[at] ** (1 / p)
     used[live] = shares[0][at] / query.privacy.epsilon
     kinds = tuple("LP-optimal" if on else "none" for on in live)
-    return Allocation(KEY, NAME, scales, errors, used, query.privacy, "gaussian-iid", kinds, proof)
+    places = [np.flatnonzero(groups.index == g) for g in range(len(laws))]
+    parts = tuple(Scaled(at, query.profile.array[at], law.noise) for at, law in zip(places, laws))
+    noise = JointNoise(len(live), parts)
+    return Allocation(KEY, NAME, scales, errors, used, query.privacy, "gaussian-iid", kinds, proof, noise=noise)

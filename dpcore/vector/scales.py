@@ -18,6 +18,7 @@ from ..loss import UNIT
 from ..noise.gaussian import Gaussian
 from ..noise.search import nudged_up
 from ..privacy import Privacy
+from .joint import DoubleExponential, JointNoise, Normal
 from .query import Allocation, VectorQuery
 
 Array = NDArray[np.float64]
@@ -95,7 +96,14 @@ def allocate(query: VectorQuery, family: Family, rule: str) -> Allocation:
     return Allocation(
         f"{family.key}-{rule}", f"{family.name}, {RULES[rule]}", full, errors, shares, family.guarantee,
         f"{'gaussian' if q == 2 else 'laplace'}-iid", (family.name,) * len(live), family.proof,
+        noise=JointNoise(len(live), (noise_of(family, full),)),
     )  # fmt: skip
+
+
+def noise_of(family: Family, scales: Array) -> Normal | DoubleExponential:
+    """The family's noise with these scales, (K,); none where a scale is 0."""
+    noisy = np.flatnonzero(scales)
+    return Normal(noisy, scales[noisy]) if family.q == 2 else DoubleExponential(noisy, scales[noisy], family.radius)
 
 
 def worst_change(query: VectorQuery, q: int) -> Array:

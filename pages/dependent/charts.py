@@ -139,7 +139,7 @@ def law(table: Table, chosen: float, *, unit: str, colours: Palette) -> go.Figur
         go.Frame(data=traces(row, float(value)), name=f"{value:.4g}") for row, value in enumerate(table.middles)
     ]
     play = {
-        "label": "▶ run through all true values", "method": "animate",
+        "label": "▶ all true values", "method": "animate",
         "args": [None, {"frame": {"duration": 350, "redraw": True}, "transition": {"duration": 0}}],
     }  # fmt: skip
     halt = {"label": "■", "method": "animate", "args": [[None], {"mode": "immediate", "frame": {"duration": 0}}]}
@@ -150,9 +150,10 @@ def law(table: Table, chosen: float, *, unit: str, colours: Palette) -> go.Figur
     figure.update_layout(
         updatemenus=[
             {"type": "buttons", "direction": "left", "buttons": [play, halt], "x": 0, "xanchor": "left", "y": 1.14,
-             "bgcolor": colours.background, "font": {"color": colours.text, "size": colours.type - 2}}
+             "showactive": False, "bgcolor": colours.background, "bordercolor": colours.muted,
+             "font": {"color": colours.text, "size": colours.type - 2}}
         ],
-        bargap=0, legend={"x": 0.5},
+        bargap=0, legend={"x": 1, "xanchor": "right"},
     )  # fmt: skip
     return figure
 
@@ -169,7 +170,7 @@ class Curve:
 
 def losses(
     x: np.ndarray, curves: Sequence[Curve], weight: np.ndarray, *, chosen: float, cap: float | None, axis: str,
-    unit: str,     colours: Palette,
+    unit: str, colours: Palette,
 ) -> go.Figure:  # fmt: skip
     """Loss at every true value; the weight as a grey shape below."""
     figure = go.Figure()

@@ -13,7 +13,7 @@ from dpcore.private_optimization.program import DELTA_RANGE, EPSILON_RANGE
 from pages.shared.address import FRAME, Address, Choice, Choices, Number, Text
 from pages.shared.inputs import explain
 
-from . import work
+from .story import Story, built, program_of
 
 STORIES = {
     "picture": "Two variables",
@@ -47,7 +47,7 @@ PROGRAMS = Address(
 class Asked:
     """What the controls say; story and program are None while a control holds what is not accepted."""
 
-    story: work.Story | None = None
+    story: Story | None = None
     program: PrivateProgram | None = None
     map: stories.Transport | None = None
     epsilon: float = 1.0
@@ -148,9 +148,9 @@ def _read(files: tuple[bytes, ...]) -> Asked:
         asked.story = _story(PROGRAMS["story"], files)
         if asked.story is None:
             return asked
-        found = work.built(asked.story)
+        found = built(asked.story)
         asked.map = found if isinstance(found, stories.Transport) else None
-        asked.program = work.program_of(asked.story, asked.epsilon, asked.delta)
+        asked.program = program_of(asked.story, asked.epsilon, asked.delta)
         asked.mechanism, asked.rivals = _mechanism(asked.program), tuple(PROGRAMS["rivals"] or ())
     except InputError as error:
         asked.complaints.append(explain(error))
@@ -173,7 +173,7 @@ def _within(key: str, low: float, high: float) -> float:
     return float(value)
 
 
-def _story(kind: str, files: tuple[bytes, ...]) -> work.Story | None:
+def _story(kind: str, files: tuple[bytes, ...]) -> Story | None:
     """The story as plain values; None while its files are missing."""
 
     def number(key: str) -> float:
@@ -183,21 +183,21 @@ def _story(kind: str, files: tuple[bytes, ...]) -> work.Story | None:
 
     if kind == "picture":
         limits = (float(number("first")), float(number("second")))
-        return work.Story(kind, (("limits", limits), ("sensitivity", float(number("sensitivity")))))
+        return Story(kind, (("limits", limits), ("sensitivity", float(number("sensitivity")))))
     if kind == "transport":
         values = (("demands", _patients()), ("pharmacies", number("pharmacies")), ("most_patients", number("most")))
-        return work.Story(kind, (*values, ("seed", number("map_seed"))))
+        return Story(kind, (*values, ("seed", number("map_seed"))))
     if kind == "portfolio":
-        return work.Story(kind, (("investors", number("investors")), ("return_target", float(number("target")))), files)
+        return Story(kind, (("investors", number("investors")), ("return_target", float(number("target")))), files)
     if kind == "advertising":
         step = PROGRAMS["cents"]
         values = (("groups", number("groups")), ("advertisers", number("advertisers")))
         more = () if step == "none" else (("granularity", float(step)),)
-        return work.Story(kind, (*values, ("sensitivity", float(number("change"))), *more))
+        return Story(kind, (*values, ("sensitivity", float(number("change"))), *more))
     if not files:
         return None
     values = (("sensitivity", float(number("own_sensitivity"))), ("granularity", PROGRAMS["own_step"] or 0.0))
-    return work.Story(kind, (*values, ("suffix", files[2].decode())), files[:2])
+    return Story(kind, (*values, ("suffix", files[2].decode())), files[:2])
 
 
 def _patients() -> tuple[float, ...]:

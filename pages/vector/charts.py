@@ -12,7 +12,7 @@ from dpcore.vector import Allocation, VectorQuery
 from dpcore.vector.components import Outcome
 from dpcore.vector.layers import LayerNoise
 from pages.shared import prose
-from pages.shared.charts import Palette, finish, hue, line, log_ticks, series
+from pages.shared.charts import Palette, finish, folded, hue, line, log_ticks, series
 
 from .work import Curve
 
@@ -66,7 +66,7 @@ def errors(found: Sequence[Allocation], query: VectorQuery, colours: Palette) ->
     low, high = np.log10(min(values)), np.log10(max(values))
     ends = [low - 0.35 * (high - low) - 0.1, high + 0.2 * (high - low) + 0.1]
     figure.update_xaxes(title=error_axis(query.power), **_decades(10 ** np.array(ends)) | {"range": ends})
-    return finish(figure, colours, height=100 + 25 * len(rows))
+    return finish(figure, colours, height=max(320, 100 + 25 * len(rows)))
 
 
 def distinct(found: Sequence[Allocation]) -> list[Allocation]:
@@ -95,7 +95,9 @@ def promise(pair: Privacy) -> str:
     return f"{pair.epsilon:g}-DP" if pair.delta == 0 else f"({pair.epsilon:g}, {delta})-DP"
 
 
-def by_coordinate(found: Sequence[Allocation], values: str, title: str, colours: Palette) -> go.Figure:
+def by_coordinate(
+    found: Sequence[Allocation], values: str, title: str, colours: Palette, *, height: float = 360
+) -> go.Figure:
     """errors or shares of a few mechanisms, coordinate by coordinate."""
     figure = go.Figure()
     for one in found:
@@ -114,7 +116,7 @@ def by_coordinate(found: Sequence[Allocation], values: str, title: str, colours:
     figure.update_yaxes(
         title=title, **(_decades(every) if values == "errors" else {"tickformat": ".0%", "rangemode": "tozero"})
     )
-    return finish(figure, colours, height=360)
+    return finish(figure, colours, height=height)
 
 
 def curves(found: Sequence[Curve], axis: str, power: float, colours: Palette, *, by: str) -> go.Figure:
@@ -135,10 +137,9 @@ def curves(found: Sequence[Curve], axis: str, power: float, colours: Palette, *,
 
 
 def _decades(values: np.ndarray) -> dict:
-    """A logarithmic axis over some positive values: 1, 3, 10, … over a few decades, powers of ten over many."""
-    low, high = values[values > 0].min(), values.max()
-    decades = np.log10(high / low)
-    return log_ticks(low / 1.2, high * 1.2) if decades < 3.5 else {"type": "log", "dtick": max(1, round(decades / 6))}
+    """A logarithmic axis over what is positive among some values."""
+    positive = values[values > 0]
+    return log_ticks(positive.min(), positive.max())
 
 
 def ginis(found: dict[str, tuple[float, ...]], dimensions: Sequence[int], colours: Palette) -> go.Figure:
@@ -169,7 +170,7 @@ def outcomes(found: Sequence[Outcome], number: int, title: str, colours: Palette
     """One figure of an experiment with two standard errors on either side."""
     figure = go.Figure()
     figure.add_bar(
-        y=[f"{short(one.name)}  {one.values[number]:.3g}" for one in found][::-1],
+        y=[folded(f"{short(one.name)}  {one.values[number]:.3g}", 250, colours) for one in found][::-1],
         x=[one.values[number] for one in found][::-1],
         error_x={"type": "data", "array": [2 * one.errors[number] for one in found][::-1], "color": colours.text},
         orientation="h",
@@ -177,8 +178,10 @@ def outcomes(found: Sequence[Outcome], number: int, title: str, colours: Palette
         showlegend=False,
     )
     wide = max(one.values[number] for one in found) > 30 * max(min(one.values[number] for one in found), 1e-9)
-    figure.update_xaxes(title=title, **({"type": "log"} if wide else {"rangemode": "tozero"}))
-    return finish(figure, colours, height=80 + 34 * len(found))
+    figure.update_xaxes(
+        title=folded(title, 150, colours), nticks=4, **({"type": "log"} if wide else {"rangemode": "tozero"}),
+    )  # fmt: skip
+    return finish(figure, colours, height=100 + 38 * len(found))
 
 
 def layers(found: Sequence[LayerNoise], names: Sequence[str], colours: Palette) -> go.Figure:

@@ -6,75 +6,93 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from dpcore.privacy import Privacy
 from dpcore.vector import VectorQuery, gini
 from dpcore.vector.compare import rates
-from pages.shared import drawing, frame, prose
+from pages.shared import compute, drawing, frame, prose
 
 from . import charts, work
 from .controls import VECTOR, Asked
+from .panels import live
 
 TEXT = prose.sections("vector_queries")
 
 
 def dimension(asked: Asked) -> None:
     """The paper's Figures 1(b), 3(b) and 4, live."""
-    query, colours = asked.query, drawing.colours()
-    shape, norm = asked.preset or "exponential", VECTOR["norm"] if VECTOR["norm"] != "none" else "l2"
+    query, norm = asked.query, _norm()
+    shape, family = asked.preset or "exponential", _family(query)
+    found = _along(work.Along(shape, query.privacy, query.power, norm, family))
+    colours = drawing.colours()
     left, right = st.columns(2, gap="large")
     with left:
         frame.heading("Laplace against Gaussian", TEXT["flip"])
-        found = work.by_dimension(shape, query.privacy, query.power, norm)
-        figure = charts.curves(found, "dimension K", query.power, colours, by="key")
-        drawing.draw(figure, key="chart_flip", alt=_alt(found, f"on {shape} profiles against the dimension"),
-                     table=lambda: st.dataframe(_points(found, "K"), hide_index=True))  # fmt: skip
-        st.caption(f"{shape} profile with {NORM[norm]}; Figure 4 of Muthukrishnan and Kalyani.")
+        if found:
+            figure = charts.curves(found[0], "dimension K", query.power, colours, by="key")
+            drawing.draw(figure, key="chart_flip", alt=_alt(found[0], f"on {shape} profiles against the dimension"),
+                         table=lambda: st.dataframe(_points(found[0], "K"), hide_index=True))  # fmt: skip
+            st.caption(f"{shape} profile with {NORM[norm]}; Figure 4 of Muthukrishnan and Kalyani.")
     with right:
-        family = _family(query)
-        found = [
-            work.by_dimension(name, query.privacy, query.power, norm, (f"{family}-optimal",))[0] for name in work.SHAPES
-        ]
-        figure = charts.curves(found, "dimension K", query.power, colours, by="shape")
-        drawing.draw(figure, key="chart_shapes", alt=_alt(found, "against the dimension"),
-                     table=lambda: st.dataframe(_points(found, "K"), hide_index=True))  # fmt: skip
-        st.caption(
-            f"Optimal {family.title()} scales, {NORM[norm]}; Figures 1(b) and 3(b). Identical noise errs as uniform."
-        )
+        _by_profile(query)
+        if found:
+            figure = charts.curves(found[1], "dimension K", query.power, colours, by="shape")
+            drawing.draw(figure, key="chart_shapes", alt=_alt(found[1], "against the dimension"),
+                         table=lambda: st.dataframe(_points(found[1], "K"), hide_index=True))  # fmt: skip
+            st.caption(
+                f"Optimal {family.title()} scales, {NORM[norm]}; Figures 1(b) and 3(b). "
+                "Identical noise errs as uniform."
+            )
 
 
 def epsilon(asked: Asked) -> None:
     """The paper's Figures 1(a) and 3(a), live."""
-    query, colours = asked.query, drawing.colours()
-    norm = VECTOR["norm"] if VECTOR["norm"] != "none" else "l2"
-    count = min(len(query.profile), 200)
+    query, norm, family = asked.query, _norm(), _family(asked.query)
+    shape, count = asked.preset or "exponential", min(len(query.profile), 200)
+    found = _along(work.Along(shape, Privacy(1.0, query.privacy.delta), query.power, norm, family, count))
+    colours = drawing.colours()
     left, right = st.columns(2, gap="large")
     with left:
-        family = _family(query)
-        found = [
-            work.by_epsilon(name, count, query.privacy.delta, query.power, norm, (f"{family}-optimal",))[0]
-            for name in work.SHAPES
-        ]
-        figure = charts.curves(found, "ε", query.power, colours, by="shape")
-        drawing.draw(figure, key="chart_epsilon_shapes", alt=_alt(found, "against ε"),
-                     table=lambda: st.dataframe(_points(found, "ε"), hide_index=True))  # fmt: skip
-        st.caption(f"K = {count}, {NORM[norm]}; Figures 1(a) and 3(a) of Muthukrishnan and Kalyani.")
+        _by_profile(query)
+        if found:
+            figure = charts.curves(found[1], "ε", query.power, colours, by="shape")
+            drawing.draw(figure, key="chart_epsilon_shapes", alt=_alt(found[1], "against ε"),
+                         table=lambda: st.dataframe(_points(found[1], "ε"), hide_index=True))  # fmt: skip
+            st.caption(f"K = {count}, {NORM[norm]}; Figures 1(a) and 3(a) of Muthukrishnan and Kalyani.")
     with right:
         frame.heading("By mechanism", TEXT["flip"])
-        shape = asked.preset or "exponential"
-        found_keys = work.by_epsilon(shape, count, query.privacy.delta, query.power, norm, work.CURVES)
-        figure = charts.curves(found_keys, "ε", query.power, colours, by="key")
-        drawing.draw(figure, key="chart_epsilon_keys", alt=_alt(found_keys, "against ε"),
-                     table=lambda: st.dataframe(_points(found_keys, "ε"), hide_index=True))  # fmt: skip
-        st.caption(f"{shape} profile, K = {count}.")
+        if found:
+            figure = charts.curves(found[0], "ε", query.power, colours, by="key")
+            drawing.draw(figure, key="chart_epsilon_keys", alt=_alt(found[0], "against ε"),
+                         table=lambda: st.dataframe(_points(found[0], "ε"), hide_index=True))  # fmt: skip
+            st.caption(f"{shape} profile, K = {count}.")
+
+
+def _along(asked: work.Along) -> tuple[list[work.Curve], list[work.Curve]] | None:
+    """The curves, once they are there; until then a word."""
+    job = compute.ask("along", asked, None, task=work.along)
+    if not job.done:
+        live(job, lambda: st.caption("Still looking at other profiles …"))
+    elif job.solution is None:
+        st.warning("There are no curves for these values.")
+    return job.solution
 
 
 NORM = {"l2": "‖λ‖₂ = 1", "l1": "‖λ‖₁ = 1"}
 
 
+def _norm() -> str:
+    return VECTOR["norm"] if VECTOR["norm"] != "none" else "l2"
+
+
 def _family(query: VectorQuery) -> str:
-    """Draw the panel's heading with the choice of a family, where there is one."""
+    """The family whose best scales are drawn: the one chosen, where there is a choice."""
     if query.privacy.delta == 0 or query.privacy.epsilon == 0:
-        frame.heading("By profile", TEXT["profiles"])
         return "laplace" if query.privacy.delta == 0 else "gaussian"
+    return VECTOR["family"]
+
+
+def _by_profile(query: VectorQuery) -> None:
+    """The panel's heading with the choice of a family, where there is one."""
 
     def choice() -> None:
         st.segmented_control(
@@ -82,8 +100,8 @@ def _family(query: VectorQuery) -> str:
             label_visibility="collapsed", required=True,
         )  # fmt: skip
 
-    frame.heading("By profile", TEXT["profiles"], choice)
-    return VECTOR["family"]
+    one = query.privacy.delta == 0 or query.privacy.epsilon == 0
+    frame.heading("By profile", TEXT["profiles"], None if one else choice)
 
 
 def _alt(found: Sequence[work.Curve], where: str) -> str:

@@ -9,9 +9,10 @@ import streamlit as st
 from dpcore.errors import InputError
 from dpcore.privacy import Privacy
 from dpcore.vector import SensitivityProfile, VectorQuery, parse_profile
+from dpcore.vector.compare import NAMES
 from dpcore.vector.files import profile_from_bounds_csv, profile_from_csv
 from pages.shared.address import FRAME, LONGEST, Address, Choice, Number, Text
-from pages.shared.inputs import explain
+from pages.shared.inputs import LABELS, explain
 
 SHAPES = {
     "exponential": "exponential, λ ∝ eⁱ",
@@ -49,8 +50,12 @@ VECTOR = Address(
     l1=Number(None), l2=Number(None), panel=Choice("dimension", PANELS), family=Choice("gaussian", FAMILIES),
     application=Choice("components", APPLICATIONS), data=Choice("synthetic", DATA), rank=Number(10, 1, 50, whole=True),
     trials=Number(20, 2, 200, whole=True),
+    released=Choice("best", {"best": "the best with an exact sampler"} | NAMES),
 )  # fmt: skip
 """Every control of the page."""
+
+FIELDS = LABELS | {"profile": "sensitivities", "l1": "global ℓ1 sensitivity", "l2": "global ℓ2 sensitivity"}
+"""Names of the controls in messages about them."""
 
 MOST_SHOWN = 5000
 """Longer profiles do not fit into a link and belong to the command line."""
@@ -71,17 +76,23 @@ class Asked:
 
 def sidebar() -> Asked:
     """Draw the controls, on a projector those that a lecture moves, and read them all."""
-    asked, full = Asked(), not FRAME["projector"]
+    asked, full, places = Asked(), not FRAME["projector"], {}
     with st.sidebar:
         VECTOR.note()
         st.subheader("How much each coordinate can change", anchor=False)
         st.selectbox("Sensitivity profile", VECTOR.options("shape"), format_func=VECTOR.label("shape"), key="shape")
         if VECTOR["shape"] == "list":
-            st.text_area("Sensitivities", key="numbers", height=90, help="One number per coordinate: 0.85, 0.15")
+            st.text_area(
+                "Sensitivities", key="numbers", height=90,
+                help="One number per coordinate, with decimal points: 0.85, 0.15. Blanks, lines, commas or semicolons "
+                "between them.",
+            )  # fmt: skip
+            places["profile"] = st.empty()
             if full:
                 _upload()
         else:
             st.number_input("Dimension K", 1, 2000, key="dimension", value=VECTOR["dimension"])
+            places["profile"] = st.empty()
         if full:
             st.selectbox("Scaled to", VECTOR.options("norm"), format_func=VECTOR.label("norm"), key="norm")
         st.subheader("The promise", anchor=False)
@@ -91,18 +102,20 @@ def sidebar() -> Asked:
             "δ", key="delta", value=VECTOR["delta"], format="%g", step=1e-6,
             help="Well below one over the number of people. With 0 Gaussian noise is not possible.",
         )  # fmt: skip
+        places["epsilon"] = places["delta"] = st.empty()
         st.subheader("The error that counts", anchor=False)
         st.number_input(
             "Power p of Σ |error|ᵖ", key="power", value=VECTOR["power"], format="%g", step=0.5,
             help="2: mean squared error. 1: mean absolute error.",
         )  # fmt: skip
+        below = st.empty()
         if full:
             _limits()
         try:
             asked.query = read()
         except InputError as error:
-            asked.complaints.append(explain(error))
-            st.error(asked.complaints[-1])
+            asked.complaints.append(explain(error, FIELDS))
+            places.get(error.field.partition(" ")[0], below).error(asked.complaints[-1])
     return asked
 
 
@@ -113,7 +126,7 @@ def _limits() -> None:
         st.number_input("Global ℓ2 sensitivity", key="l2", value=None, format="%g")
     st.caption(
         "Neighbours: data sets that differ in one person; coordinate i then moves by at most λᵢ. "
-        "Samples and scales here are floating point: for looking, not for releasing."
+        "Scales and samples here are floating point, for looking; releases under “Take it away” are exact."
     )
 
 
@@ -147,12 +160,12 @@ def _take(file, kind: str) -> None:
     try:
         text = file.getvalue().decode("utf-8-sig")
         found = profile_from_csv(text) if kind == "sensitivities" else profile_from_bounds_csv(text)
-        numbers = ", ".join(f"{value:g}" for value in found.values)
+        numbers = ", ".join(repr(float(value)).removesuffix(".0") for value in found.values)
         if len(numbers) > LONGEST:
             raise InputError("profile", f"{len(found)} numbers", "a shorter file; the command line takes long ones")
     except UnicodeDecodeError:
         st.session_state["vector_file_problem"] = "The file is not a text file."
     except InputError as error:
-        st.session_state["vector_file_problem"] = explain(error)
+        st.session_state["vector_file_problem"] = explain(error, FIELDS)
     else:
         VECTOR.choose({"numbers": numbers, "shape": "list"})

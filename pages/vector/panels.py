@@ -1,15 +1,11 @@
-"""The panels of the page: headline, errors, budgets, curves, applications, files."""
+"""The panels of the page: headline, errors and budgets, next steps."""
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from collections.abc import Callable, Sequence
 
 import streamlit as st
 
-from dpcore.cli.profile import report
 from dpcore.privacy import Privacy
 from dpcore.vector import Allocation, VectorQuery
 from dpcore.vector.compare import decibels, flip_dimension
@@ -47,8 +43,7 @@ def table_of(found: Sequence[Allocation], job: compute.Job) -> list[Allocation]:
 def headline(asked: Asked, found: Sequence[Allocation], *, done: bool) -> str:
     """Write the sentence with the numbers and return it."""
     sentence = said(asked, found)
-    with st.container(key="headline"):
-        st.markdown(sentence)
+    frame.headline(sentence)
     st.caption(verdict(asked, found) + ("" if done else " Still looking for something better …"))
     return sentence
 
@@ -85,8 +80,9 @@ def verdict(asked: Asked, found: Sequence[Allocation]) -> str:
     """Laplace or Gaussian, and the dimension at which that changes."""
     known = {one.key: one for one in found if not one.reason}
     if not {"gaussian-optimal", "laplace-optimal"} <= known.keys():
-        missing = "δ = 0" if "gaussian-optimal" not in known else "ε = 0"
-        return f"With {missing} only one of Laplace and Gaussian noise exists."
+        if "gaussian-optimal" not in known:
+            return "With δ = 0 there is no Gaussian noise."
+        return "With ε = 0 there is no Laplace noise that does without δ."
     ratio = known["laplace-optimal"].error / known["gaussian-optimal"].error
     winner = "Laplace" if ratio < 1 else "Gaussian"
     text = f"{winner} noise wins here, by a factor of {max(ratio, 1 / ratio):.3g} in error (optimal scales)"
@@ -95,10 +91,12 @@ def verdict(asked: Asked, found: Sequence[Allocation]) -> str:
     if asked.preset and asked.preset != "one-hot" and not asked.query.coupled:
         flip = _flip(asked.preset, asked.query.privacy, asked.query.power, "laplace-optimal")
         later = _flip(asked.preset, asked.query.privacy, asked.query.power, "blocks-optimal")
-        where = f"from K = {flip} on" if flip else "at no dimension up to 300"
-        after = f"from K = {later} on" if later else "at no dimension up to 300"
-        text += f". On {asked.preset} profiles Gaussian noise overtakes Laplace noise {where}, "
-        text += f"and optimal blocks {after}"
+        text += f". On {asked.preset} profiles Gaussian noise overtakes "
+        if flip is None and later is None:
+            text += "neither Laplace noise nor optimal blocks up to K = 300"
+        else:
+            where, after = (f"from K = {one} on" if one else "not up to K = 300" for one in (flip, later))
+            text += f"Laplace noise {where}, optimal blocks {after}"
     return text + "."
 
 
@@ -116,17 +114,18 @@ def pictures(asked: Asked, found: Sequence[Allocation]) -> None:
     left, right = st.columns([4, 3], gap="large")
     with left:
         frame.heading("Error by mechanism", TEXT["errors"])
-        figure = charts.errors(found, query, colours)
+        bars = charts.errors(found, query, colours)
         best = min((one for one in found if not one.reason), key=lambda one: one.error)
         alt = f"Bars of the error of {len(found)} mechanisms; the least is {best.name} with {best.error:.4g}."
-        drawing.draw(figure, key="chart_errors", alt=alt,
+        drawing.draw(bars, key="chart_errors", alt=alt,
                      table=lambda: st.dataframe(rows(query, found), hide_index=True))  # fmt: skip
-        if absent := [one for one in found if one.reason]:
-            st.caption("Not here: " + "; ".join(f"{one.name} ({one.reason})" for one in absent) + ".")
+        if absent := missing(found):
+            st.caption(absent)
     with right:
         shown = [one for one in found if one.key in SHOWN and not one.reason]
         frame.heading("Where the error goes", TEXT["coordinates"])
-        figure = charts.by_coordinate(shown, "errors", charts.moment(query.power), colours)
+        moment = charts.moment(query.power)
+        figure = charts.by_coordinate(shown, "errors", moment, colours, height=bars.layout.height)
         alt = "Error of every coordinate under " + ", ".join(one.name for one in shown) + "."
         drawing.draw(figure, key="chart_coordinates", alt=alt,
                      table=lambda: st.dataframe(columns(query, shown), hide_index=True))  # fmt: skip
@@ -136,6 +135,16 @@ def pictures(asked: Asked, found: Sequence[Allocation]) -> None:
     alt = "Share of the budget of every coordinate under " + ", ".join(one.name for one in shared) + "."
     drawing.draw(figure, key="chart_budget", alt=alt,
                  table=lambda: st.dataframe(columns(query, shared, "shares"), hide_index=True))  # fmt: skip
+
+
+def missing(found: Sequence[Allocation]) -> str:
+    """Which mechanisms are not there, under the reason they share; "" if all are."""
+    reasons: dict[str, list[str]] = {}
+    for one in found:
+        if one.reason:
+            reasons.setdefault(one.reason, []).append(one.name)
+    parts = [f"{' · '.join(names)} ({reason})" for reason, names in reasons.items()]
+    return "Not here: " + "; ".join(parts) + "." if parts else ""
 
 
 def rows(query: VectorQuery, found: Sequence[Allocation]) -> list[dict]:
@@ -174,44 +183,6 @@ def columns(query: VectorQuery, found: Sequence[Allocation], values: str = "scal
     return out
 
 
-# Files and steps -------------------------------------------------------------------------------------
-
-
-def export(asked: Asked, found: Sequence[Allocation]) -> None:
-    """JSON as on the command line, scales as CSV, and the command itself."""
-    query = asked.query
-    left, right = st.columns(2)
-    text = json.dumps(report(query, list(found)), indent=1, allow_nan=False)
-    left.download_button("All mechanisms, JSON", text, "vector_query.json", "application/json")
-    right.download_button("Scales by coordinate, CSV", scales_csv(query, found), "scales.csv", "text/csv")
-    st.markdown("The same without a browser:")
-    st.code(command(asked), language="sh")
-
-
-def scales_csv(query: VectorQuery, found: Sequence[Allocation]) -> str:
-    """A line per coordinate, a column per mechanism."""
-    shown = [one for one in found if not one.reason]
-    out = io.StringIO()
-    writer = csv.writer(out)
-    writer.writerow(["coordinate", "sensitivity", *(one.key for one in shown)])
-    for i, value in enumerate(query.profile.values):
-        writer.writerow([i + 1, repr(value), *(repr(float(one.scales[i])) for one in shown)])
-    return out.getvalue()
-
-
-def command(asked: Asked) -> str:
-    """The command that prints the same answer."""
-    query = asked.query
-    numbers = ",".join(f"{v!r}" for v in query.profile.values)
-    given = f"{VECTOR['shape']}:{VECTOR['dimension']}" if asked.preset else numbers
-    norm = f" --normalise {VECTOR['norm']}" if asked.preset and VECTOR["norm"] != "none" else ""
-    extra = "".join(f" --{name} {getattr(query, name)!r}" for name in ("l1", "l2") if getattr(query, name) is not None)
-    return (
-        f"python -m dpcore profile --epsilon {query.privacy.epsilon!r} --delta {query.privacy.delta!r} \\\n"
-        f"  --profile {given}{norm} --power {query.power!r}{extra}"
-    )
-
-
 def next_steps() -> None:
     """Three experiments, one click each."""
     steps = [
@@ -222,7 +193,4 @@ def next_steps() -> None:
         ("Two coordinates, low privacy", {"shape": "list", "numbers": "0.85, 0.15", "norm": "none", "epsilon": 2.0,
                                           "delta": 0.1, "power": 1.0}),
     ]  # fmt: skip
-    st.subheader("What to try next", anchor=False)
-    with st.container(horizontal=True):
-        for number, (label, values) in enumerate(steps):
-            st.button(label, key=f"step_{number}", on_click=VECTOR.choose, args=(values,))
+    frame.experiments(VECTOR, steps)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -52,24 +53,36 @@ class Curve:
     error: tuple[float | None, ...]
 
 
-@lru_cache(maxsize=64)
-def by_dimension(shape: str, privacy: Privacy, power: float, norm: str, keys: tuple[str, ...] = CURVES) -> list[Curve]:
-    """Error against K = 1 … 30 on one shape [MK, Figures 1b, 3b, 4]."""
-    return [
-        Curve(key, shape, DIMENSIONS, tuple(_error(key, shape, k, privacy, power, norm) for k in DIMENSIONS))
-        for key in keys
-    ]
+@dataclass(frozen=True)
+class Along:
+    """Errors against K = 1 … 30 or, at a fixed K, against ε.   count : that K; None against K."""
+
+    shape: str
+    privacy: Privacy
+    power: float
+    norm: str
+    family: str
+    count: int | None = None
 
 
-@lru_cache(maxsize=64)
-def by_epsilon(shape: str, dimension: int, delta: float, power: float, norm: str, keys: tuple[str, ...]) -> list[Curve]:
-    """Error against ε at fixed K [MK, Figures 1a, 3a]."""
-    return [
-        Curve(
-            key, shape, EPSILONS, tuple(_error(key, shape, dimension, Privacy(e, delta), power, norm) for e in EPSILONS)
-        )
-        for key in keys
-    ]
+def along(asked: Along, settings: None, *, progress: Report) -> tuple[list[Curve], list[Curve]]:
+    """(every mechanism on the shape [MK, Figure 4], the best of the family on every shape [MK, Figures 1, 3])."""
+    mechanisms = [(key, asked.shape) for key in CURVES]
+    shapes = [(f"{asked.family}-optimal", shape) for shape in SHAPES]
+    found = {}
+    for key, shape in dict.fromkeys(mechanisms + shapes):
+        found[key, shape] = _curve(key, shape, asked)
+        progress(tick(math.inf))
+    return [found[one] for one in mechanisms], [found[one] for one in shapes]
+
+
+def _curve(key: str, shape: str, asked: Along) -> Curve:
+    if asked.count is None:
+        errors = (_error(key, shape, count, asked.privacy, asked.power, asked.norm) for count in DIMENSIONS)
+        return Curve(key, shape, DIMENSIONS, tuple(errors))
+    levels = (Privacy(epsilon, asked.privacy.delta) for epsilon in EPSILONS)
+    errors = (_error(key, shape, asked.count, privacy, asked.power, asked.norm) for privacy in levels)
+    return Curve(key, shape, EPSILONS, tuple(errors))
 
 
 @lru_cache(maxsize=4)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -13,6 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import epsilons, log_floats
 
+from dpcore.errors import SolverError
+from dpcore.lp import LinearProgram
+from dpcore.noise.piecewise import TOTAL
 from dpcore.noise.truncated_laplace import TruncatedLaplace
 from dpcore.private_optimization import row_noise, stories
 from dpcore.private_optimization.noises import half_width
@@ -243,3 +247,28 @@ def test_mean_shifts_are_in_order(epsilon, delta, m):
     assert optimal.shift_lower <= optimal.shift_upper
     assert optimal.shift_upper <= tight.shift_upper * (1 + 1e-12) <= published.shift_upper
     assert tight.shift_upper <= half_width(program, published=False)
+
+
+@pytest.mark.parametrize("k", [1, 3, 8])
+@pytest.mark.parametrize("delta", [1e-12, 1e-9, 0.5])
+def test_steep_laws_keep_their_ends(k, delta):
+    """ε = 20: a point of less than 2⁻⁶² at an end covers points e^20 times as heavy. In fractions, with e^{20j/k} from
+    below by its series."""
+    law = optimal_law(20.0, delta, k, time_limit=2.0)
+    assert law.lower <= law.upper
+    masses = dict(enumerate(law.noise.weights.tolist()))
+    for j in range(1, k + 1):
+        factor = sum(Fraction(20 * j, k) ** n / math.factorial(n) for n in range(90))
+        for sign in (1, -1):
+            excess = sum(max(0, w - factor * masses.get(i - sign * j, 0)) for i, w in masses.items())
+            assert excess <= Fraction(delta) * j / k * TOTAL
+
+
+def test_a_solver_that_fails_leaves_the_certified_law(monkeypatch):
+    def fail(*_):
+        raise SolverError("HiGHS ended with status Unknown")
+
+    monkeypatch.setattr(LinearProgram, "run", fail)
+    law = optimal_law(1.0, 1e-3, 4)
+    tight = truncated_geometric(1.0, 1e-3, 4)
+    assert law.lower == 0 and law.upper == pytest.approx(float(tight @ np.arange(len(tight))), rel=1e-9)

@@ -25,7 +25,8 @@ from dpcore.private_optimization import (
     simulate,
     stories,
 )
-from dpcore.private_optimization.plan import Checker, implied_box
+from dpcore.private_optimization.duality import implied_box
+from dpcore.private_optimization.feasibility import Checker
 from dpcore.private_optimization.release import sampled_limits
 
 THOROUGH = int(os.environ.get("THOROUGH", "0"))
@@ -176,7 +177,7 @@ def test_proved_optima_hold_for_any_multipliers(program):
     for _ in range(5):
         y = rng.normal(size=len(low)) * rng.exponential(3)
         x = np.clip(rng.normal(size=len(best.x)), program.model.lower, program.model.upper)
-        bound = planner._proved(x, y, low, high)
+        bound = planner.proved(x, y, low, high)
         assert bound is None or program.model.sign * bound <= program.model.sign * best.objective
 
 
@@ -222,6 +223,36 @@ def test_units_do_not_matter(unit):
     plan = Planner(program).solve(program.limits, prove=True)
     assert plan.x / unit == pytest.approx([2.5, 1.5], rel=1e-6)
     assert plan.objective - plan.best <= 1e-9 * unit**2
+
+
+def test_proved_optima_allow_for_what_equality_rows_are_missed_by():
+    """Plans keep an equality row up to a tolerance, also on the side that pays: the bound holds for those too."""
+    model = Model([1.0, 0.0], [[1.0, 1.0], [1.0, 0.0]], [1.0, -math.inf], [1.0, 2.0], maximise=True)
+    planner = Planner(PrivateProgram(model, [1], [1.5], 1.0, 1.0, 0.01))
+    plan = planner.solve(planner.program.limits, prove=True)
+    limits = planner.program.row_limits(planner.program.limits)
+    over = np.array([1 + 1.2e-8, 0.0])  # 1e-9·((2·2 + 8)·1 + 1) is allowed
+    assert planner.checker.keeps(over, *limits) and not planner.checker.keeps(over * (1 + 2e-9), *limits)
+    assert model.objective(over) <= plan.best <= 1 + 1e-7
+
+
+def test_proved_optima_are_about_the_limits_they_are_made_for():
+    """Limits above the true ones: no multipliers, so the box alone proves, and it is that of these limits."""
+    model = Model([1.0, 1.0], [[1.0, 0.0], [0.0, 1.0]], [-math.inf] * 2, [1.0, 1.0], maximise=True)
+    program = PrivateProgram(model, [0, 1], [0.5, 0.5], 1.0, 1.0, 0.01)
+    planner = Planner(program)
+    plan = planner.solve(np.array([3.0, 4.0]), prove=True)
+    low, high = program.row_limits(np.array([3.0, 4.0]))
+    assert plan.objective == pytest.approx(7.0) and plan.best >= plan.objective
+    assert planner.proved(plan.x, np.zeros(2), low, high) >= 7.0
+
+
+def test_the_curvature_is_in_the_rounding_of_a_proof():
+    """A form that rounding makes look concave costs κ‖z − x‖², whose own rounding the bound allows for."""
+    model = Model([1.0, 0.0], [[1.0, 1.0]], [-math.inf], [1e6], 0.0, 1e6, quadratic=np.array([[1.0, 1.0], [1.0, 1.0]]))
+    program = PrivateProgram(model, [0], [1e5], 1.0, 1.0, 0.01)
+    plan = Planner(program).solve(program.limits, prove=True)
+    assert model.curvature_lower < 0 and plan.best is not None and plan.best <= 0.0 <= plan.objective
 
 
 def test_objectives_of_any_size_are_proved():

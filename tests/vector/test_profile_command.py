@@ -52,6 +52,17 @@ def test_a_column_of_a_hundred_thousand(capsys, tmp_path):
     assert 0 < rows["blocks-optimal"]["error"]
 
 
+def test_a_release(capsys):
+    """The best of those that release exactly; the promise beside it."""
+    arguments = ("profile", *PAPER, "--profile", "3,2,1", "--value", "100,200,300.5")
+    assert main([*arguments, "--mechanism", "gaussian-optimal,laplace-optimal,blocks-optimal"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["key"] == "blocks-optimal" and found["guarantee"] == [0.5, 0] and len(found["release"]) == 3
+    assert found["release"] != [100, 200, 300.5]
+    assert main([*arguments, "--mechanism", "gaussian-optimal"]) == 2
+    assert "no exact sampler" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
@@ -67,6 +78,9 @@ def test_a_column_of_a_hundred_thousand(capsys, tmp_path):
         ((*PAPER, "--profile", "1,2", "--weights", "1,x"), "weights"),
         ((*PAPER, "--profile", "1,2", "--l2", "1"), "l2"),
         ((*PAPER, "--profile", "1,2", "--mechanism", "laplace"), "mechanism"),
+        ((*PAPER, "--profile", "1,2", "--value", "1,x"), "value"),
+        ((*PAPER, "--profile", "1,2", "--mechanism", "k-norm", "--value", "1"), "value"),
+        ((*PAPER, "--profile", "1,2", "--mechanism", "k-norm", "--value", "1,nan"), "value"),
         ((*PAPER, "--profile", "1,2", "--out", "/no/such/dir/x"), "out"),
     ],
 )

@@ -16,7 +16,7 @@ from dpcore.loss import absolute, power, squared
 from dpcore.noise import Staircase
 from dpcore.privacy import Privacy
 from dpcore.vector import SensitivityProfile, VectorQuery, parse_profile
-from dpcore.vector.compare import MECHANISMS, allocation, flip_dimension
+from dpcore.vector.compare import MECHANISMS, NAMES, allocation, flip_dimension
 from dpcore.vector.pure import best_blocks
 from dpcore.vector.radial import (
     face_factor,
@@ -192,6 +192,7 @@ def test_extremes(text, epsilon, p):
         found = allocation(asked, key)
         if found.reason:
             continue
+        assert found.name == NAMES[key]
         assert 0 < found.error < math.inf and np.isfinite(found.scales).all(), key
         if "iid" not in key and "planar" not in key:
             assert ((found.scales == 0) == (asked.profile.array == 0)).all(), key

@@ -46,6 +46,7 @@ def test_presets_normalise_without_overflow(name, dimension, norm, q):
     ("text", "field"),
     [
         ("1,-2", "profile"), ("1,nan", "profile"), ("1,inf", "profile"), ("1e13", "profile"), ("0,0", "profile"),
+        ("1,5; 2,5", "profile"), ("1, , 2", "profile"),
         ("", "profile"), ("a,b", "profile"), ("cubic:3", "profile"), ("linear:0", "dimension"),
         ("linear:2.5", "dimension"), ("linear:9999999", "dimension"), ("linear:x", "dimension"),
     ],

@@ -1,0 +1,91 @@
+"""The sentence with both bounds, what it gains, how far the work is, and why there is none."""
+
+from __future__ import annotations
+
+import math
+import time
+
+import streamlit as st
+
+from dpcore.data_dependent import Solution
+from dpcore.data_dependent.channel import Channel
+from dpcore.errors import InputError
+from pages.shared import compute, frame, prose
+from pages.shared.inputs import explain
+
+from .controls import Asked
+
+FAIR = 0.05
+"""A gap at which the picture is worth drawing before the end."""
+
+
+def shown(job: compute.Job) -> Solution | None:
+    """The answer; before the end, what there is once it is fair or took a while."""
+    if job.done or job.best is None:
+        return job.solution
+    fair = (job.best.certificate.gap or 1.0) <= FAIR or time.monotonic() - job.asked > 4
+    return job.best if fair else None
+
+
+def sentence(solution: Solution) -> str:
+    """ "Any (1, 0.2)-DP release of a query between 0 and 4 errs by at least … on average; this one by at most …" """
+    problem, certificate = solution.problem, solution.certificate
+    low, high = problem.query_range
+    lower, upper = prose.bracket(max(certificate.lower, 0.0), certificate.upper)
+    errs = {"l1": "errs by", "l2": "has a mean squared error of", "exceed": "errs that far with probability"}
+    verb = errs.get(problem.loss.spec.partition(":")[0], "loses")
+    privacy = f"({problem.privacy.epsilon:g}, {prose.delta_text(problem.privacy.delta)})"
+    plain = problem.density.constant
+    return (
+        f"Any {privacy}-DP release of a query between {low:g} and {high:g} {verb} at least **{lower}** on "
+        f"{'' if plain else 'weighted '}average; this one at most **{upper}**."
+    )
+
+
+def headline(solution: Solution, asked: Asked) -> None:
+    """The sentence with both bounds, and what it gains."""
+    frame.headline(sentence(solution))
+    certificate, independent = solution.certificate, solution.independent
+    words = []
+    if isinstance(solution.mechanism, Channel) and math.isfinite(solution.clamped_upper):
+        share = 1 - certificate.upper / solution.clamped_upper if solution.clamped_upper else 0.0
+        clamped = prose.at_most(solution.clamped_upper, 4)
+        words.append(
+            f"The best noise that ignores the true value, its releases clamped to the range, pays {clamped}: "
+            f"knowing the value saves {prose.percent(share)}."
+        )
+        if independent is not None:
+            words.append(f"Unclamped it pays {prose.at_most(independent.certificate.upper, 4)}; clamping is free.")
+    elif not isinstance(solution.mechanism, Channel):
+        words.append(
+            "So far the best known release is optimal noise that ignores the true value, clamped to the range."
+        )
+    st.caption(" ".join(words))
+
+
+def going_on(job: compute.Job, drawn: bool) -> None:
+    """A strip that follows the job, and Stop; runs the page again once there is more to draw."""
+
+    @st.fragment(run_every=compute.pace(job))
+    def watch() -> None:
+        if job.done or (not drawn and shown(job) is not None):
+            st.rerun()
+        left, right = st.columns([5, 1], vertical_alignment="center")
+        last = job.trace[-1] if job.trace else None
+        if last is None or not math.isfinite(last.upper):
+            left.markdown(job.doing)
+        else:
+            lower, upper = prose.bracket(max(last.lower, 0.0), last.upper)
+            gap_text = f", a gap of {prose.percent_up(last.gap)}" if last.lower > 0 else ""
+            left.markdown(f"{job.doing} the least possible loss lies between **{lower}** and **{upper}**{gap_text}")
+        right.button("Stop here", key="stop", on_click=compute.stop, args=("picture",), help="Keep the best so far")
+
+    watch()
+
+
+def failure(job: compute.Job) -> None:
+    """Why there is no mechanism to show."""
+    if isinstance(job.error, InputError):
+        st.error(explain(job.error), icon=":material/error:")
+    else:
+        st.error("There is no answer for these values yet. Try a longer time limit or a wider gap.")

@@ -1,0 +1,78 @@
+"""Stories: a program by its data, as plain values that everybody's same question shares."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+
+from dpcore.errors import InputError
+from dpcore.private_optimization import PrivateProgram, stories
+from dpcore.private_optimization.files import read_model_text, read_rows
+
+
+@dataclass(frozen=True)
+class Story:
+    """A program by its data: plain values, so that the same question has the same answer for everybody."""
+
+    kind: str
+    values: tuple[tuple[str, float | tuple[float, ...]], ...] = ()
+    files: tuple[bytes, ...] = ()
+
+
+@lru_cache(maxsize=32)
+def built(story: Story) -> stories.Transport | PrivateProgram:
+    """The story's program at ε = 1, δ = 10⁻⁴, with its map if it has one."""
+    values = dict(story.values)
+    if story.kind == "transport":
+        demands = values.pop("demands", None)
+        count = len(demands) if demands else 8
+        return stories.transport(hospitals=count, demands=None if demands is None else np.array(demands), **values)  # type: ignore[arg-type]
+    if story.kind == "portfolio":
+        if story.files:
+            values |= dict(zip(("means", "covariance"), read_returns(story.files[0])))
+        return stories.portfolio(**values)
+    if story.kind == "advertising":
+        return stories.advertising(**values)
+    if story.kind == "own":
+        model = read_model_text(story.files[0], f".{values.pop('suffix', 'mps')}")
+        rows, guaranteed = read_rows(_text(story.files[1]), model)
+        granularity = values.get("granularity") or None
+        return PrivateProgram(model, rows, guaranteed, values["sensitivity"], 1.0, 1e-4, granularity)
+    return stories.two_products(**values)
+
+
+def program_of(story: Story, epsilon: float, delta: float) -> PrivateProgram:
+    """The story's program at (ε, δ)."""
+    found = built(story)
+    return replace(getattr(found, "program", found), epsilon=epsilon, delta=delta)
+
+
+def read_returns(raw: bytes) -> tuple[np.ndarray, np.ndarray]:
+    """(means, covariance) of a CSV with a column of returns for every asset, a row for every period; a header is
+    allowed."""
+    lines = [line for line in _text(raw).splitlines() if line.strip()]
+    accepted = "a CSV with a column of numbers for each of 2 to 500 assets and at least 10 rows"
+    first = 0
+    try:
+        [float(cell) for cell in lines[0].split(",")]
+    except (ValueError, IndexError):
+        first = 1
+    if not lines[first:]:
+        raise InputError("returns", "no rows", accepted)
+    try:
+        data = np.loadtxt(io.StringIO("\n".join(lines[first:])), delimiter=",", ndmin=2)
+    except ValueError:
+        raise InputError("returns", "a cell that is no number", accepted) from None
+    if data.shape[0] < 10 or not 2 <= data.shape[1] <= 500 or not np.isfinite(data).all():
+        raise InputError("returns", f"{data.shape[0]} rows, {data.shape[1]} columns", accepted)
+    return data.mean(axis=0), np.cov(data.T)
+
+
+def _text(raw: bytes) -> str:
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InputError("limits file", "bytes", "text in UTF-8") from None
