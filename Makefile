@@ -42,6 +42,7 @@ bench: $(DEVELOP)
 	$(PYBIN) -m benchmarks.bench_vector
 	$(PYBIN) -m benchmarks.bench_private_optimization
 	$(PYBIN) -m benchmarks.bench_jobs
+	$(PYBIN) -m benchmarks.bench_pages
 	$(PYBIN) -m benchmarks.load_sessions
 	$(PYBIN) -m benchmarks.bench_browser
 

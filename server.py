@@ -62,6 +62,14 @@ async def lifespan(_: st.App) -> AsyncIterator[None]:
 
 
 def prepare() -> None:
+    """What need not be there before the first visitor is."""
+    load()
+    time.sleep(FIRST)
+    compute.open_crew()
+    preload()
+
+
+def load() -> None:
     """Load, compile and draw what the first visitor would otherwise wait for.
 
     What is there then stays: a full collection of garbage need not look through it again, which would hold up every
@@ -71,11 +79,12 @@ def prepare() -> None:
     charts.density([charts.Law("optimal", "", solution.noise)], unit="", colours=charts.LIGHT).to_json()
     gc.collect()
     gc.freeze()
-    time.sleep(FIRST)
-    compute.open_crew()
-    for part in ("controls", "panels"):
-        for place in sorted(Path(__file__).parent.glob(f"pages/*/{part}.py")):
-            import_module(f"pages.{place.parent.name}.{part}")
+
+
+def preload() -> None:
+    """Load what the first visitor of another page would otherwise wait for."""
+    for place in sorted(Path(__file__).parent.glob("pages/*/[a-z]*.py")):
+        import_module(f"pages.{place.parent.name}.{place.stem}")
 
 
 def failed(error: Exception) -> None:

@@ -126,11 +126,13 @@ class Quantile(Target):
         return np.sort(np.clip(_numbers(rows, 1), 0.0, 1.0))
 
     def loss(self, theta: ArrayLike, rows: Array) -> Array:
-        ahead = rows - np.asarray(theta, dtype=float)[..., None]
-        return np.maximum(self.tau * ahead, (self.tau - 1) * ahead).sum(axis=-1)
+        theta, rows = np.asarray(theta, dtype=float), np.sort(rows)
+        rank, sums = np.searchsorted(rows, theta, side="right"), np.append(0.0, np.cumsum(rows))
+        behind, ahead = rank * theta - sums[rank], sums[-1] - sums[rank] - (len(rows) - rank) * theta
+        return (1 - self.tau) * behind + self.tau * ahead
 
     def gradient(self, theta: ArrayLike, rows: Array) -> Array:
-        return (rows <= np.asarray(theta, dtype=float)[..., None]).sum(axis=-1) - self.tau * len(rows)
+        return np.searchsorted(np.sort(rows), np.asarray(theta, dtype=float), side="right") - self.tau * len(rows)
 
     def estimate(self, rows: Array) -> float:
         """The middle of all θ with gradient from ≤ 0 to ≥ 0."""

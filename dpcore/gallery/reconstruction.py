@@ -7,7 +7,7 @@ well below √n; `consistent` asks about all subsets and wins while it stays wel
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,9 +42,9 @@ def subsets(rows: int, questions: int, design: str, rng: np.random.Generator) ->
         return rng.integers(0, 2, (questions, rows)).astype(float)
     if design != "balanced":
         raise InputError("design", design, " or ".join(DESIGNS))
-    signs = hadamard(questions)[:, 1 + rng.permutation(questions - 1)[:rows]]
-    signs = signs[rng.permutation(questions)] * rng.choice((-1, 1), rows)
-    return 0.5 * (1.0 + signs)
+    columns, order = 1 + rng.permutation(questions - 1)[:rows], rng.permutation(questions)
+    signs = hadamard(questions)[np.ix_(order, columns)] * rng.choice((-1, 1), rows).astype(np.int8)
+    return (signs > 0).astype(float)
 
 
 @lru_cache(maxsize=4)
@@ -97,9 +97,12 @@ class LeastSquares:
     def expected_recovery(self, sigma: float) -> float:
         """Expected share of rows that `estimates`, rounded at ½, gets right under Gaussian noise: exact for these
         questions and any database. The errors have the covariance σ² (AᵀA)⁻¹: the mean of Φ(1/(2σ√diag))."""
-        sigma = above(0, 1e9, sigma=sigma)
-        spread = np.sqrt(np.diag(cho_solve(self._factor, np.eye(len(self._gram)))))
-        return float(np.mean(ndtr(0.5 / (sigma * spread))))
+        return float(np.mean(ndtr(0.5 / (above(0, 1e9, sigma=sigma) * self._spread))))
+
+    @cached_property
+    def _spread(self) -> Array:
+        """√diag (AᵀA)⁻¹."""
+        return np.sqrt(np.diag(cho_solve(self._factor, np.eye(len(self._gram)))))
 
     def ceiling(self, sigma: float) -> float:
         """No attack gets a larger expected share of uniformly random bits from these answers, whatever it computes.

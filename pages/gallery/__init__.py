@@ -19,6 +19,9 @@ model to start from.
   than 0.3 s. Every number in it is exact, certified, or called a simulation with its seed or an estimate. Figures end
   in `charts.finish(figure, colours, height=HEIGHT)`; they, like the numbers, take their style from
   `pages.shared.charts` and `pages.shared.prose`.
+* **work**, if a picture takes longer than that: a task for the background and the question to it (`topic.Work`); the
+  picture finds the answer in `values["found"]`, and until then the one before stays on the page, pale. Tasks are in
+  `work.py` of the page's folder, which imports no Streamlit.
 * **texts**, sections of the Markdown file: "in 60 seconds" (at most 120 words, no formula that a first-year student
   could not read), "picture" and any other section that a panel's `about` names (the "?"), "theorem" (the statement
   and a proof sketch, with the number in Awan's lecture notes), "references".

@@ -6,7 +6,7 @@ from functools import cache
 
 import streamlit as st
 
-from pages.shared import compute, drawing, prose
+from pages.shared import compute, drawing, lessons, prose
 from pages.shared.topic import Picture, Topic
 
 from .controls import PAGE
@@ -35,13 +35,5 @@ def solved(job: compute.Job) -> Law | None:
         )
         return None
 
-    @st.fragment(run_every=compute.pace(job))
-    def watch() -> None:
-        if job.done:
-            st.rerun()
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.info("Solving for the noise of least mean error …", icon=":material/hourglass:")
-            st.button("Stop here", key="stop", on_click=compute.stop, args=("law",))
-
-    watch()
+    lessons.follow(job, "law", "Solving for the noise of least mean error …")
     return None

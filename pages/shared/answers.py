@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import math
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field, is_dataclass, replace
@@ -13,6 +14,7 @@ import numpy as np
 from cachetools import LRUCache
 
 from dpcore.optimal import solve
+from dpcore.solution import Progress
 from dpcore.store import Store, canonical, spent, suffices, topic, width
 
 REMEMBERED = 64 << 20
@@ -20,6 +22,9 @@ REMEMBERED = 64 << 20
 
 Task = Callable[..., Any]
 """`task(problem, settings, progress=callback)`."""
+
+TICK = Progress(0.0, 0.0, math.inf, 0, 0)
+"""What a task may report when it has no news: that it is alive."""
 
 log = logging.getLogger(__name__)
 

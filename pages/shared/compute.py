@@ -15,6 +15,8 @@ question in a slot withdraws the older one. Answers are shared by all sessions a
 from __future__ import annotations
 
 import atexit
+import threading
+import time
 from functools import cache, lru_cache
 from typing import Any
 
@@ -39,11 +41,13 @@ __all__ = [
 ]  # fmt: skip
 
 PATIENCE = 0.3
-"""Seconds a page waits for a quick result before it shows progress instead."""
-
+"""Seconds a run of the script waits for quick results, all in all, before it shows progress instead."""
 
 FLOOR = Floor()
 """Of the pages of this process."""
+
+_run = threading.local()
+"""Of the script in this thread.   patience : what is left of it."""
 
 
 @cache
@@ -80,7 +84,8 @@ def _tell(task: str, outcome: str, seconds: float, waited: float) -> None:
 def ask(
     slot: str, problem: Any, settings: Any, *, task: Task = solve, urgent: bool = True, wait: float = PATIENCE
 ) -> Job:
-    """This session's job for a question, after waiting up to `wait` seconds for it to finish.
+    """This session's job for a question, after waiting up to `wait` seconds for it to finish, if the run has not waited
+    for others.
 
     urgent : it is what the page is about; else it comes after everybody's first brackets of what is.
 
@@ -91,8 +96,10 @@ def ask(
     if _deserted():
         desk.close()
     if not job.done:
+        patience, began = getattr(_run, "patience", PATIENCE), time.monotonic()
         with FLOOR.left():
-            job.finished.wait(min(wait, PATIENCE) if not job.settle else min(wait, 0.05))
+            job.finished.wait(min(wait, patience, 0.05) if job.settle else min(wait, patience))
+            _run.patience = max(0.0, patience - (time.monotonic() - began))
     return job
 
 
@@ -129,7 +136,8 @@ def pace(job: Job) -> float:
 
 
 def turn_to(page: str) -> None:
-    """This session looks at a page; what it wanted for another one is withdrawn."""
+    """This session looks at a page, for the first time in this run; what it wanted for another one is withdrawn."""
+    _run.patience = PATIENCE
     _desk().turn_to(page)
 
 

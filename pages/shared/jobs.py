@@ -56,6 +56,7 @@ class Job:
 
     solution : what the task returned, None before the end.   sketch : the answer of a moment before the end.
     trace : what the task reported so far.   error : why there is no answer.
+    anew : what it reported since the process that worked on it died, until that is as much as before; else None.
     halt : set when it is to end with what it has.   finished : set at the end.
     settle : seconds it waits before it starts, for a newer question in its place.
     limit : seconds it may take from its first turn on, those of its settings or fewer.
@@ -70,6 +71,7 @@ class Job:
     limit: float = math.inf
     desks: tuple[Desk, ...] = ()
     trace: list[Any] = field(default_factory=list)
+    anew: list[Any] | None = None
     solution: Any = None
     sketch: Any = None
     error: Exception | None = None
@@ -91,6 +93,11 @@ class Job:
         return self.sketch if self.solution is None else self.solution
 
     @property
+    def doing(self) -> str:
+        """What is going on, for people."""
+        return "Solving …" if self.anew is None else "The process that solved this was lost. Solving it anew …"
+
+    @property
     def stage(self) -> int:
         """First brackets come before refinements, and what is on screen before what is beside it."""
         return (0 if self.met is None else 2) + (0 if self.urgent else 1)
@@ -108,6 +115,11 @@ class Job:
         """When its time is over."""
         return math.inf if self.began is None else self.began + self.limit
 
+    @property
+    def cut_short(self) -> bool:
+        """It is to end with what it has, or its time is over."""
+        return self.over or time.monotonic() >= self.deadline
+
     def serve(self, now: float) -> None:
         self.began = now if self.began is None else self.began
         for desk in self.desks:
@@ -118,7 +130,10 @@ class Job:
         if math.isinf(getattr(record, "upper", 0.0)):
             return
         make = getattr(record, "answer", None)
-        self.trace.append(record if make is None else replace(record, answer=None))
+        own = self.trace if self.anew is None else self.anew
+        own.append(record if make is None else replace(record, answer=None))
+        if own is self.anew and len(own) >= len(self.trace):
+            self.trace, self.anew = own, None
         if self.met is None and math.isfinite(getattr(record, "gap", 0.0)):
             self.met = time.monotonic()
         if make is not None and self._worth_a_sketch(record):
@@ -299,14 +314,14 @@ class Workers:
         self._count("started")
         value = self._work_out(job)
         self._turns.leave(job)
-        cut_short = job.over or time.monotonic() >= job.deadline
-        effort = spent(value) if job.question.graded and not cut_short else job.worked
-        return Answer(value, tuple(getattr(value, "trace", job.trace)), effort)
+        effort = spent(value) if job.question.graded and not job.cut_short else job.worked
+        told = job.trace if job.anew is None else job.anew
+        return Answer(value, tuple(getattr(value, "trace", told)), effort)
 
     def _work_out(self, job: Job) -> Any:
         """The task's answer, from a process of the crew if there is one. Begun anew when that process dies, more than
-        once, for what killed it may have been another question, which is begun anew, too. A job that is to end by then
-        has the answer of the last moment."""
+        once, for what killed it may have been another question, which is begun anew, too. What it had found stays to be
+        seen, and is the answer of a job that is to end by then."""
         report = partial(self._report, job)
         if self.crew is None:
             return job.question.answer(report)
@@ -319,9 +334,10 @@ class Workers:
                     raise GivenUp
                 if job.over:
                     return job.sketch
-                job.trace = []
+                job.anew = []
             with contextlib.suppress(Lost):
-                return job.question.answer(report, self.crew.answer)
+                value = job.question.answer(report, self.crew.answer)
+                return value if job.anew is None or job.sketch is None or not job.cut_short else job.sketch
         raise Lost("the processes that worked on it are gone")
 
     def _report(self, job: Job, record: Any) -> bool:
@@ -334,7 +350,7 @@ class Workers:
         self._turns.breathe(job, job.deadline)
         if job.over and (not job.desks or math.isinf(getattr(record, "upper", 0.0))):
             raise GivenUp
-        return job.over or time.monotonic() >= job.deadline
+        return job.cut_short
 
     def _end(self, job: Job, fresh: Answer | None) -> None:
         """File the job, and its answer if it was worked out here: one that was stopped, or short of time because others

@@ -13,10 +13,11 @@ import streamlit as st
 
 from dpcore.errors import InputError
 
-from . import drawing, frame, prose
+from . import compute, drawing, frame, prose
 from .address import FRAME, Address, Choice, Number
 from .inputs import explain
-from .topic import Panel, Picture, Question, Topic
+from .topic import Panel, Picture, Question, Topic, Values
+from .widgets import HEIGHT
 
 UNANSWERED = "–"
 """The first option of a question with options: nothing was chosen yet."""
@@ -41,7 +42,9 @@ def answer_of(question: Question) -> Choice | Number:
 
 def chosen(page: Address, topics: Sequence[Any]) -> Any:
     """Draw the choice of a topic and return the one chosen."""
-    st.selectbox("Topic", page.options("topic"), format_func=page.label("topic"), key="topic")
+    st.selectbox(
+        "Topic", page.options("topic"), format_func=page.label("topic"), key="topic", on_change=page.show, args=({},),
+    )  # fmt: skip
     return next(topic for topic in topics if topic.name == page["topic"])
 
 
@@ -55,9 +58,7 @@ def to_start_from(page: Address, examples: Mapping[str, Mapping[str, object]], *
             page.choose(dict(values))
             st.session_state[key] = None
 
-    st.selectbox(
-        "Start from", list(examples), index=None, placeholder="a lecture's example …", key=key, on_change=take
-    )
+    st.selectbox("Start from", list(examples), index=None, placeholder="a lecture's example …", key=key, on_change=take)
     st.caption(note)
 
 
@@ -65,9 +66,16 @@ def first_screen(
     topic: Topic, picture: Picture, texts: Mapping[str, str], *, beside: Callable[[], object] | None = None
 ) -> None:
     """Headline, picture, and beside it what the topic wants there and the explanation; a lecturer explains without."""
-    with st.container(key="headline"):
-        st.markdown(picture.headline)
+    frame.headline(picture.headline)
     frame.cite(picture.headline.replace("*", ""), picture.facts)
+    with st.container(key="picture"):
+        panels(topic, picture, texts, beside=beside)
+
+
+def panels(
+    topic: Topic, picture: Picture, texts: Mapping[str, str], *, beside: Callable[[], object] | None = None
+) -> None:
+    """The first panel with what stands beside it, the notes, and the other panels."""
     if FRAME["projector"] and beside is None:
         chart(picture.panels[0], texts, f"chart_{topic.name}")
     else:
@@ -96,39 +104,74 @@ def chart(panel: Panel, texts: Mapping[str, str], key: str) -> None:
     drawing.draw(panel.figure, key=key, alt=panel.alt, table=table)
 
 
-def picture_of(page: Address, topic: Any) -> Any:
-    """The topic's picture; None, with the reason on the page, where the controls hold what is not accepted."""
+def draw(page: Address, topics: Sequence[Any], topic: Any, texts: Mapping[str, str]) -> None:
+    """The whole page below its title; the sidebar is drawn before."""
+    values = page.values()
     try:
-        return topic.picture(page.values(), drawing.colours())
+        if topic.work is not None:
+            values = _worked_out(page, topic, values, texts)
+        if values is not None:
+            first_screen(topic, topic.picture(values, drawing.colours()), texts)
     except InputError as error:
         st.error(explain(error), icon=":material/error:")
-        return None
-
-
-def draw(page: Address, topics: Sequence[Any], topic: Any, texts: Mapping[str, str]) -> None:
-    """The whole lesson."""
-    picture = picture_of(page, topic)
-    if picture is not None:
-        first_screen(topic, picture, texts)
     if topic.more is not None:
         topic.more(page)
     rest(page, topics, topic, texts)
 
 
+def _worked_out(page: Address, topic: Topic, values: Values, texts: Mapping[str, str]) -> Values | None:
+    """The values with what was worked out for them; None as long as there is nothing, with what there is on the page.
+
+    Raises
+    ------
+    InputError : the controls hold what is not accepted.
+    """
+    job, name = compute.ask("picture", topic.work.asked(values), None, task=topic.work.task), f"drawn on {page.name}"
+    if job.solution is not None:
+        st.session_state[name] = {**values, "found": job.solution}
+        return st.session_state[name]
+    if isinstance(job.error, InputError):
+        raise job.error
+    if job.done:
+        st.info("Stopped before there was an answer." if job.halt.is_set() else "There is no answer for these values.")
+        st.button("Try again", key="again", on_click=compute.forget, args=("picture",))
+        return None
+    before = st.session_state.get(name, {})
+    if before.get("topic") == topic.name:
+        follow(job, "picture", "Working it out … The picture is still that of the values before.")
+        with st.container(key="outdated"):
+            panels(topic, topic.picture(before, drawing.colours()), texts)
+    else:
+        follow(job, "picture", "Working it out …")
+        left, right = st.columns([5, 2], gap="medium")
+        left.container(height=HEIGHT, border=False)
+        right.markdown(f"**In 60 seconds.** {texts['in 60 seconds']}")
+    return None
+
+
+def follow(job: compute.Job, slot: str, text: str, *, key: str = "stop") -> None:
+    """A word as long as a job is under way, and a button that ends it; then the page runs again by itself."""
+    left, right = st.columns([5, 1], vertical_alignment="center")
+    right.button("Stop here", key=key, on_click=compute.stop, args=(slot,))
+
+    @st.fragment(run_every=compute.pace(job))
+    def watch() -> None:
+        if job.halt.is_set() and not job.finished.wait(0.1):  # the run of the click has waited, too
+            compute.stop(slot)
+        if job.done or compute.current(slot) is not job:
+            st.rerun()
+        st.info(text, icon=":material/hourglass:")
+
+    with left:
+        watch()
+
+
 def rest(page: Address, topics: Sequence[Any], topic: Any, texts: Mapping[str, str]) -> None:
     """What follows the picture."""
-    experiments(page, topic)
+    frame.experiments(page, ((one.label, one.values) for one in topic.experiments))
     question(page, topic)
     theorem(texts)
     turn_page(page, topics, topic)
-
-
-def experiments(page: Address, topic: Topic) -> None:
-    """Three buttons."""
-    st.subheader("What to try next", anchor=False)
-    with st.container(horizontal=True):
-        for number, one in enumerate(topic.experiments):
-            st.button(one.label, key=f"step_{number}", on_click=page.choose, args=(dict(one.values),))
 
 
 def question(page: Address, topic: Topic) -> None:
@@ -170,6 +213,4 @@ def turn_page(page: Address, topics: Sequence[Topic], topic: Topic) -> None:
     with st.container(horizontal=True, horizontal_alignment="distribute"):
         for step, arrow in ((-1, "← {}"), (1, "{} →")):
             other = topics[(place + step) % len(topics)]
-            st.button(
-                arrow.format(other.title), key=f"turn_{step}", on_click=page.choose, args=({"topic": other.name},)
-            )
+            st.button(arrow.format(other.title), key=f"turn_{step}", on_click=page.show, args=({"topic": other.name},))

@@ -77,6 +77,17 @@ class Question:
 
 
 @dataclass(frozen=True)
+class Work:
+    """What a picture is made of, where working it out takes long: done in the background.
+
+    task : see `pages.shared.compute`.   asked : values of the controls → the task's problem; may raise `InputError`.
+    """
+
+    task: Callable[..., Any]
+    asked: Callable[[Values], Any]
+
+
+@dataclass(frozen=True)
 class Topic:
     """One topic; see `pages.gallery` for the contract.
 
@@ -84,6 +95,7 @@ class Topic:
     controls : key → control of `pages.shared.address` or `pages.shared.widgets`.
     sidebar : draws the controls' widgets, each with its key; given the page's address.
     picture : values and palette → what to show, in less than 0.3 s of the processor; may raise `InputError`.
+    work : what takes longer; the picture finds its answer in the values, under "found".
     more : draws something else below (a simulation on demand, a file to take away), with Streamlit; given the address.
     """
 
@@ -94,6 +106,7 @@ class Topic:
     picture: Callable[[Values, Palette], Picture]
     experiments: tuple[Experiment, Experiment, Experiment]
     question: Question
+    work: Work | None = None
     more: Callable[[Any], None] | None = None
 
     @property

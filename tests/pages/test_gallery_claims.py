@@ -13,9 +13,10 @@ from streamlit.testing.v1 import AppTest
 from dpcore.gallery import never_meet as examples
 from dpcore.noise import Gaussian
 from dpcore.privacy import Privacy
+from pages.gallery import work
 from pages.gallery.controls import PAGE
 from pages.gallery.topics import TOPICS, exponential_mechanism, never_meet
-from pages.shared import curves
+from pages.shared import charts
 from pages.shared.charts import LIGHT
 
 BY_NAME = {topic.name: topic for topic in TOPICS}
@@ -106,11 +107,18 @@ def test_a_promise_with_delta_says_so():
 
 
 @pytest.mark.parametrize(
-    ("ends", "few"), [((1e-4, 30.0), "0.0001"), ((2.0, 3e13), "10⁸"), ((0.5, 0.9), "0.7"), ((3e-8, 2.0), "10⁻⁶")]
+    ("ends", "few"),
+    [
+        ((1e-4, 30.0), "0.0001"),
+        ((2.0, 3e13), "10⁸"),
+        ((0.5, 0.9), "0.7"),
+        ((3e-8, 2.0), "10⁻⁶"),
+        ((1.21, 1.39), "1.39"),
+    ],
 )
 def test_powers_of_ten_on_an_axis(ends, few):
     """Evenly spaced, no exponents of the computer, at most a dozen where there are many; both ends are reached."""
-    axis = curves.powers(*ends)
+    axis = charts.log_ticks(*ends)
     assert few in axis["ticktext"] and not any("e" in text for text in axis["ticktext"])
     assert axis["tickvals"][0] <= ends[0] and len(axis["tickvals"]) <= 12
     if ends[1] > 300 * ends[0]:
@@ -134,10 +142,10 @@ def test_bounds_stay_apart_on_the_page():
 @pytest.mark.parametrize("example", examples.EXAMPLES)
 def test_computed_bounds_keep_to_what_is_proved(example, monkeypatch):
     """Little time: the bounds get wider, not wrong."""
-    monkeypatch.setattr(never_meet, "SECONDS", 0.5)
-    asked = never_meet.Asked(example, Privacy(2.0, 0.3))
-    said, found = examples.proved(example, asked.privacy), never_meet.bounds(asked, None, progress=lambda _: False)
-    assert len(found.grids) == len(never_meet.CELLS) and len(found.relatives) == 4
+    monkeypatch.setattr(work, "SECONDS", 0.5)
+    asked = work.Asked(example, Privacy(2.0, 0.3))
+    said, found = examples.proved(example, asked.privacy), work.bounds(asked, None, progress=lambda _: False)
+    assert len(found.grids) == len(work.CELLS) and len(found.relatives) == 4
     for bound in found.grids:
         assert bound.lower <= said.program_lower <= said.program_upper <= bound.upper
     for one, other in zip(found.grids, found.grids[1:]):
@@ -151,7 +159,7 @@ def test_computed_bounds_keep_to_what_is_proved(example, monkeypatch):
 
 
 def test_computing_can_be_stopped():
-    found = never_meet.bounds(never_meet.Asked("jump", Privacy(1.0, 0.2)), None, progress=lambda _: True)
+    found = work.bounds(work.Asked("jump", Privacy(1.0, 0.2)), None, progress=lambda _: True)
     assert len(found.grids) == 1 and found.relatives == ()
 
 

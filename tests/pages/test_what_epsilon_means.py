@@ -36,7 +36,8 @@ def visit(**address: str) -> AppTest:
 
 
 def headline(page: AppTest) -> str:
-    return next(block.value for block in page.markdown if "**" in block.value and "60 seconds" not in block.value)
+    found = next(block.value for block in page.markdown if "**" in block.value and "60 seconds" not in block.value)
+    return found.replace("\u00a0", " ")
 
 
 def law_of(key: str, privacy: Privacy) -> laws.Law:

@@ -98,6 +98,13 @@ def die(problem, settings, progress) -> None:
     os._exit(1)
 
 
+def count_up(problem, settings, progress) -> None:
+    """Reports its steps."""
+    for step in range(problem):
+        time.sleep(0.05)
+        progress(step)
+
+
 def report_where(problem, settings, progress) -> None:
     """Reports once, and computes for some seconds."""
     progress(os.getpid())
@@ -226,6 +233,19 @@ def test_a_job_outlives_the_process_that_worked_on_it(crew):
     for pid in crew.pids:
         os.kill(pid, signal.SIGKILL)
     assert job.finished.wait(SOON) and job.error is None and job.solution.certificate.gap <= 0.0005
+    until(lambda: crew.ready == 2)
+
+
+def test_what_a_job_had_found_is_there_until_there_is_as_much_again(crew):
+    workers = Workers(2, crew=crew)
+    job = workers.ask(Question(count_up, 60, None), Desk(workers))
+    until(lambda: len(job.trace) >= 20)
+    before = list(job.trace)
+    for pid in crew.pids:
+        os.kill(pid, signal.SIGKILL)
+    until(lambda: job.anew)
+    assert job.trace[: len(before)] == before and "anew" in job.doing
+    assert job.finished.wait(SOON) and job.trace == list(range(60)) and job.anew is None
     until(lambda: crew.ready == 2)
 
 

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import math
 import zlib
+from functools import lru_cache
 
 import plotly.graph_objects as go
 import streamlit as st
+from scipy.optimize import brentq
 
-from dpcore.accounting.budget import FAMILIES, MOST_QUERIES, MOST_QUERY_USES, Plan, Query, plans
+from dpcore.accounting.budget import FAMILIES, MOST_QUERIES, MOST_QUERY_USES, Plan, Query
+from dpcore.accounting.mechanisms import Release, parse_mechanism
+from dpcore.accounting.truth import Truth
 from dpcore.errors import InputError
 from pages.shared import charts, prose, widgets
 from pages.shared.address import PLAIN, Choice, Text
 from pages.shared.charts import Palette
 from pages.shared.inputs import explain
-from pages.shared.topic import Experiment, Panel, Picture, Question, Topic, Values
+from pages.shared.topic import Experiment, Panel, Picture, Question, Topic, Values, Work
 from pages.shared.widgets import HEIGHT, Stops
 
+from .. import work
 from ..pieces import DELTA, STYLES, name, shown
 
 TOTAL = Stops(1.0, (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0, 10.0))
@@ -66,9 +71,14 @@ def sidebar(page) -> None:
     st.caption("The queries are in the table below the picture.")
 
 
-def picture(values: Values, colours: Palette) -> Picture:
+def asked(values: Values) -> work.Budget:
+    """What is to be worked out."""
     queries = parse(values["bu_queries"] or "")
-    found = plans(queries, values["bu_epsilon"], values["delta"], values["bu_family"])
+    return work.Budget(queries, values["bu_epsilon"], values["delta"], values["bu_family"])
+
+
+def picture(values: Values, colours: Palette) -> Picture:
+    queries, found = parse(values["bu_queries"] or ""), values["found"]
     best, plain = found[-1], found[0]
     uses, gain = sum(one.uses for one in queries), plain.errors[0] / best.errors[0]
     at = f"δ = {prose.delta_text(values['delta'])}"
@@ -205,10 +215,17 @@ def plain(text: str) -> str:
     return "".join(c for c in str(text) if PLAIN.fullmatch(c))[:LONGEST_NAME].strip() or "query"
 
 
+@lru_cache(maxsize=1)
 def dilution() -> float:
     """How much a query's Gaussian noise grows when 99 others like it are to share its budget."""
-    alone, shared = (plans((Query("q", uses=uses),), 1.0, 1e-6, "gaussian")[-1].scales[0] for uses in (1, 100))
+    alone, shared = (_deviation(uses) for uses in (1, 100))
     return shared / alone
+
+
+def _deviation(uses: int) -> float:
+    """The Gaussian noise with which so many uses are (1, 10⁻⁶)-DP."""
+    spent = lambda sigma: Truth((Release(parse_mechanism(f"gaussian:sigma={sigma!r}"), uses),)).epsilon_upper(1e-6)  # noqa: E731
+    return brentq(lambda sigma: spent(sigma) - 1.0, 1.0, 100.0, xtol=1e-9)
 
 
 TOPIC = Topic(
@@ -217,6 +234,7 @@ TOPIC = Topic(
     controls=CONTROLS,
     sidebar=sidebar,
     picture=picture,
+    work=Work(work.split, asked),
     experiments=(
         Experiment("A hospital's yearly report", {"bu_queries": HOSPITAL, "bu_family": "laplace", "bu_epsilon": 1.0}),
         Experiment(

@@ -10,14 +10,15 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from dpcore.accounting.mechanisms import Release, parse_mechanism
-from dpcore.accounting.rules import NAMES, Total, by_count, totals
+from dpcore.accounting.rules import NAMES, Total
 from dpcore.accounting.truth import Band, Truth
 from pages.shared import charts, prose, widgets
 from pages.shared.address import FRAME, Choice, Choices
 from pages.shared.charts import Palette
-from pages.shared.topic import Experiment, Panel, Picture, Question, Topic, Values
+from pages.shared.topic import Experiment, Panel, Picture, Question, Topic, Values, Work
 from pages.shared.widgets import HEIGHT, Stops
 
+from .. import work
 from ..pieces import DELTA, EPSILON, SIGMA, STYLES, between, curves, least, name, shown, truth
 
 COUNTS = (
@@ -67,9 +68,6 @@ CONTROLS = {
     ),
 }  # fmt: skip
 
-QUICK = 1 << 13
-"""Grid points behind the chart."""
-
 
 def sidebar(page) -> None:
     widgets.pick(page, "co_mechanism", "Each release")
@@ -95,21 +93,15 @@ def spec(values: Values) -> str:
     return f"{key}:epsilon={epsilon:g}{extra}"
 
 
-@lru_cache(maxsize=128)
-def grown(text: str, delta: float) -> dict[str, list[Total]]:
-    """Every rule at every count."""
-    return by_count(Release(parse_mechanism(text)), COUNTS, delta, points=QUICK)
-
-
-@lru_cache(maxsize=256)
-def at_count(text: str, count: int, delta: float) -> list[Total]:
-    """Every rule at one count, the truth on a finer grid."""
-    return totals([Release(parse_mechanism(text), count)], delta=delta, points=1 << 15)
+def asked(values: Values) -> work.Growth:
+    """What is to be worked out."""
+    return work.Growth(spec(values), int(values["co_count"]), values["delta"], COUNTS)
 
 
 def picture(values: Values, colours: Palette) -> Picture:
     text, count, delta = spec(values), int(values["co_count"]), values["delta"]
-    here = {one.rule: one for one in at_count(text, count, delta)}
+    found: work.Grown = values["found"]
+    here = {one.rule: one for one in found.here}
     band = Band(here["exact"].lower or 0.0, here["exact"].upper)
     what, at = MECHANISMS[values["co_mechanism"]], f"δ = {prose.delta_text(delta)}"
     what = what if what.startswith("any") else f"{what}, {parameters(values)},"
@@ -121,7 +113,7 @@ def picture(values: Values, colours: Palette) -> Picture:
             else f"One use of {what} costs ε = **{between(band)}** at {at}"
         )
         if count > 1:
-            headline += f"; who knows one pair (ε, δ) of each use can prove **{shown(here['optimal'].upper)}**"
+            headline += f"; knowing one pair (ε, δ) of each use proves **{shown(here['optimal'].upper)}**"
         headline += "."
     else:
         headline = (
@@ -136,7 +128,8 @@ def picture(values: Values, colours: Palette) -> Picture:
         "both sides, because "
         "it grows with k. All rules are proofs but the central limit theorem.",
     )
-    return Picture(headline, (growth(values, text, band, colours), bars(here, count, delta, colours)), facts, notes)
+    panels = growth(values, found.rows, band, colours), bars(here, count, delta, colours)
+    return Picture(headline, panels, facts, notes)
 
 
 def parameters(values: Values) -> str:
@@ -147,9 +140,9 @@ def parameters(values: Values) -> str:
     return f"ε = {values['co_epsilon']:g}{each} each"
 
 
-def growth(values: Values, text: str, band: Band, colours: Palette) -> Panel:
+def growth(values: Values, found: dict[str, list[Total]], band: Band, colours: Palette) -> Panel:
     """Total ε against the number of releases."""
-    found, rules = grown(text, values["delta"]), [rule for rule in STYLES if rule in values["co_rules"]]
+    rules = [rule for rule in STYLES if rule in values["co_rules"]]
     bands = [Band(one.lower or 0.0, one.upper) for one in found["exact"]]
     lines = {rule: [one.upper for one in found[rule]] for rule in rules}
     axes = values["co_axes"]
@@ -226,7 +219,7 @@ def bars(here: dict[str, Total], count: int, delta: float, colours: Palette) -> 
 def fitting() -> int:
     """Uses of Laplace noise with ε = 0.01 that stay below ε = 1 at δ = 1e-6."""
     low, high = 100, 1000
-    made = Truth((Release(parse_mechanism("laplace:epsilon=0.01")),), times=high, points=QUICK, delta=1e-6)
+    made = Truth((Release(parse_mechanism("laplace:epsilon=0.01")),), times=high, points=1 << 13, delta=1e-6)
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if made.epsilon_upper(1e-6, times=middle) <= 1 else (low, middle)
@@ -239,6 +232,7 @@ TOPIC = Topic(
     controls=CONTROLS,
     sidebar=sidebar,
     picture=picture,
+    work=Work(work.grow, asked),
     experiments=(
         Experiment(
             "A hundred Laplace releases at ε = 1",

@@ -23,6 +23,7 @@ RATES = (0.001, 0.002, 0.003, 0.005, 0.007, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0
 MECHANISMS = {"laplace": "Laplace noise", "gaussian": "Gaussian noise", "pure": "any ε-DP mechanism"}
 SAMPLINGS = {"poisson": "Poisson: everybody by chance", "fixed": "fixed size, without replacement"}
 SIDES = {"remove": "exact, one person less", "add": "exact, one person more", "replace": "exact, one person replaced"}
+CHANGES = {"remove": "if a person is removed", "add": "if one is added", "replace": "if a person is replaced"}
 CONTROLS = {
     "su_mechanism": Choice("laplace", MECHANISMS), "su_epsilon": EPSILON, "su_rate": Stops(0.1, RATES),
     "su_kind": Choice("poisson", SAMPLINGS), "delta": DELTA,
@@ -64,7 +65,7 @@ def picture(values: Values, colours: Palette) -> Picture:
     formula, spent = amplified(epsilon, own, rate)
     found = exact(text, values["su_kind"], rate, delta)
     best = max(found.values())
-    sides = ", ".join(f"**{prose.at_most(found[side], 4)}** {SIDES[side].removeprefix('exact, ')}" for side in found)
+    sides = ", ".join(f"**{prose.at_most(found[side], 4)}** {CHANGES[side]}" for side in found)
     sample = f"A secret {prose.percent(rate)} sample" if rate < 1 else "Without sampling, everything"
     headline = (
         f"{sample} turns ε = {epsilon:g} into **{prose.at_most(formula, 4)}** by the formula; exactly, at "
@@ -90,7 +91,7 @@ def against_rate(values: Values, colours: Palette) -> Panel:
     rates = np.array(RATES)
     formula = [amplified(epsilon, 0.0, rate)[0] for rate in RATES]
     found = [exact(text, kind, rate, delta) for rate in RATES]
-    lines = {"formula ln(1 + p(e^ε − 1))": formula, "rate times ε": (rates * epsilon).tolist()}
+    lines = {"formula ln(1 + p(e<sup>ε</sup> − 1))": formula, "rate times ε": (rates * epsilon).tolist()}
     figure = go.Figure()
     for number, side in enumerate(KINDS[kind]):
         y = [one[side] or None for one in found]
@@ -170,7 +171,7 @@ TOPIC = Topic(
         because=lambda: (
             f"ln(1 + 0.1·(e − 1)) = {amplified(1.0, 0.0, 0.1)[0]:.4f}: with probability 0.9 the person is not even "
             f"looked at. More than a tenth, "
-            "because e^ε, not ε, is what is averaged."
+            "because $e^\\varepsilon$, not ε, is what is averaged."
         ),
     ),
 )

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import plotly.graph_objects as go
 import streamlit as st
 
-from dpcore.accounting.dpsgd import Training, noise_for
-from dpcore.accounting.rules import Total, by_count
+from dpcore.accounting.dpsgd import Training
+from dpcore.accounting.rules import Total
 from dpcore.accounting.truth import Band
 from dpcore.errors import InputError
-from dpcore.solution import Progress
-from pages.shared import charts, compute, prose, widgets
+from pages.shared import charts, compute, lessons, prose, widgets
 from pages.shared.charts import Palette
 from pages.shared.inputs import explain
-from pages.shared.topic import Experiment, Panel, Picture, Question, Topic, Values
+from pages.shared.topic import Experiment, Panel, Picture, Question, Topic, Values, Work
 from pages.shared.widgets import HEIGHT, Stops
 
+from .. import work
 from ..pieces import DELTA, curves, least, shown, truth
 
 EPOCHS = (1, 2, 5, 10, 15, 20, 30, 40, 60, 100, 200)
@@ -33,9 +31,6 @@ CONTROLS = {
     "tr_epochs": Stops(60, EPOCHS),
     "tr_target": TARGET, "delta": DELTA,
 }  # fmt: skip
-
-QUICK, CLOSE = 1 << 14, 1 << 16
-"""Grid points behind the chart, and behind the headline."""
 
 
 def sidebar(page) -> None:
@@ -58,36 +53,26 @@ def training(values: Values, epochs: float | None = None) -> Training:
     )
 
 
-@lru_cache(maxsize=64)
-def by_epochs(rate: float, noise: float, delta: float) -> dict[str, list[Total]]:
-    """Rényi, the limit and the truth at every number of epochs, in steps of one epoch."""
-    each = Training(rate, noise, math.ceil(1 / rate * (1 - 1e-12))).release
-    return by_count(each, EPOCHS, delta, points=QUICK, rules=("renyi", "clt"))
-
-
-@lru_cache(maxsize=256)
-def spent(made: Training, delta: float) -> Band:
-    """ε of training, closely."""
-    return made.epsilon(delta, points=CLOSE)
+def asked(values: Values) -> work.Schedule:
+    """What is to be worked out."""
+    return work.Schedule(training(values), values["delta"], EPOCHS)
 
 
 def picture(values: Values, colours: Palette) -> Picture:
     made, delta = training(values), values["delta"]
-    found = by_epochs(made.rate, made.noise, delta)
-    at = EPOCHS.index(values["tr_epochs"])
-    here = {rule: row[at] for rule, row in found.items()}
-    band = spent(made, delta)
+    found: work.Trained = values["found"]
+    renyi, band = found.rows["renyi"][EPOCHS.index(values["tr_epochs"])], found.band
     headline = (
         f"After {prose.count(values['tr_epochs'])} epochs ({prose.count(made.steps)} steps) with σ = {made.noise:g} "
         f"and sampling rate "
         f"{prose.percent(made.rate)}, training is (**{shown(band.upper, 4)}**, {prose.delta_text(delta)})-DP; Rényi "
         f"accounting says "
-        f"**{shown(here['renyi'].upper, 4)}**."
+        f"**{shown(renyi.upper, 4)}**."
     )
     facts = {"ε": f"at most {shown(band.upper, 8)}, at least {least(band.lower, 8)}", "steps": str(made.steps)}
     note = "Neighbours: one person more or less; batches are Poisson samples, drawn afresh each step, which shuffled "
     note += f"batches are not. ε lies between {least(band.lower)} and {shown(band.upper, 5)}."
-    return Picture(headline, (against_epochs(values, found, band, colours),), facts, (note,))
+    return Picture(headline, (against_epochs(values, found.rows, band, colours),), facts, (note,))
 
 
 def against_epochs(values: Values, found: dict[str, list[Total]], band: Band, colours: Palette) -> Panel:
@@ -109,22 +94,6 @@ def against_epochs(values: Values, found: dict[str, list[Total]], band: Band, co
     return Panel("Privacy spent by training", charts.finish(figure, colours, height=HEIGHT), alt, table)
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """The noise that makes training (ε, δ)-DP."""
-
-    epsilon: float
-    delta: float
-    rate: float
-    steps: int
-
-
-def find(wanted: Wanted, settings: None, *, progress: Any) -> float:
-    """The least noise, certified."""
-    tell = lambda noise: progress(Progress(0.0, 0.0, noise, 0, 0))  # noqa: E731
-    return noise_for(wanted.epsilon, wanted.delta, rate=wanted.rate, steps=wanted.steps, progress=tell)
-
-
 def more(page) -> None:
     """The inverse: noise from a target ε."""
     st.subheader("How much noise for a target ε?", anchor=False)
@@ -136,39 +105,29 @@ def more(page) -> None:
     except InputError as error:
         right.error(explain(error), icon=":material/error:")
         return
-    job = compute.ask(
-        "noise", Wanted(page["tr_target"], page["delta"], made.rate, made.steps), None, task=find, urgent=False
-    )
+    wanted = work.Wanted(page["tr_target"], page["delta"], made.rate, made.steps)
+    job = compute.ask("noise", wanted, None, task=work.find, urgent=False)
     with right:
         answer(job, page)
 
 
 def answer(job: compute.Job, page) -> None:
-    """The noise once it is found; until then a word, and the page runs again by itself."""
-    if job.done and job.solution is not None and math.isfinite(job.solution):
+    """The noise once it is found; until then a word."""
+    if not job.done:
+        lessons.follow(job, "noise", "Looking for the noise …", key="stop_noise")
+    elif job.solution is not None and math.isfinite(job.solution):
         noise = prose.rounded(job.solution, -4, "ROUND_CEILING")
         st.markdown(
             f"σ = **{noise}** makes it ({page['tr_target']:g}, {prose.delta_text(page['delta'])})-DP, certified."
         )
-        return
-    if job.done:
+    else:
         st.warning(explain(job.error) if isinstance(job.error, InputError) else "No noise was found.")
-        return
-
-    @st.fragment(run_every=compute.pace(job))
-    def watch() -> None:
-        if job.done:
-            st.rerun()
-        st.info("Looking for the noise …", icon=":material/hourglass:")
-        st.button("Stop here", key="stop", on_click=compute.stop, args=("noise",))
-
-    watch()
 
 
 @lru_cache(maxsize=1)
 def four_times() -> float:
     """By what factor ε grows with four times the epochs, in a typical case."""
-    few, many = (Training.epochs(60_000, 256, epochs, 1.1).epsilon(1e-5, points=QUICK).upper for epochs in (15, 60))
+    few, many = (Training.epochs(60_000, 256, epochs, 1.1).epsilon(1e-5, points=1 << 14).upper for epochs in (15, 60))
     return many / few
 
 
@@ -178,6 +137,7 @@ TOPIC = Topic(
     controls=CONTROLS,
     sidebar=sidebar,
     picture=picture,
+    work=Work(work.train, asked),
     experiments=(
         Experiment(
             "60 000 digits, 60 epochs",

@@ -61,7 +61,7 @@ def picture(values: Values, colours: Palette) -> Picture:
     if 4 * most < rows + 0.5:
         parts.upright(figure, 4 * most + 0.47, f"Theorem 2.1: 4E = {4 * most:g}", colours)
     figure.update_xaxes(title="rows in which the database differs from the true one", dtick=1)
-    figure.update_yaxes(title="databases", range=[-0.3, math.log10(max(everyone)) + 0.35], **parts.powers(1, 1000))
+    figure.update_yaxes(title="databases", range=[-0.3, math.log10(max(everyone)) + 0.35], **charts.log_ticks(1, 1000))
     alt = f"{int(fitting.sum())} of {2**rows} databases fit all answers; at most {worst} rows of any of them are wrong."
     table = {"rows wrong": x.tolist(), "all databases": everyone.tolist(), "fit all answers": fitting.tolist()}
     panel = Panel("Who is not ruled out", charts.finish(figure, colours, height=HEIGHT), alt, table)

@@ -183,6 +183,9 @@ TOPIC = Topic(
         text="Condition A has 30 cases, B has 20; the utility of each is its count (sensitivity 1). At ε = 0.5, how "
         "many times as likely is A to be named as B?",
         right=odds,
-        because=lambda: f"The ratio is e^(ε·(30 − 20)/(2Δ)) = e^2.5 = {odds():.2f}: only differences of utility count.",
+        because=lambda: (
+            f"The ratio is $e^{{\\varepsilon(30-20)/2\\Delta}}=e^{{2.5}}$ = {odds():.2f}: only differences of utility "
+            "count."
+        ),
     ),
 )

@@ -87,9 +87,9 @@ def errors(values: Values, colours: Palette) -> Panel:
         error = 100 * math.sqrt(core.variance(model, people, epsilon))
         charts.chosen(figure, people, error, "chosen", colours)
         figure.data[-1].showlegend = not number
-    figure.update_xaxes(title="people n", **parts.powers(PEOPLE[0], PEOPLE[-1]), range=[0.9, 6.25])
+    figure.update_xaxes(title="people n", **charts.log_ticks(PEOPLE[0], PEOPLE[-1]), range=[0.9, 6.25])
     low, high = min(y.min() for y in curves.values()), max(y.max() for y in curves.values())
-    figure.update_yaxes(title="standard error (percentage points)", **parts.powers(float(low), float(high)))
+    figure.update_yaxes(title="standard error (percentage points)", **charts.log_ticks(float(low), float(high)))
     local, central = (100 * math.sqrt(core.variance(model, people, epsilon)) for model in ("response", "central"))
     alt = (
         f"Standard error against n. At n = {people}: randomised response {prose.number(local, 3)}, trusted curator "
@@ -137,9 +137,9 @@ def rates(values: Values, colours: Palette) -> Panel:
     curves = {"local model": found[2], "central model": found[1], "no privacy": found[0]}
     figure = go.Figure()
     parts.lines(figure, grid, curves, colours, hover="n = %{x:,.0f}: of order %{y:.3g}")
-    figure.update_xaxes(title="people n", **parts.powers(PEOPLE[0], PEOPLE[-1]), range=[0.9, 6.25])
+    figure.update_xaxes(title="people n", **charts.log_ticks(PEOPLE[0], PEOPLE[-1]), range=[0.9, 6.25])
     figure.update_yaxes(
-        title="root mean squared error, up to a constant", **parts.powers(float(found.min()), float(found.max()))
+        title="root mean squared error, up to a constant", **charts.log_ticks(float(found.min()), float(found.max()))
     )
     name = "∞" if math.isinf(moments) else f"{moments:g}"
     alt = (
@@ -168,7 +168,8 @@ TOPIC = Topic(
         "randomised response need, at the same ε, for noise of the same size?",
         right=lambda: core.price_of_distrust(2000, 1.0),
         because=lambda: (
-            "Its variance is e^ε/((e^ε − 1)² n), the curator's 2e^ε/((e^ε − 1)² n²): the factor n/2 between them does "
+            "Its variance is $e^\\varepsilon/((e^\\varepsilon-1)^2n)$, the curator's "
+            "$2e^\\varepsilon/((e^\\varepsilon-1)^2n^2)$: the factor n/2 between them does "
             f"not depend on ε, and 2000²/2 = {prose.count(round(core.price_of_distrust(2000, 1.0)))}."
         ),
     ),

@@ -91,9 +91,9 @@ def needed(values: Values, colours: Palette) -> Panel:
                 hovertemplate=f"<b>{name}</b><br>d = %{{x:,}}: n = %{{y:,.4g}}<extra></extra>",
             )  # fmt: skip
     charts.chosen(figure, int(values["mg_columns"]), int(values["mg_people"]), "your table", colours)
-    figure.update_xaxes(title="columns d", **parts.powers(1, COLUMNS[-1]), range=[-0.1, 4.2])
+    figure.update_xaxes(title="columns d", **charts.log_ticks(1, COLUMNS[-1]), range=[-0.1, 4.2])
     drawn = np.concatenate([*curves.values(), *free.values()])
-    figure.update_yaxes(title="people n", **parts.powers(float(drawn.min()), float(drawn.max())))
+    figure.update_yaxes(title="people n", **charts.log_ticks(float(drawn.min()), float(drawn.max())))
     at = int(values["mg_columns"])
     alt = f"People needed against columns. At d = {at} for an error of {alpha:g}: " + ", ".join(
         f"{short(law)} {prose.number(core.people_needed(law, at, privacy, error=alpha, measure=measure))}"
@@ -125,10 +125,10 @@ def against_people(values: Values, colours: Palette) -> Panel:
     for number, law in enumerate(core.LAWS):
         charts.chosen(figure, people, core.error(law, people, columns, privacy, measure=measure), "your table", colours)
         figure.data[-1].showlegend = not number
-    figure.update_xaxes(title="people n", **parts.powers(100, PEOPLE[-1]), range=[1.65, 6.25])
+    figure.update_xaxes(title="people n", **charts.log_ticks(100, PEOPLE[-1]), range=[1.65, 6.25])
     drawn = np.concatenate([*curves.values(), chance])
     figure.update_yaxes(
-        title=f"mean absolute error of {MEASURES[measure]}", **parts.powers(float(drawn.min()), float(drawn.max()))
+        title=f"mean absolute error of {MEASURES[measure]}", **charts.log_ticks(float(drawn.min()), float(drawn.max()))
     )
     alt = f"Errors against n for d = {columns}; at n = {people}: " + ", ".join(
         f"{short(law)} {prose.number(core.error(law, people, columns, privacy, measure=measure))}" for law in core.LAWS

@@ -42,7 +42,7 @@ def picture(values: Values, colours: Palette) -> Picture:
     )
     facts = {WORDS["unbounded"]: f"ε = {one:g}, exact", WORDS["bounded"]: f"ε = {two:g}, exact"}
     panels = (losses(budgets, colours), profiles(budgets, colours), by_cells(max(budgets), colours))
-    note = "Two-sided geometric noise, P(j) ∝ e^(−ε|j|), on every count. All numbers are exact."
+    note = "Two-sided geometric noise, $P(j)\\propto e^{-\\varepsilon|j|}$, on every count. All numbers are exact."
     return Picture(headline, panels, facts, (note,))
 
 

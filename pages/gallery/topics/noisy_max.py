@@ -136,7 +136,8 @@ TOPIC = Topic(
         "lead grow by to keep its chances, when there are 1000 times as many rivals?",
         right=more,
         because=lambda: (
-            f"The rivals' total weight is (k − 1)·e^(−ε·lead/2): 1000 times as many cost (2/ε)·ln 1000 = {more():.1f} "
+            "The rivals' total weight is $(k-1)\\,e^{-\\varepsilon\\,\\mathrm{lead}/2}$: "
+            f"1000 times as many cost (2/ε)·ln 1000 = {more():.1f} "
             "people. Error grows with ln k, not with k."
         ),
     ),

@@ -174,7 +174,7 @@ def by_people(values: Values, colours: Palette) -> Panel:
     figure.update_xaxes(title="people n", type="log", tickvals=powers, ticktext=[prose.count(p) for p in powers])
     low, high = min(y.min() for y in curves.values()), max(y.max() for y in curves.values())
     figure.update_yaxes(
-        title=f"mean error of the {WORDS[values['kg_target']]}", **parts.powers(float(low), float(high))
+        title=f"mean error of the {WORDS[values['kg_target']]}", **charts.log_ticks(float(low), float(high))
     )
     alt = "Mean errors against n: " + "; ".join(
         f"{name} {prose.number(float(y[0]), 3)} at n = 10, {prose.number(float(y[-1]), 3)} at n = 10 000"

@@ -237,7 +237,7 @@ TOPIC = Topic(
         "must the ridge γ be?",
         right=ridge_needed,
         because=lambda: (
-            "The determinant may change by e^(1/2): 1 + λ/γ = e^(1/2), so γ = 0.25/(e^(1/2) − 1) = "
+            "The determinant may change by √e: 1 + λ/γ = √e, so γ = 0.25/(√e − 1) = "
             f"{ridge_needed():.4f}, whatever n is."
         ),
     ),

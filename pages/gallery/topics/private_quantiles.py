@@ -130,8 +130,8 @@ def width(values: Values, data: np.ndarray, colours: Palette) -> Panel:
     parts.lines(figure, tops, curves, colours, hover="range %{x:.3g}: off by %{y:.4g}")
     here = core.law(data, 0.5, epsilon, low=0.0, high=float(values["pq_range"])).mean_error(truth)
     charts.chosen(figure, float(values["pq_range"]), here, "chosen", colours)
-    figure.update_xaxes(title="upper end of the range (thousands)", **parts.powers(100, 1e6))
-    figure.update_yaxes(title="mean error (thousands)", **parts.powers(float(errors.min()), float(laplace.max())))
+    figure.update_xaxes(title="upper end of the range (thousands)", **charts.log_ticks(100, 1e6))
+    figure.update_yaxes(title="mean error (thousands)", **charts.log_ticks(float(errors.min()), float(laplace.max())))
     alt = f"Mean error of the median against the range; {prose.number(here)} at the chosen {values['pq_range']:g}."
     table = parts.table("range", tops, curves)
     return Panel("The price of a wide range", charts.finish(figure, colours, height=360), alt, table, "range")
@@ -164,7 +164,8 @@ TOPIC = Topic(
         options=("it stays the same", "it doubles, about", "it grows fourfold, about"),
         right=lambda: int(np.argmin(np.abs(np.array([1, 2, 4]) - question_laws()[1] / question_laws()[0]))),
         because=lambda: (
-            "The rank's law falls by e^(−ε/2) per person, so its width is about 2/ε: {:.2f} people at ε = 1 and {:.2f} "
+            "The rank's law falls by $e^{{-\\varepsilon/2}}$ per person, so its width is about 2/ε: {:.2f} people "
+            "at ε = 1 and {:.2f} "
             "at ε = 0.5, "
             "whatever n is.".format(*question_laws())
         ),

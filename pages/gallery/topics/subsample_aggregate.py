@@ -138,7 +138,7 @@ def against(values: Values, error: float, colours: Palette) -> Panel:
     charts.chosen(figure, values["sa_blocks"], error, "this data set", colours)
     figure.update_xaxes(title="number of blocks k", **charts.log_ticks(2, 200))
     figure.update_yaxes(
-        title="root mean squared error (thousands)", **parts.powers(float(plain.min()), float(noisy.max()))
+        title="root mean squared error (thousands)", **charts.log_ticks(float(plain.min()), float(noisy.max()))
     )
     best = rows[int(np.argmin(noisy))]
     alt = f"Error against the number of blocks; least at {best[0]} blocks, {prose.number(best[2], 3)} thousand."

@@ -45,7 +45,7 @@ def picture(values: Values, colours: Palette) -> Picture:
     else:
         two = float(renyi_curve(law.noise, 2.0, sensitivity=1.0))
         headline = (
-            f"It is ρ-zCDP from ρ = **{at_most(found.rho, 5)}** on; its Rényi divergence of order 2 is "
+            f"This noise is ρ-zCDP from ρ = **{at_most(found.rho, 5)}** on; its Rényi divergence of order 2 is "
             f"**{prose.number(two, 5)}**."
         )
         notes = ()

@@ -19,7 +19,7 @@ from pages.shared.widgets import HEIGHT, slider
 def sidebar(page) -> None:
     slider(
         page, "probe", "Look for an event at ε′", show=lambda share: f"{share:g} ε",
-        help="The event that gains most over e^ε′ times its probability under the other database.",
+        help="The event that gains most over $e^{\\varepsilon'}$ times its probability under the other database.",
     )  # fmt: skip
 
 
