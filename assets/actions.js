@@ -15,7 +15,7 @@ export default function ({ data, parentElement }) {
       said.textContent = done;
       button.textContent = done;
       button.classList.add("done");
-      setTimeout(() => { button.textContent = action.label; button.classList.remove("done"); }, 1600);
+      setTimeout(() => { button.textContent = action.label; button.classList.remove("done"); }, 2500);
     });
     row.append(button);
   }

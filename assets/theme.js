@@ -1,9 +1,11 @@
 // Figures carry their colours with them: when the visitor changes the theme, the page is asked to draw them again.
+// A screen reader is told when the headline changes.
 // Only a page at rest is asked: a run that is cut short may lose what it was about to tell the browser's controls.
 export default function ({ data, setTriggerValue }) {
   let differed = false;
   const timer = setInterval(() => {
     const app = document.querySelector('[data-testid="stApp"]');
+    document.querySelector(".st-key-headline")?.setAttribute("aria-live", "polite");
     const differs = getComputedStyle(app).colorScheme !== data.drawn && app.dataset.testScriptState === "notRunning";
     if (differs && differed) {
       clearInterval(timer);

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from dpcore.data_dependent import solve
-from pages.dependent import controls, panels
+from pages.dependent import certainty, controls, headline, panels, published, takeaway
 from pages.shared import compute, frame, prose
 from pages.shared.address import FRAME
 
@@ -19,28 +19,28 @@ if asked.problem is None:
     st.stop()
 
 job = compute.ask("picture", asked.problem, asked.settings, task=solve)
-solution = panels.shown(job)
+solution = headline.shown(job)
 if solution is None:
     if job.done:
-        panels.failure(job)
+        headline.failure(job)
     else:
-        panels.going_on(job, drawn=False)
+        headline.going_on(job, drawn=False)
         st.caption(TEXT["about"])
     st.stop()
 
-panels.headline(solution, asked)
+headline.headline(solution, asked)
 if not job.done:
-    panels.going_on(job, drawn=True)
-frame.cite(panels.sentence(solution).replace("*", ""), {"found by": solution.source})
+    headline.going_on(job, drawn=True)
+frame.cite(headline.sentence(solution).replace("*", ""), {"found by": solution.source})
 panels.laws(solution, asked)
 panels.losses(solution, asked)
 
 drawers = (
-    lambda: panels.certainty(solution, asked, job),
-    lambda: panels.gain(solution, asked),
-    lambda: panels.release(solution, asked),
-    lambda: panels.published(asked),
-    lambda: panels.export(solution, asked),
+    lambda: certainty.certainty(solution, asked, job),
+    lambda: certainty.gain(solution, asked),
+    lambda: takeaway.release(solution, asked),
+    published.published,
+    lambda: takeaway.export(solution, asked),
 )
 for tab, draw in zip(st.tabs(controls.PANELS, key="panel", on_change="rerun"), drawers):
     if tab.open:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.programs import controls, panels, work
+from pages.programs import certainty, controls, headline, panels, published, work
 from pages.shared import compute, frame, prose
 
 TEXT = prose.sections("private_optimisation")
@@ -26,31 +26,31 @@ jobs = {"cloud": compute.ask("cloud", cast, None, task=work.cast)}
 if asked.delta > 0:
     sweep = work.Sweep(asked.story, EPSILONS, asked.delta)
     jobs["price"] = compute.ask("price", sweep, None, task=work.sweep, urgent=False, wait=0)
-if (figure := panels.figure_job()) is not None:
+if (figure := published.figure_job()) is not None:
     jobs["published"] = figure
 if jobs["cloud"].error is not None:
-    panels.failed(jobs["cloud"].error)
+    headline.failed(jobs["cloud"].error)
     st.stop()
 
 found = jobs["cloud"].solution or [record for record in jobs["cloud"].trace if isinstance(record, work.Cloud)]
-claim = panels.headline(asked, found)
-panels.going_on(jobs)
+claim = headline.headline(asked, found)
+headline.going_on(jobs)
 left, right = st.columns([5, 4], gap="large")
 with left:
     panels.picture(asked, found)
 with right:
     panels.clouds(asked, found)
-panels.numbers(asked, found)
+panels.numbers(found)
 if "price" in jobs:
     panels.price(asked, jobs["price"])
 sure, paper, why = st.tabs(["What is sure", "Published figures", "Why nobody can do much better"])
 with sure:
-    panels.certainty(asked, found)
+    certainty.certainty(asked, found)
 with paper:
-    panels.published(figure)
+    published.published(figure)
 with why:
-    panels.explanation()
+    certainty.explanation()
 panels.next_steps()
 panels.about()
 if jobs["cloud"].done:
-    frame.cite(claim, panels.facts(asked, found))
+    frame.cite(claim, headline.facts(asked, found))

@@ -12,12 +12,14 @@ TEXT = prose.sections("reproduction")
 
 panels.PAGE.open()
 st.title("Published figures", anchor=False)
-st.markdown(TEXT["lead"])
 panels.PAGE.note()
 shown = (panels.tables, panels.earlier, panels.example, figures.convergence, figures.shapes, figures.monotone)
+if not FRAME["projector"]:
+    st.caption(TEXT["lead"])
 for tab, draw in zip(st.tabs(panels.TABS, key="tab", on_change="rerun"), shown):
     if tab.open:
         with tab:
             draw()
+panels.next_steps()
 with st.expander("What is not reproduced, and why; references", expanded=bool(FRAME["explain"])):
     st.markdown(TEXT["left out"] + "\n\n**References**\n\n" + TEXT["references"])

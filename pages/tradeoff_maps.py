@@ -12,14 +12,14 @@ TEXT = prose.sections("tradeoff_maps")
 
 controls.MAPS.open()
 asked = controls.read()
-jobs = {} if asked.complaints else {"map": compute.ask("map", asked.plane, None, task=work.fill, wait=0)}
+jobs = {} if asked.fault else {"map": compute.ask("map", asked.plane, None, task=work.fill, wait=0)}
 st.title("Trade-off maps", anchor=False)
-controls.sidebar()  # the first cells are solved meanwhile
-if asked.complaints:
-    st.error(" ".join(asked.complaints), icon=":material/error:")
+controls.sidebar(asked)  # the first cells are solved meanwhile
+if asked.fault:
+    st.error(f"{asked.complaint} Correct it on the left.", icon=":material/error:")
     st.stop()
 
-if asked.wanted is not None and asked.wanted > 0:
+if asked.wanted is not None:
     asks = work.Wish(asked.problem, asked.wanted)
     jobs["wish"] = compute.ask("wish", asks, None, task=work.epsilons, wait=0.05)
 jobs["along"] = compute.ask("along", asked.along, None, task=work.fill, urgent=False, wait=0)

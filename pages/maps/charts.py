@@ -14,7 +14,7 @@ from dpcore.mechanisms import MECHANISMS
 from dpcore.solution import Solution
 from dpcore.sweep import Outcome
 from pages.shared import prose
-from pages.shared.charts import Palette, finish, hue, line, log_ticks
+from pages.shared.charts import Palette, finish, folded, hue, line, log_ticks
 
 from .work import Axes
 
@@ -226,6 +226,7 @@ def curves(
     outcomes: Sequence[Outcome],
     over: str,
     *,
+    ends: tuple[float, float],
     axis: str,
     colours: Palette,
     wanted: float | None = None,
@@ -233,7 +234,8 @@ def curves(
 ) -> go.Figure:
     """Loss of every mechanism and the certified band of the optimum, over "epsilon" or "delta", on two log axes.
 
-    wanted : the required error, a horizontal line.   marks : the ε of each mechanism at that error.
+    ends : of the axis of ε or δ.   wanted : the required error, a horizontal line.
+    marks : the ε of each mechanism at that error.
     """
     known = sorted((o for o in outcomes if o.certificate is not None), key=lambda o: getattr(o.problem.privacy, over))
     figure = go.Figure()
@@ -266,7 +268,6 @@ def curves(
         )  # fmt: skip
         top = 8 * max((value for value in upper if value), default=1.0)
         figure.update_yaxes(range=[math.log10(floor), math.log10(top)], **log_ticks(floor, top))
-        figure.update_xaxes(**_places(over, x))
     if wanted and wanted > 0:
         figure.add_hline(y=wanted, line={"color": colours.text, "width": 1.5, "dash": "dot"})
         edge = {"width": 1.5, "color": colours.text}
@@ -276,16 +277,16 @@ def curves(
                 marker={"size": 11, "symbol": "diamond", "color": hue(colours, key), "line": edge},
                 hovertemplate=f"needs ε = {epsilon:.4g}<extra></extra>",
             )  # fmt: skip
-    figure.update_xaxes(title="ε" if over == "epsilon" else "δ", type="log")
+    figure.update_xaxes(title="ε" if over == "epsilon" else "δ", type="log", range=[math.log10(end) for end in ends])
+    figure.update_xaxes(**_places(over, ends))
     figure.update_yaxes(title=axis, type="log")
     return finish(figure, colours, height=430)
 
 
-def _places(over: str, x: Sequence[float]) -> dict:
-    """Ticks of ε at 1 and 3, of δ at powers of ten, also when none of them is between the ends."""
-    marks = log_ticks(x[0], x[-1])
-    if over == "epsilon" and marks["tickvals"]:
-        return marks
+def _places(over: str, x: tuple[float, float]) -> dict:
+    """Ticks of ε at round numbers, of δ at powers of ten, also when none of them is between the ends."""
+    if over == "epsilon":
+        return log_ticks(x[0], x[-1])
     powers = [10.0**n for n in range(-12, 1) if x[0] <= 10.0**n <= x[-1] * (1 + 1e-9)]
     some = powers if len(powers) > 1 else [x[0], *powers, x[-1]]
     return {"tickvals": some, "ticktext": [prose.delta_text(value) for value in some]}
@@ -308,5 +309,5 @@ def exchange(found: Sequence[Solution], *, axes: tuple[str, str], colours: Palet
     )  # fmt: skip
     spread = max(upper) - min(lower)
     figure.update_yaxes(title=axes[0], range=[max(0.0, min(lower) - 0.4 * spread), max(upper) + 0.25 * spread + 1e-12])
-    figure.update_xaxes(title=axes[1])
+    figure.update_xaxes(title=folded(axes[1], 220, colours))
     return finish(figure, colours, height=360)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import streamlit as st
 
@@ -14,7 +14,7 @@ from dpcore.privacy import DELTA_RANGE, EPSILON_RANGE
 from dpcore.problem import NoiseProblem, noise_problem
 from dpcore.sweep import read_numbers
 from pages.shared.address import FRAME, Address, Choice, Label, Number
-from pages.shared.inputs import LOSS_ARGUMENTS, LOSSES, explain, read_unit
+from pages.shared.inputs import LABELS, LOSS_ARGUMENTS, LOSSES, explain, read_unit
 
 from .work import Axes, Frontier, Plane
 
@@ -41,6 +41,13 @@ MAPS = Address(
 """Every control of the page."""
 
 
+FIELDS = LABELS | {
+    "map epsilon": "ε of the map", "map delta": "δ of the map", "second threshold": "threshold of the second loss",
+    "error": "error you can afford",
+}  # fmt: skip
+"""Names of the controls in messages about them."""
+
+
 @dataclass
 class Asked:
     """What the controls say. plane, along, across and frontier are None while a control holds what is not accepted.
@@ -55,15 +62,27 @@ class Asked:
     frontier: Frontier | None = None
     wanted: float | None = None
     unit: str = ""
-    complaints: list[str] = field(default_factory=list)
+    fault: InputError | None = None
+
+    @property
+    def complaint(self) -> str:
+        """What is not accepted, in a sentence; empty if everything is."""
+        return "" if self.fault is None else explain(self.fault, FIELDS)
 
 
-def sidebar() -> None:
-    """Draw the controls; on a projector those that a lecture moves."""
+def sidebar(asked: Asked) -> None:
+    """Draw the controls, on a projector those that a lecture moves; a complaint under the group it is about."""
+    groups = {
+        _cost: ("loss", "threshold", "tau"), _query: ("sensitivity", "unit"), _plane: ("map",),
+        _wish: ("error", "epsilon", "delta"), _second: ("second",),
+    }  # fmt: skip
     with st.sidebar:
         MAPS.note()
-        for draw in (_cost, _wish) if FRAME["projector"] else (_cost, _query, _plane, _wish, _second):
-            draw()
+        for draw, fields in groups.items():
+            if not FRAME["projector"] or draw in (_cost, _wish):
+                draw()
+                if asked.fault is not None and asked.fault.field.startswith(fields):
+                    st.error(asked.complaint)
 
 
 def _cost() -> None:
@@ -134,20 +153,25 @@ def read() -> Asked:
         asked.plane = Plane(problem, Axes(epsilons, deltas), gap)
         asked.along = Plane(problem, Axes(_axis("epsilon", *EPSILON_RANGE, 17), (problem.privacy.delta,)), gap)
         asked.across = Plane(problem, Axes((problem.privacy.epsilon,), _axis("delta", *DELTA_RANGE, 15)), gap)
-        second = _loss(MAPS["second"], MAPS["second_threshold"])
+        if asked.wanted is not None and not asked.wanted > 0:
+            raise InputError("error", asked.wanted, "a number above 0, or nothing")
+        second = _loss(MAPS["second"], MAPS["second_threshold"], "second ")
         asked.frontier = None if second == loss else Frontier(problem, second, gap)
     except InputError as error:
-        asked.complaints.append(explain(error))
+        asked.fault = error
     return asked
 
 
-def _loss(family: str, threshold: float | None) -> Loss:
+def _loss(family: str, threshold: float | None, which: str = "") -> Loss:
     values = {"threshold": threshold, "tau": MAPS["tau"]}
     names = LOSS_ARGUMENTS.get(family, ())
     for name in names:
         if values[name] is None:
-            raise InputError(name, None, "a number")
-    return parse_loss(":".join([family, *(repr(float(values[name])) for name in names)]))
+            raise InputError(f"{which}{name}", None, "a number")
+    try:
+        return parse_loss(":".join([family, *(repr(float(values[name])) for name in names)]))
+    except InputError as error:
+        raise InputError(f"{which}{error.field}", error.value, error.accepted) from None
 
 
 def _axis(name: str, lowest: float, highest: float, count: int) -> tuple[float, ...]:
@@ -155,8 +179,8 @@ def _axis(name: str, lowest: float, highest: float, count: int) -> tuple[float, 
     low, high = MAPS[f"low_{name}"], MAPS[f"high_{name}"]
     for end in (low, high):
         if end is None or not lowest <= end <= highest:
-            raise InputError(name, "nothing" if end is None else end, f"a number from {lowest:g} to {highest:g}")
+            raise InputError(f"map {name}", end, f"a number from {lowest:g} to {highest:g}")
     if not low < high or math.isclose(low, high):
-        raise InputError(name, f"{low:g} to {high:g}", "a first value below the last")
+        raise InputError(f"map {name}", f"{low:g} to {high:g}", "a first value below the last")
     inner = read_numbers(f"{low!r}:{high!r}:{int(count)}", **{name: f"{low:g} to {high:g}"})[1:-1]
     return tuple(sorted({float(low), *(float(f"{value:.2g}") for value in inner), float(high)}))

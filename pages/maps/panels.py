@@ -48,14 +48,14 @@ def headline(asked: Asked, job: compute.Job | None) -> None:
         return
     found = job.solution or job.trace
     known, total = needs(found), len(MECHANISMS) + 1
-    with st.container(key="headline"):
-        st.markdown(escape(sentence(asked, known, done=job.done)))
+    frame.headline(escape(sentence(asked, known, done=job.done)))
     if not job.done:
         st.caption(f"Asking {len(found)} of {total} …")
     elif FRAME["projector"]:
         return
     elif lost := [one for one in found if isinstance(one, work.Unreached)]:
-        st.caption(escape("Out of reach: " + "; ".join(f"{name(one.mechanism)} ({one.reason})" for one in lost) + "."))
+        short = (f"{name(one.mechanism)} ({one.reason.partition(', which')[0]})" for one in lost)
+        st.caption(escape(f"Out of reach: {'; '.join(short)}, with whichever ε its formula accepts."))
 
 
 def sentence(asked: Asked, known: dict[str, Inversion], *, done: bool) -> str:
@@ -205,8 +205,10 @@ def along(asked: Asked, job: compute.Job, wish: compute.Job | None) -> None:
     found, known = needs((wish.solution or wish.trace) if wish else ()), outcomes(job)
     marks = {key: one.epsilon_upper for key, one in found.items() if one.epsilon_upper > 0}
     axis = prose.loss_axis(asked.problem, asked.unit)
-    figure = charts.curves(known, "epsilon", axis=axis, colours=drawing.colours(), wanted=asked.wanted, marks=marks)
-    low, high = asked.along.axes.epsilons[0], asked.along.axes.epsilons[-1]
+    low, high = ends = asked.along.axes.epsilons[0], asked.along.axes.epsilons[-1]
+    figure = charts.curves(
+        known, "epsilon", ends=ends, axis=axis, colours=drawing.colours(), wanted=asked.wanted, marks=marks,
+    )  # fmt: skip
     alt = f"Loss of every mechanism for ε from {low:g} to {high:g}. " + marks_text(found)
     drawing.draw(figure, key="chart_along", alt=alt, table=lambda: _needs_table(found, known))
 
@@ -215,8 +217,8 @@ def across(asked: Asked, job: compute.Job) -> None:
     """Loss over δ at fixed ε."""
     frame.heading(f"Over δ, at ε = {asked.problem.privacy.epsilon:g}", TEXT["curves"])
     axis, known = prose.loss_axis(asked.problem, asked.unit), outcomes(job)
-    figure = charts.curves(known, "delta", axis=axis, colours=drawing.colours(), wanted=asked.wanted)
-    low, high = asked.across.axes.deltas[0], asked.across.axes.deltas[-1]
+    low, high = ends = asked.across.axes.deltas[0], asked.across.axes.deltas[-1]
+    figure = charts.curves(known, "delta", ends=ends, axis=axis, colours=drawing.colours(), wanted=asked.wanted)
     alt = f"Loss of every mechanism for δ from {low:g} to {high:g}."
     drawing.draw(figure, key="chart_across", alt=alt, table=lambda: st.dataframe(table(known), hide_index=True))
 
@@ -337,7 +339,4 @@ def next_steps() -> None:
         ("Tiny δ, as deployed", {"low_delta": 1e-9, "high_delta": 1e-3, "at_delta": 1e-6, "quantity": "best"}),
         ("Squared error instead", {"loss": "l2", "second": "l1", "wanted": 1.0}),
     ]
-    st.subheader("What to try next", anchor=False)
-    with st.container(horizontal=True):
-        for number, (label, values) in enumerate(steps):
-            st.button(label, key=f"step_{number}", on_click=MAPS.choose, args=(values,))
+    frame.experiments(MAPS, steps)

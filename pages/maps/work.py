@@ -12,18 +12,16 @@ from dpcore.loss import Loss
 from dpcore.mechanisms import MECHANISMS
 from dpcore.optimal import pareto_frontier
 from dpcore.problem import NoiseProblem, SolverSettings
-from dpcore.solution import Progress, Solution
+from dpcore.solution import Solution
 from dpcore.store import Store
 from dpcore.sweep import Outcome, grid, sweep
 from dpcore.sweep.chains import chains
 from dpcore.sweep.run import named_cluster
+from pages.shared.answers import TICK
 from service import configuration
 
 CELL_SECONDS = 8.0
 """Time limit of one cell; a wider gap is shown where it is not enough."""
-
-TICK = Progress(0.0, 0.0, float("inf"), 0, 0)
-"""Says that a task is alive without news."""
 
 Report = Callable[[Any], bool]
 

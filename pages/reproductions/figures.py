@@ -15,20 +15,18 @@ from pages.shared import charts as shared_charts
 from pages.shared import compute, drawing, frame, prose
 
 from . import charts, work
-from .panels import CELLS, PAGE, PRIVACY_NAMES, REGIMES, TEXT, choose, waiting
+from .panels import CELLS, PAGE, PRIVACY_NAMES, REGIMES, TEXT, heading, waiting
 
 # Convergence -----------------------------------------------------------------------------------------
 
 
 def convergence() -> None:
     """Figure 3, data independent, and the supplement's Figure 5: the reference method's bounds on finer grids."""
-    choose("study", "Figure")
     figure_3() if PAGE["study"] == "figure 3" else figure_5()
 
 
 def figure_3() -> None:
-    frame.heading("Figure 3, data independent", TEXT["figure 3"])
-    choose("regime", "Privacy")
+    heading("Figure 3, data independent", TEXT["figure 3"], study="Figure", regime="Privacy")
     regime = PAGE["regime"]
     epsilon, delta = REGIMES[regime]
     general, monotone = (noise_problem(epsilon, delta, 2.0, "l1", monotone=flag) for flag in (False, True))
@@ -42,6 +40,7 @@ def figure_3() -> None:
     optimum = compute.ask("optimum", (general, monotone), 1e-3, task=work.solve_each)
 
     def draw() -> None:
+        compared(jobs["general"].solution or (), optimum.solution or ())
         for name, job in jobs.items():
             waiting(f"grids {name}", job, len(partitions))
         lines = [(b.name, b.key, b.loss) for b in baselines(general) if b.key in ("truncated-laplace", "gaussian")]
@@ -56,6 +55,16 @@ def figure_3() -> None:
 
     live([*jobs.values(), optimum], draw)
     st.markdown(TEXT["figure 3 note"])
+
+
+def compared(reference: Sequence[Solution], best: Sequence[Solution]) -> None:
+    """The reference method's finest grid beside the certified method, once both are there."""
+    if reference and best:
+        ours, theirs = (prose.bracket(s.certificate.lower, s.certificate.upper) for s in (best[0], reference[-1]))
+        frame.headline(
+            f"On its finest grid here the reference method proves {theirs[0]} to {theirs[1]}; the certified method "
+            f"proves **{ours[0]}** to **{ours[1]}**."
+        )
 
 
 def brackets(named: Sequence[tuple[str, Sequence[Solution]]], places: Sequence[str], best: Sequence[Solution]) -> None:
@@ -76,7 +85,7 @@ def brackets(named: Sequence[tuple[str, Sequence[Solution]]], places: Sequence[s
 
 
 def figure_5() -> None:
-    frame.heading("Supplement, Figure 5", TEXT["figure 5"])
+    heading("Supplement, Figure 5", TEXT["figure 5"], study="Figure")
     problem = noise_problem(1.0, 0.2)
     wide, fine = tuple((4, half) for half in (1, 2, 3, 4)), tuple((k, 1) for k in (1, 2, 4, 8))
     left, right = st.columns(2, gap="large")
@@ -105,15 +114,14 @@ def figure_5() -> None:
 
 def shapes() -> None:
     """Figure 4 and the supplement's Figures 2 and 3: laws beside each other."""
-    frame.heading("Shapes of optimal noise", TEXT["shapes"])
-    choose("shape", "Figure")
+    heading("Shapes of optimal noise", TEXT["shapes"], shape="Figure")
     pair = shape_problems(PAGE["shape"])
     job = compute.ask("shapes", tuple(problem for _, _, problem in pair), 2e-3, task=work.solve_each)
 
     def draw() -> None:
-        waiting("shapes", job, len(pair))
         found = list(job.solution or job.trace)
         if not found:
+            waiting("shapes", job, len(pair))
             return
         laws = [shared_charts.Law(key, name, s.noise) for (name, key, _), s in zip(pair, found)]
         figure = shared_charts.density(laws, unit="", colours=drawing.colours())
@@ -121,6 +129,9 @@ def shapes() -> None:
         for (name, _, problem), s in zip(pair, found):
             lower, upper = prose.bracket(s.certificate.lower, s.certificate.upper)
             facts.append({"law": name, "loss": problem.loss.title, "at least": lower, "at most": upper})
+        costs = (f"{row['law']} **{row['at least']}** to **{row['at most']}**" for row in facts)
+        frame.headline(f"The least mean loss: {'; '.join(costs)}.")
+        waiting("shapes", job, len(pair))
         alt = "; ".join(f"{row['law']}: {row['at least']} to {row['at most']}" for row in facts)
         drawing.draw(
             figure, key="chart_shapes", alt=f"Densities. {alt}.", table=lambda: st.dataframe(facts, hide_index=True)
@@ -150,18 +161,25 @@ def shape_problems(shape: str) -> list[tuple[str, str, NoiseProblem]]:
 
 def monotone() -> None:
     """The supplement's counter-example (3, 0.3)."""
-    frame.heading("Monotone noise is not always optimal", TEXT["monotone"])
+    heading("Monotone noise is not always optimal", TEXT["monotone"])
     problems = (noise_problem(3, 0.3), noise_problem(3, 0.3, monotone=True))
     job = compute.ask("monotone", problems, 1e-3, task=work.solve_each)
 
     def draw() -> None:
+        if job.solution and len(job.solution) == len(problems):
+            free, bound = (solution.certificate for solution in job.solution)
+            frame.headline(
+                f"At (3, 0.3) some noise errs by at most **{prose.at_most(free.upper, 4)}**; all monotone noise errs "
+                f"by at least **{prose.at_least(bound.lower, 4)}**."
+            )
         waiting("monotone", job, 2)
         out = []
         names = ("any noise", "monotone noise"), ("0.1705 (upper bound)", "0.1830 (lower bound)")
         for name, printed, solution in zip(*names, job.solution or job.trace):
             lower, upper = prose.bracket(solution.certificate.lower, solution.certificate.upper)
             out.append({"": name, "published": printed, "proved here": f"{lower} to {upper}"})
-        st.dataframe(out, hide_index=True)
+        if out:
+            st.dataframe(out, hide_index=True)
 
     live([job], draw)
     st.markdown(TEXT["monotone note"])

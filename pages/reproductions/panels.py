@@ -48,8 +48,25 @@ CELLS = {"low": (2, 4, 8, 16), "medium": (2, 4, 8), "high": (2, 4)}
 """Cells per sensitivity, Δf/β with Δf = 2, that the reference method manages in a few seconds."""
 
 
-def choose(key: str, label: str) -> None:
-    st.selectbox(label, PAGE.options(key), format_func=PAGE.label(key), key=key)
+def heading(title: str, text: str, **choices: str) -> None:
+    """A panel's title, and beside it what is looked at: controls by their keys, with their labels."""
+    left, *places = st.columns([2] + [1] * len(choices) if choices else 1, vertical_alignment="center")
+    with left:
+        frame.heading(title, text)
+    for place, (key, label) in zip(places, choices.items()):
+        place.selectbox(
+            label, PAGE.options(key), format_func=PAGE.label(key), key=key, label_visibility="collapsed",
+        )  # fmt: skip
+
+
+def next_steps() -> None:
+    """Three experiments, one click each."""
+    steps = {
+        "Two figures that a law disproves": {"tab": "Tables", "table": "1"},
+        "Low privacy: the grid decides": {"tab": "Convergence", "study": "figure 3", "regime": "low"},
+        "Is the best noise monotone?": {"tab": "Monotone noise"},
+    }
+    frame.experiments(PAGE, steps.items())
 
 
 def plane(loss: str) -> compute.Job:
@@ -76,19 +93,18 @@ def waiting(slot: str, job: compute.Job, total: int) -> None:
 
 def tables() -> None:
     """A published table, cell by cell against the certified bracket."""
-    choose("table", "Published table")
     table = data.tables()[PAGE["table"]]
     job = plane(table.loss)
 
     def draw() -> None:
         known = [one for one in outcomes(job) if one.certificate is not None]
-        waiting(f"plane {table.loss}", job, 100)
         verdict(known, table)
+        waiting(f"plane {table.loss}", job, 100)
         figure = charts.deviations(known, table, colours=drawing.colours())
         alt = f"{table.title}: {len(known)} of 100 cells; {sum(map(data.agrees, known))} within the stated error."
         drawing.draw(figure, key="chart_table", alt=alt, table=lambda: rows(known, table))
 
-    frame.heading(f"{table.title} ({table.where})", TEXT["tables"])
+    heading(f"{table.title} ({table.where})", TEXT["tables"], table="Published table")
     live([job], draw)
     st.markdown(TEXT["differences"])
 
@@ -96,11 +112,11 @@ def tables() -> None:
 def verdict(known: Sequence, table: data.Table) -> None:
     """How many midpoints agree, and which do not."""
     outside = [one for one in known if not data.agrees(one)]
-    with st.container(key="headline"):
-        st.markdown(
-            f"**{len(known) - len(outside)}** of {len(known)} published midpoints are within the stated error, "
-            f"{data.STATED[table.loss]:g}·max(1, O), of the bracket proved here."
-        )
+    so_far = "" if len(known) == 100 else " so far"
+    frame.headline(
+        f"**{len(known) - len(outside)} of {len(known)}** published midpoints O{so_far} lie within the stated error, "
+        f"{data.STATED[table.loss]:g}·max(1, O), of the bracket proved here."
+    )
     if outside:
         parts = []
         for one in outside:
@@ -127,13 +143,17 @@ def rows(known: Sequence, table: data.Table) -> None:
 
 def earlier() -> None:
     """The literature's lower bound as a curve."""
-    frame.heading("The lower bound before", TEXT["earlier"])
-    choose("row", "δ")
+    heading(f"The lower bound before, at δ = {PAGE['row']}", TEXT["earlier"], row="δ")
     job = plane("l1")
 
     def draw() -> None:
-        waiting("plane l1", job, 100)
         known = [one for one in outcomes(job) if one.certificate is not None]
+        shares = [data.benchmark(one)[1] / one.certificate.lower for one in at_row(known)]
+        if shares:
+            low, high = (prose.percent(one) for one in (min(shares), max(shares)))
+            part = f"**{low}**" if low == high else f"**{low}** to **{high}**"
+            frame.headline(f"At δ = {PAGE['row']} the earlier lower bound is {part} of the one proved here.")
+        waiting("plane l1", job, 100)
         figure = charts.earlier_bound(known, float(PAGE["row"]), colours=drawing.colours())
         alt = "Earlier lower bounds as shares of the certified one, over ε."
         drawing.draw(figure, key="chart_earlier", alt=alt, table=lambda: bounds(known))
@@ -143,17 +163,22 @@ def earlier() -> None:
 
 def bounds(known: Sequence[Outcome]) -> None:
     """The lower bounds of one δ as a table."""
-    row = sorted((o.problem.privacy.epsilon, o) for o in known if f"{o.problem.privacy.delta:g}" == PAGE["row"])
     out = [
         {
-            "ε": f"{epsilon:g}",
+            "ε": f"{one.problem.privacy.epsilon:g}",
             "certified": prose.at_least(one.certificate.lower, 6),
             "earlier, rigorous": prose.at_least(data.benchmark(one)[1], 6),
             "implied by the table": prose.number(data.implied_lower(one), 4),
         }
-        for epsilon, one in row
+        for one in at_row(known)
     ]
     st.dataframe(out, hide_index=True)
+
+
+def at_row(known: Sequence[Outcome]) -> list[Outcome]:
+    """The outcomes at the chosen δ by their ε."""
+    row = [one for one in known if f"{one.problem.privacy.delta:g}" == PAGE["row"]]
+    return sorted(row, key=lambda one: one.problem.privacy.epsilon)
 
 
 # Example 1 -------------------------------------------------------------------------------------------
@@ -162,12 +187,19 @@ def bounds(known: Sequence[Outcome]) -> None:
 def example() -> None:
     """Figure 1: five standard deviations."""
     source = data.published()["figure_1"]
-    frame.heading("Example 1, Figure 1: five standard deviations", TEXT["example"])
+    heading("Example 1, Figure 1: five standard deviations", TEXT["example"])
     problem = noise_problem(1.0, 0.2, 1.0, "l2")
     job = compute.ask("example", (problem,), 1e-3, task=work.solve_each)
 
     def draw() -> None:
         proof = job.solution[0].certificate if job.done and job.solution else None
+        if proof is not None:
+            printed = source["standard_deviations"]["optimal"]
+            low, high = _deviations(proof, source["sensitivity"]).split(" to ")
+            frame.headline(
+                f"The best possible standard deviation lies between **{low}** and **{high}** rupees; published: "
+                f"**{printed:.2f}**."
+            )
         out = []
         for key, printed in source["standard_deviations"].items():
             name, here = "Certified optimum", "…" if proof is None else _deviations(proof, source["sensitivity"])

@@ -10,13 +10,11 @@ from dpcore.optimal import solve
 from dpcore.partition import Partition
 from dpcore.problem import NoiseProblem, SolverSettings
 from dpcore.reference import solve_reference
-from dpcore.solution import Progress, Solution
+from dpcore.solution import Solution
+from pages.shared.answers import TICK
 
 LIMIT = 12.0
 """Seconds for one problem."""
-
-TICK = Progress(0.0, 0.0, float("inf"), 0, 0)
-"""Says that a task is alive without news."""
 
 Report = Callable[[Any], bool]
 

@@ -170,6 +170,9 @@ class Address:
             for key, value in kept.items():
                 if key not in state or self._arriving():  # drawn no longer, or a namesake on another page
                     state[key] = value
+            for key, control in self.controls.items():
+                if isinstance(control, Choice) and state[key] is None:  # a segment that was let go, or told nothing
+                    state[key] = kept[key]
             if state.get("cut short") or time.monotonic() < state.get("settled at", 0.0):
                 self._repeat()
         _kept()[self.name] = self.values()
@@ -215,6 +218,11 @@ class Address:
     def choose(self, values: Mapping[str, object]) -> None:
         """Set controls, drawn or not: a callback, which runs before the page."""
         st.session_state.update(values)
+
+    def show(self, values: Mapping[str, object]) -> None:
+        """As `choose`, and the page is looked at from its top, where its answer stands."""
+        self.choose(values)
+        st.session_state["from the top"] = st.session_state.get("from the top", 0) + 1
 
     def reset(self) -> None:
         """Set all controls to their first values (a callback)."""

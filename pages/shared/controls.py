@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import streamlit as st
 
 from dpcore.errors import InputError
+from dpcore.privacy import EPSILON_RANGE
 from dpcore.problem import NoiseProblem, SolverSettings
 
 from . import prose
@@ -128,8 +129,9 @@ def _privacy(slots: dict) -> None:
     slots["epsilon"] = _exactly(
         "epsilon", "ε exactly", help="0, or from 0.001 to 20. Small ε: an observer learns little about any one person."
     )
-    if (HOME["epsilon"] or 0) > 5:
-        st.warning(f"e^ε = {math.exp(min(st.session_state['epsilon'], 50)):,.0f}: little protection.")
+    if 5 < (HOME["epsilon"] or 0) <= EPSILON_RANGE[1]:
+        odds = prose.number(math.exp(HOME["epsilon"]), 3)
+        st.warning(f"Little protection: what one person changes may become {odds} times as likely.")
     _stops("delta", "δ — probability that the promise fails", DELTA_STOPS, prose.delta_text)
     st.html('<div class="ends"><span>stronger privacy</span><span>more accurate</span></div>')
     slots["delta"] = _exactly(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -32,28 +31,6 @@ def upright(figure: go.Figure, x: float, name: str, colours: Palette, *, dash: s
     style = {"color": colours.text, "width": 1.5, "dash": dash}
     charts.upright(figure, x, line=style)
     charts.entry(figure, name, {"mode": "lines", "line": style})
-
-
-def powers(low: float, high: float) -> dict:
-    """A logarithmic axis with plain texts at the powers of ten, between them where there are few, at some of them where
-    there are many, for `update_xaxes(**powers(…))`."""
-    low = max(low, 1e-12)
-    between = (1,) if high > 300 * low else (1, 3) if high > 10 * low else (1, 2, 3, 5, 7)
-    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
-    ticks = [(base, power) for power in range(first, last + 1, 1 + (last - first) // 9) for base in between]
-    return {
-        "type": "log", "tickvals": [base * 10.0**power for base, power in ticks],
-        "ticktext": [_plain(base, power) for base, power in ticks],
-    }  # fmt: skip
-
-
-def _plain(base: int, power: int) -> str:
-    """base·10^power, written out while that is short."""
-    if 0 <= power < 7:
-        return prose.count(base * 10**power)
-    if -4 <= power < 0:
-        return f"{base * 10.0**power:g}"
-    return ("" if base == 1 else f"{base}·") + "10" + str(power).translate(prose.SUPERSCRIPTS)
 
 
 def table(

@@ -24,17 +24,19 @@ def colours() -> charts.Palette:
     return charts.palette(dark(), bool(FRAME["projector"]))
 
 
-def draw(figure: go.Figure, *, key: str, alt: str, table: Callable[[], object]) -> None:
+def draw(figure: go.Figure, *, key: str, alt: str, table: Callable[[], object] | None) -> None:
     """Draw a figure.
 
     key : of the chart in the page; also the name of its file when it is saved.
     alt : the chart in words, its main numbers included.
-    table : draws what the figure shows as a table, in a fold below it.
+    table : draws what the figure shows as a table, in a fold below it; None where the page shows that table anyway.
     """
     picture = {"format": "png", "scale": 3, "filename": key.removeprefix("chart_")}
     unused = ["select2d", "lasso2d", "zoomIn2d", "zoomOut2d", "autoScale2d"]
     config = {"displaylogo": False, "toImageButtonOptions": picture, "modeBarButtonsToRemove": unused}
     st.plotly_chart(figure, key=key, alt=alt, config=config)
+    if table is None:
+        return
     with st.expander("Numbers", key=f"{key}_numbers", on_change="rerun") as fold:
         if fold.open:
             table()

@@ -14,6 +14,7 @@ from dpcore.problem import NoiseProblem
 from dpcore.solution import Certificate, Solution
 
 from . import compute, frame, inputs, prose
+from .address import FRAME
 from .panels import TEXT, View, closing, escape
 
 
@@ -24,10 +25,10 @@ def certainty(solution: Solution, view: View, job: compute.Job) -> None:
         frame.heading("Closing the gap", TEXT["gap"])
         if not job.done:
             st.fragment(lambda: closing(job.trace or solution.trace, view), run_every=4 * compute.pace(job))()
-        elif solution.trace:
+        elif len({(record.lower, record.upper) for record in solution.trace}) > 1:
             closing(solution.trace, view)
         else:
-            st.caption("A closed form: nothing had to be refined.")
+            st.caption(f"Both bounds at once ({solution.source}): nothing had to be refined.")
     with right:
         frame.heading("Certificate", TEXT["method"])
         st.markdown(certificate_table(solution, view))
@@ -42,7 +43,7 @@ def certificate_table(solution: Solution, view: View) -> str:
         prose.axis("upper bound", unit): prose.at_most(proof.upper),
         "relative gap": "–" if proof.gap is None else prose.percent_up(proof.gap),
         "δ of this noise, audited": f"at most {prose.at_most(proof.delta_upper, 6)}",
-        prose.axis("worst shift", view.unit): f"{proof.worst_shift:.6g}",
+        prose.axis("worst shift", view.unit): prose.plain(proof.worst_shift),
         "repaired": "yes: mixed with a stricter law" if proof.repaired else "no",
         "cells": str(solution.cells),
         "shifts audited": str(solution.shifts),
@@ -80,7 +81,8 @@ def _methods(solution: Solution, view: View) -> None:
     left, right = st.columns([2, 3], gap="large", vertical_alignment="center")
     on = left.toggle(f"Also solve with the {other} method", key="both")
     if not on:
-        right.caption(f"The picture shows the {view.settings.method} method; change it under “Solver” on the left.")
+        where = "" if FRAME["projector"] else "; change it under “Solver” on the left"
+        right.caption(f"The picture shows the {view.settings.method} method{where}.")
         return
     job = compute.ask("other method", view.problem, replace(view.settings, method=other), urgent=False, wait=0.0)
     when_done([job], lambda: st.markdown(method_table([solution, job.solution]) if job.solution else _trouble(job)))
@@ -170,7 +172,8 @@ def price_table(solution: Solution, view: View, jobs: dict[str, compute.Job]) ->
         paid = prose.price(without, with_it)
         lines.append(f"| {names.get(key, key)} | {_between(without)} | {_between(with_it)} | **{paid}** |")
     if problem.folds and "symmetric" not in jobs:
-        lines.append("| symmetric | | | **nothing**: the average of a law and its mirror image costs the same |")
+        lines.append("| symmetric | the same | the same | **nothing** |")
+        lines.append("\nSymmetry is free here: the average of a law and its mirror image costs the same.")
     return escape("\n".join(lines))
 
 

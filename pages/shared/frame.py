@@ -1,11 +1,12 @@
 """What stands around every page: the bar with its switches and the link, citations, the tour, headings that explain.
 
-A page names its result with `cite(sentence, facts)` once it has one, and titles its panels with `heading(title, text)`.
+A page says its result with `headline(sentence)`, names it with `cite(sentence, facts)` once it has one, and titles its
+panels with `heading(title, text)`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from urllib.parse import urlsplit, urlunsplit
@@ -15,7 +16,7 @@ import streamlit as st
 from dpcore import __version__
 
 from . import actions, charts, drawing, prose
-from .address import FRAME
+from .address import FRAME, Address
 
 _citation: ContextVar = ContextVar("citation")
 """Where the bar keeps a place for the page's citation, during one run of the script."""
@@ -35,6 +36,8 @@ def bar(*, tour: bool) -> None:
         with st.popover("Cite", width="content"):
             _citation.set(st.empty())
     _theme(data={"drawn": "dark" if drawing.dark() else "light"}, key="theme", on_changed_change=lambda: None)
+    if "from the top" in st.session_state:
+        _top(data={"time": st.session_state["from the top"]}, key="top")
     if "explain wished" in st.session_state:
         _remember(data={"explain": st.session_state["explain wished"]}, key="remember")
     cite("Noise for differential privacy with certified bounds.", {})
@@ -117,6 +120,12 @@ def _here() -> str:
     return urlunsplit((page.scheme, page.netloc, page.path or "/", FRAME.link().removeprefix("?"), ""))
 
 
+def headline(sentence: str) -> None:
+    """The page's result, in Markdown with its numbers in bold."""
+    with st.container(key="headline"):
+        st.markdown(prose.unbroken(sentence))
+
+
 def heading(title: str, explanation: str, beside: Callable[[], object] | None = None) -> object:
     """A panel's title with its "?" and something beside it, whose result is returned; the explanation is written out
     below while the visitor wants explanations. Rows have one height, so that panels beside each other start level."""
@@ -129,6 +138,15 @@ def heading(title: str, explanation: str, beside: Callable[[], object] | None = 
     if FRAME["explain"]:
         st.caption(explanation)
     return result
+
+
+def experiments(page: Address, steps: Iterable[tuple[str, Mapping[str, object]]]) -> None:
+    """Things to try, one click each: label and the controls it sets. What is on the screen already cannot be tried."""
+    st.header("What to try next", anchor=False)
+    with st.container(horizontal=True):
+        for number, (label, values) in enumerate(steps):
+            here = all(page[key] == value for key, value in values.items())
+            st.button(label, key=f"step_{number}", on_click=page.show, args=(dict(values),), disabled=here)
 
 
 def tour_steps() -> list[dict[str, str]]:
@@ -145,4 +163,5 @@ EXPLAIN = "dp-frontier-explain"
 
 _remember = st.components.v2.component("dp_frontier_remember", js=prose.asset("remember.js"))
 _theme = st.components.v2.component("dp_frontier_theme", js=prose.asset("theme.js"))
+_top = st.components.v2.component("dp_frontier_top", js=prose.asset("top.js"))
 _tour = st.components.v2.component("dp_frontier_tour", css=prose.asset("tour.css"), js=prose.asset("tour.js"))

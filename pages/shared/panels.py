@@ -52,8 +52,7 @@ def last_good(asked: Controls) -> View | None:
 
 def headline(solution: Solution, view: View, bars: Sequence) -> None:
     """The sentence with both bounds, and how the textbooks do."""
-    with st.container(key="headline"):
-        st.markdown(escape(prose.headline(view.problem, solution.certificate, view.unit)))
+    frame.headline(escape(prose.headline(view.problem, solution.certificate, view.unit)))
     against = prose.comparison(solution.certificate, comparable(bars))
     if against:
         st.markdown(escape(against))
@@ -68,9 +67,9 @@ def claim(solution: Solution, view: View) -> tuple[str, dict[str, str]]:
         "lower bound": "none" if proof.lower is None else prose.at_least(proof.lower),
         "upper bound": prose.at_most(proof.upper),
         "loss": problem.loss.spec,
-        "sensitivity": f"{problem.sensitivity:g} {view.unit}".strip(),
+        "sensitivity": f"{prose.plain(problem.sensitivity)} {view.unit}".strip(),
         "δ of the noise, audited,": f"at most {prose.at_most(proof.delta_upper, 6)}",
-        "worst shift": f"{proof.worst_shift:.6g}",
+        "worst shift": prose.plain(proof.worst_shift),
         "source": solution.source,
     }
     return prose.headline(problem, proof, view.unit).replace("**", ""), facts
@@ -182,11 +181,11 @@ def _so_far(job: compute.Job, view: View) -> str:
     if job.halt.is_set():
         return "Stopping …"
     if not job.trace:
-        return "Waiting for a free place …" if job.began is None else "Solving …"
+        return "Waiting for a free place …" if job.began is None else job.doing
     last = job.trace[-1]
     lower, upper = prose.bracket(max(last.lower, 0.0), last.upper)
     unit = escape(prose.loss_unit(view.problem, view.unit))
-    return f"Solving … the least possible cost lies between **{lower}** and **{upper}** {unit}"
+    return f"{job.doing} the least possible cost lies between **{lower}** and **{upper}** {unit}"
 
 
 def failure(job: compute.Job, asked: Controls) -> None:
@@ -307,7 +306,4 @@ def next_steps(solution: Solution, bars: Sequence) -> None:
         if (privacy.epsilon, privacy.delta) != (5.0, 0.25)
         else ("Where it does not: ε = 0.5, δ = 10⁻⁶", {"epsilon": 0.5, "delta": 1e-6}),
     ]
-    st.header("What to try next", anchor=False)
-    with st.container(horizontal=True):
-        for number, (label, values) in enumerate(steps):
-            st.button(label, key=f"step_{number}", on_click=inputs.HOME.choose, args=(values,))
+    frame.experiments(inputs.HOME, steps)

@@ -68,9 +68,16 @@ def rounded(value: float, digit: int, direction: str) -> str:
     size = _size(value)
     if not -5 <= size < 10:
         mantissa = Decimal(value).scaleb(-size).quantize(Decimal(1).scaleb(min(digit - size, 0)), direction)
-        return f"{mantissa} × 10{str(size).translate(SUPERSCRIPTS)}"
+        if abs(mantissa) >= 10:  # rounded up to the next power of ten
+            mantissa, size = (mantissa / 10).quantize(mantissa), size + 1
+        return f"{_grouped(str(mantissa))} × 10{raised(size)}"
     exact = Decimal(value).quantize(Decimal(1).scaleb(digit), direction)
     return _grouped(f"{exact:f}")
+
+
+def raised(power: int) -> str:
+    """A whole number as an exponent."""
+    return str(power).translate(SUPERSCRIPTS)
 
 
 def _grouped(text: str) -> str:
@@ -89,18 +96,29 @@ def number(value: float, digits: int = 4) -> str:
     return rounded(value, math.floor(math.log10(abs(value))) - digits + 1, "ROUND_HALF_EVEN")
 
 
+def plain(value: float, digits: int = 6) -> str:
+    """`value` as short as it can be written, to at most some significant digits."""
+    mantissa, times, power = number(value, digits).partition(" × ")
+    return (mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa) + times + power
+
+
 def count(number: int) -> str:
     """A whole number with thin spaces between thousands."""
     return _grouped(str(int(number)))
 
 
 def percent(share: float) -> str:
-    """A share as a percentage to two significant digits, never "0\u202f%" for what is not 0."""
+    """A share as a percentage to two significant digits, never "0\u202f%" for what is not 0 nor "100\u202f%" for less."""
     if share == 0:
         return "0\u202f%"
     if abs(share) < 1e-4:
         return "less than 0.01\u202f%"
+    if 0.9999 <= share < 1:
+        return "more than 99.99\u202f%"
     value = 100 * share
+    if 99 < value < 100:  # two digits of what is missing
+        digits = max(0, min(2, -math.floor(math.log10(100 - value))))
+        return f"{value:.{digits}f}\u202f%"
     if abs(value) >= 1000:
         return f"{_grouped(f'{value:.0f}')}\u202f%"
     digits = max(0, min(2, 1 - math.floor(math.log10(abs(value)))))
@@ -122,7 +140,7 @@ def delta_text(delta: float) -> str:
         return "0"
     power = round(math.log10(delta))
     if delta < 0.009 and math.isclose(delta, 10.0**power, rel_tol=1e-9):
-        return "10" + str(power).translate(SUPERSCRIPTS)
+        return "10" + raised(power)
     return f"{delta:g}"
 
 
@@ -151,11 +169,10 @@ def loss_unit(problem: NoiseProblem, unit: str) -> str:
     family, _, rest = problem.loss.spec.partition(":")
     if family in ("l1", "pinball", "asym"):
         return unit
-    if family in ("l2", "huber"):
-        return f"{unit}²" if unit else ""
-    if family == "lp":
-        return f"{unit}{f'{float(rest):g}'.translate(SUPERSCRIPTS)}" if unit else ""
-    return ""
+    if not unit or family not in ("l2", "huber", "lp"):
+        return ""
+    whole = unit if unit.isalpha() or len(unit) == 1 else f"({unit})"  # (€/m²)², not €/m²²
+    return whole + (f"{float(rest):g}".translate(SUPERSCRIPTS) if family == "lp" else "²")
 
 
 def loss_axis(problem: NoiseProblem, unit: str) -> str:
@@ -171,7 +188,7 @@ def loss_axis(problem: NoiseProblem, unit: str) -> str:
         "table": "mean loss by the table",
     }
     if family == "exceed":
-        return f"P(error beyond {float(rest):g} {unit})".replace(" )", ")")
+        return f"P(error beyond {plain(float(rest))} {unit})".replace(" )", ")")
     if family == "lp":
         return axis(f"mean |error|{f'{float(rest):g}'.translate(SUPERSCRIPTS)}", of_unit)
     return axis(titles.get(family, "mean loss"), of_unit)
@@ -186,7 +203,7 @@ def errs(problem: NoiseProblem, unit: str) -> tuple[str, str]:
     if family == "l2":
         return "has a squared error of", tail
     if family == "exceed":
-        return f"errs by more than {float(rest):g} {unit}".strip() + " with probability", ""
+        return f"errs by more than {plain(float(rest))} {unit}".strip() + " with probability", ""
     return "costs", " ".join(filter(None, [loss_unit(problem, unit), f"({loss_name(problem)})", "on average"]))
 
 
@@ -244,13 +261,13 @@ def budget_text(budget: Budget) -> str:
         "huber": f"mean Huber loss ({rest})",
         "exceed": f"P(error beyond {rest})",
     }
-    return f"{names.get(family, 'mean of a loss table')} ≤ {budget.most:g}"
+    return f"{names.get(family, 'mean of a loss table')} ≤ {plain(budget.most)}"
 
 
 def interval(low: float, high: float) -> str:
     """An interval, its infinite ends written out."""
-    left = "(−∞" if math.isinf(low) else f"[{low:g}".replace("-", "−")
-    right = "∞)" if math.isinf(high) else f"{high:g}]".replace("-", "−")
+    left = "(−∞" if math.isinf(low) else f"[{plain(low)}"
+    right = "∞)" if math.isinf(high) else f"{plain(high)}]"
     return f"{left}, {right}"
 
 
@@ -270,6 +287,12 @@ def headline(problem: NoiseProblem, certificate: Certificate, unit: str) -> str:
         f"Any {promise(problem)} {verb} at least **{lower}**{tail}; this one at most **{upper}** "
         f"— {distance(certificate.gap or 0.0)}."
     )
+
+
+def unbroken(sentence: str) -> str:
+    """The sentence with pairs "(1, 0.2)" and equations "ε = 1" that no line break divides."""
+    sentence = re.sub(r"\(([^\s(),]+), ([^\s(),]+)\)", "(\\1,\u00a0\\2)", sentence)
+    return re.sub(r"(?<=\S) = (?=\S)", "\u00a0=\u00a0", sentence)
 
 
 def distance(gap: float) -> str:
@@ -310,6 +333,8 @@ def _against(bar, upper: float, title: str) -> str:
     lead = f"{title}, {bar.name}" if title else f"{bar.name} noise"
     if -1e-4 < more <= 1e-9:
         return f"{lead}: {number(bar.loss)} (the same)."
+    if more >= 9:
+        return f"{lead}: {number(bar.loss)} ({count(round(more + 1))} times as much)."
     return f"{lead}: {number(bar.loss)} ({percent(abs(more))} {'more' if more > 0 else 'less'})."
 
 

@@ -37,9 +37,8 @@ SEED = Number(1, 0, 9999, whole=True)
 
 def epsilon(page: Address) -> None:
     """The privacy parameter ε, under the key "epsilon"."""
-    slider(
-        page, "epsilon", "Privacy ε", help="Smaller is more private: no output becomes more than e^ε times as likely."
-    )
+    told = "Smaller is more private: no output becomes more than $e^\\varepsilon$ times as likely."
+    slider(page, "epsilon", "Privacy ε", help=told)
     if not FRAME["projector"]:
         st.html('<div class="ends"><span>stronger privacy</span><span>more accurate</span></div>')
 

@@ -8,6 +8,12 @@ from pathlib import Path
 
 HEADLINE = ".st-key-headline p"
 CHART = ".st-key-chart_density .js-plotly-plot .main-svg"
+DRAWN = """() => {
+    const app = document.querySelector('[data-testid="stApp"]');
+    return app && app.getAttribute('data-test-script-state') === 'notRunning'
+        && !document.querySelector('[data-stale="true"], [data-testid="stSkeleton"]');
+}"""
+"""No script runs and nothing is faded."""
 
 
 def routes() -> dict[str, str]:
@@ -26,12 +32,13 @@ def bounds(page) -> list[float]:
 
 def settled(page, before: list[float] | None = None) -> list[float]:
     """The headline's numbers once the solver has finished and they are no longer `before`."""
-    deadline, last = time.monotonic() + 60, None
+    deadline, last, seen = time.monotonic() + 60, None, 0
     while time.monotonic() < deadline:
         now = bounds(page)
-        if page.get_by_role("button", name="Stop here").count() or len(now) != 2 or now == before:
+        if page.get_by_role("button", name="Stop here").count() or not page.evaluate(DRAWN) or len(now) != 2:
             now = None
-        if now and now == last:  # twice the same: the button that says "still solving" comes after the headline
+        seen = seen + 1 if now == last else 1
+        if now and now != before and seen == 3:  # the button that says "still solving" comes after the headline
             return now
         last = now
         page.wait_for_timeout(300)
@@ -40,9 +47,5 @@ def settled(page, before: list[float] | None = None) -> list[float]:
 
 def quiet(page) -> None:
     """Wait until the page is drawn: no script runs, nothing is faded."""
-    page.wait_for_function("""() => {
-        const app = document.querySelector('[data-testid="stApp"]');
-        return app && app.getAttribute('data-test-script-state') === 'notRunning'
-            && !document.querySelector('[data-stale="true"], [data-testid="stSkeleton"]');
-    }""")
+    page.wait_for_function(DRAWN)
     page.wait_for_timeout(300)

@@ -37,3 +37,30 @@ def test_a_game_is_in_the_link(dashboard, visitor):
     page.get_by_role("heading", name="Round 4").wait_for()
     quiet(page)
     assert page.locator(HEADLINE).first.inner_text() == said
+
+
+TOP = "document.querySelector('[data-testid=\"stMain\"]').scrollTop"
+
+
+def test_the_next_topic_is_seen_from_its_top_and_back_leads_to_the_one_before(dashboard, visitor):
+    page = visitor(1280, 720)
+    page.goto(f"{dashboard}/what_epsilon_means?epsilon=2")
+    title = page.get_by_role("heading", level=1)
+    quiet(page)
+    for there, button in (("Privacy loss", "Privacy loss →"), ("The attacker's game", "The attacker's game →")):
+        page.get_by_role("button", name=button).click()  # which scrolls down to it
+        title.filter(has_text=there).wait_for()
+        quiet(page)
+        assert page.evaluate(TOP) == 0, "headline and picture are what is looked at"
+    page.get_by_role("button", name="Weak privacy: no contest").click()
+    page.wait_for_function("location.search.includes('epsilon=5')")
+    quiet(page)
+    assert page.evaluate(TOP) == 0
+    assert page.get_by_role("button", name="Weak privacy: no contest").is_disabled(), "it is on the screen"
+    for there in ("The attacker's game", "Privacy loss", "The worst event"):
+        page.go_back()
+        title.filter(has_text=there).wait_for()
+        quiet(page)
+        assert "epsilon=2" in page.url
+    page.go_forward()
+    title.filter(has_text="Privacy loss").wait_for()

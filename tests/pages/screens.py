@@ -24,7 +24,7 @@ def visit(**address: str) -> AppTest:
 def settle(page: AppTest) -> AppTest:
     """Run again until nothing is under way: timers of fragments do not fire under AppTest."""
     for _ in range(300):
-        if not any(button.key == "stop" for button in page.button):
+        if not any(str(button.key).startswith("stop") for button in page.button):
             break
         time.sleep(0.1)
         page.run()
@@ -35,7 +35,7 @@ def settle(page: AppTest) -> AppTest:
 def words(page: AppTest) -> str:
     """All that the page says outside of controls and tables."""
     blocks = [*page.markdown, *page.caption, *page.info, *page.warning, *page.error]
-    return "\n".join(str(block.value) for block in blocks)
+    return "\n".join(str(block.value) for block in blocks).replace("\u00a0", " ")
 
 
 def read(markdown: str) -> str:

@@ -109,3 +109,24 @@ def test_a_note_goes_when_its_control_is_changed():
     assert "x =  <b> " in page.info[0].value and page.query_params == {}
     page.number_input(key="x").set_value(2.0).run()
     assert not page.info
+
+
+def _segments():
+    import streamlit as st
+
+    from pages.shared.address import Address, Choice
+
+    page = Address("segments", side=Choice("left", ("left", "right")))
+    page.open()
+    st.segmented_control("Side", page.options("side"), key="side")
+    st.button("Right", on_click=page.show, args=({"side": "right"},))
+    st.markdown(f"side {page['side']}, link {page.link()}")
+
+
+def test_a_segment_that_is_let_go_stays_chosen():
+    """A choice is never nothing: neither for the page nor in the link."""
+    page = AppTest.from_function(_segments).run()
+    page.button[0].click().run()
+    assert page.markdown[0].value == "side right, link ?side=right"
+    page.button_group[0].set_value([]).run()
+    assert not page.exception and page.markdown[0].value == "side right, link ?side=right"

@@ -76,9 +76,9 @@ def test_monotone_costs_about_two_per_cent():
     ("address", "message"),
     [
         ({"epsilon": "-3"}, "ε = −3: expected 0 or a number from 0.001 to 20"),
-        ({"epsilon": "1e6"}, "ε = 1e+06: expected"),
+        ({"epsilon": "1e6"}, "ε = 1 000 000: expected"),
         ({"delta": "1"}, "δ = 1: expected"),
-        ({"delta": "1e-30"}, "δ = 1e−30: expected"),
+        ({"delta": "1e-30"}, "δ = 1 × 10⁻³⁰: expected 0 or a number from 10⁻¹² to 0.999"),
         ({"epsilon": "0", "delta": "0"}, "δ = 0: expected a positive number when epsilon = 0"),
         ({"sensitivity": "-1"}, "sensitivity = −1: expected"),
         ({"loss": "lp", "exponent": "9"}, "exponent = 9: expected"),

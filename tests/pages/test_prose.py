@@ -63,6 +63,41 @@ def test_single_bounds_are_rounded_to_the_safe_side(value, digits):
     assert float(read(prose.at_most(value, digits))) <= value * (1 + 10.0 ** (1 - digits) * 1.001)
 
 
+@given(sizes, st.integers(2, 9))
+def test_powers_of_ten_stand_behind_a_number_below_ten(value, digits):
+    mantissa, times, _ = prose.at_most(value, digits).partition(" × ")
+    assert not times or 1 <= float(mantissa) < 10
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (1e6, "1\u202f000\u202f000"), (-1000.0, "−1000"), (0.1 + 0.2, "0.3"), (9.9999999e-7, "1 × 10⁻⁶"),
+        (2 / 3, "0.666667"), (0.0, "0"),
+    ],
+)  # fmt: skip
+def test_a_number_as_short_as_it_can_be(value, shown):
+    assert prose.plain(value) == shown
+
+
+def test_no_line_ends_inside_a_pair_or_an_equation():
+    sentence = prose.unbroken("Any (1, 10⁻⁶)-DP noise at ε = **2** errs, (as said, often) by 3.")
+    assert sentence == "Any (1,\u00a010⁻⁶)-DP noise at ε\u00a0=\u00a0**2** errs, (as said, often) by 3."
+
+
+@pytest.mark.parametrize(("unit", "squared"), [("€", "€²"), ("people", "people²"), ("€/m²", "(€/m²)²"), ("", "")])
+def test_the_square_of_a_unit(unit, squared):
+    assert prose.loss_unit(noise_problem(1, 0.1, 1, "l2"), unit) == squared
+
+
+@given(st.floats(0, 1))
+def test_a_share_is_nothing_or_everything_only_when_it_is(share):
+    text = prose.percent(share)
+    assert (text == "0\u202f%") == (share == 0) and (text == "100\u202f%") == (share == 1)
+    number = float(text.removesuffix("\u202f%").split()[-1]) / 100
+    assert abs(number - share) <= 0.00501 and abs(number - share) <= 0.06 * share + 1e-4
+
+
 @given(st.floats(1e-9, 10))
 def test_gaps_are_rounded_up(share):
     text = prose.percent_up(share).replace("\u202f%", "")
@@ -90,6 +125,7 @@ def test_honest_about_small_gains():
         "the optimum may be far better"
     )
     assert "below 1" in prose.comparison(Certificate(None, 1.0, 0.1, 1.0), bars)
+    assert "Laplace noise: 1.500 (1500 times as much)" in prose.comparison(Certificate(9e-4, 1e-3, 0.1, 1.0), bars)
     text = prose.comparison(Certificate(0.7, 0.75, 0.1, 1.0), bars)
     assert text == (
         "Laplace noise: 1.500 (100\u202f% more). Best of the textbook mechanisms, Staircase: 1.005 (34\u202f% more)."

@@ -68,8 +68,10 @@ def test_stops_and_goes_on():
     ("address", "complaint"),
     [
         ({"low_epsilon": "3", "high_epsilon": "2"}, "a first value below the last"),
-        ({"high_epsilon": "200"}, "ε = 200"),
-        ({"low_delta": ""}, "δ = nothing"),
+        ({"high_epsilon": "200"}, "ε of the map = 200"),
+        ({"low_delta": ""}, "δ of the map = nothing"),
+        ({"wanted": "-1"}, "error you can afford = −1"),
+        ({"second_threshold": "-1"}, "threshold of the second loss = −1"),
         ({"at_delta": "2"}, "δ = 2"),
         ({"sensitivity": "0"}, "sensitivity = 0"),
         ({"loss": "exceed", "threshold": "-1"}, "threshold"),
@@ -78,7 +80,8 @@ def test_stops_and_goes_on():
 )
 def test_bad_input_is_named(address, complaint):
     page = visit(settled=False, **address)
-    assert complaint in "\n".join(error.value for error in page.error)
+    assert all(complaint in error.value for error in page.error)
+    assert len(page.sidebar.error) == 1, "under its control"
 
 
 def test_without_a_wish_and_without_a_second_loss():
@@ -181,10 +184,11 @@ def test_gains_are_never_overstated():
 
 def test_curves_and_frontier_draw_what_is_known():
     _, found = outcomes()
-    figure = charts.curves(found[::2], "epsilon", axis="y", colours=LIGHT, wanted=0.7, marks={"laplace": 1.4})
+    asked = {"wanted": 0.7, "marks": {"laplace": 1.4}}
+    figure = charts.curves(found[::2], "epsilon", ends=(0.1, 3.0), axis="y", colours=LIGHT, **asked)
     names = [trace.name for trace in figure.data if trace.name]
     assert "certified optimum" in names and "Laplace" in names and "provably impossible" in names
-    charts.curves([], "delta", axis="y", colours=LIGHT)
+    charts.curves([], "delta", ends=(1e-9, 0.5), axis="y", colours=LIGHT)
     points = work.exchange(
         work.Frontier(noise_problem(1, 0.1), noise_problem(1, 0.1, 1, "exceed:0.5").loss, 0.02), None, lambda _: False
     )

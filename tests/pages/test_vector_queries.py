@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import time
 
@@ -11,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from dpcore.privacy import Privacy
 from dpcore.vector import VectorQuery, parse_profile
 from dpcore.vector.compare import allocation
-from pages.vector import charts, panels, work
+from pages.vector import charts, controls, panels, takeaway, work
 from pages.vector.controls import PANELS, VECTOR
 
 PAGE = "pages/vector_queries.py"
@@ -68,7 +69,7 @@ def test_applications(application):
 
 def test_lists_bad_input_and_the_way_back():
     page = visit(shape="list", numbers="3, -1")
-    assert any("−1" in e.value or "-1" in e.value for e in page.error) and not page.exception
+    assert any("sensitivities = -1" in e.value for e in page.error) and not page.exception
     page.text_area(key="numbers").set_value("3, 1").run()
     settle(page)
     assert not page.error and headline(page).startswith("2 coordinates")
@@ -77,6 +78,14 @@ def test_lists_bad_input_and_the_way_back():
         assert broken.error and not broken.exception
     for values in ({"delta": "0"}, {"epsilon": "0", "delta": "0.1"}, {"dimension": "1"}, {"shape": "one-hot"}):
         assert not visit(**values).error
+
+
+def test_a_file_fills_the_list_to_the_last_digit(monkeypatch):
+    """Rounded down, a sensitivity would promise more privacy than there is."""
+    taken: dict = {}
+    monkeypatch.setattr(controls.VECTOR, "choose", taken.update)
+    controls._take(io.BytesIO(b"name,lower,upper\nage,0,0.12345678901\npay,0,3e5\n"), "bounds")
+    assert parse_profile(taken["numbers"]).values == (0.12345678901, 3e5)
 
 
 def test_a_hostile_link_is_not_understood_but_noted():
@@ -94,12 +103,49 @@ def test_next_steps_change_the_controls():
 def test_files_and_command(monkeypatch):
     query = VectorQuery(Privacy(0.5, 1e-6), parse_profile("1,2,3"))
     found = work.closed(query)
-    lines = panels.scales_csv(query, found).splitlines()
+    lines = takeaway.scales_csv(query, found).splitlines()
     assert len(lines) == 4 and lines[0].startswith("coordinate,sensitivity,gaussian-iid")
     assert [float(line.split(",")[1]) for line in lines[1:]] == [1, 2, 3]
     rows = panels.rows(query, found)
     assert rows[2]["mechanism"] == "Gaussian, optimal" and rows[2]["saved"].endswith("dB")
     assert len(panels.columns(query, found)) == 3
+
+
+def test_a_release_and_its_script(capsys):
+    """The button releases all coordinates; the script that is offered runs and releases them too."""
+    page = visit(panel="export", shape="list", numbers="3, 2, 1", delta="0")
+    page.text_area(key="true_values").set_value("100, 200").run()
+    page.button(key="release_one").click().run()
+    assert not page.exception and not page.error
+    numbers = [float(word) for word in page.code[0].value.split(",")]
+    assert len(numbers) == 3 and numbers[:2] != [100, 200] and numbers[2] != 0
+    assert any("an exact draw" in c.value for c in page.caption)
+    exec(page.code[2].value, {})
+    assert "Privacy(epsilon=0.5" in capsys.readouterr().out
+    page.text_area(key="true_values").set_value("1, 2, 3, 4").run()
+    page.button(key="release_one").click().run()
+    assert page.error and not page.exception
+
+
+def test_gaussian_noise_is_released_as_a_look_only():
+    page = visit(panel="export", dimension="4", released="gaussian-optimal")
+    assert page.button(key="release_one").label == "Sample, for looking"
+    page.button(key="release_one").click().run()
+    assert any("not a private release" in c.value for c in page.caption) and len(page.code[0].value.split(",")) == 4
+    assert "for looking" in page.code[2].value
+    assert any("stands in" in c.value for c in visit(panel="export", released="planar-staircase").caption)
+    without = visit(panel="export", epsilon="0", delta="0.1", dimension="3")
+    assert any(c.value.startswith("Laplace with δ") and "an exact draw" in c.value for c in without.caption)
+
+
+def test_samples_and_coupled_coordinates():
+    query = VectorQuery(Privacy(0.5, 1e-6), parse_profile("1,2,3"))
+    one = next(one for one in work.closed(query) if one.key == "blocks-optimal")
+    lines = takeaway.samples_csv(one).splitlines()
+    assert lines[0] == "noise 1,noise 2,noise 3" and len(lines) == 1001
+    assert lines == takeaway.samples_csv(one).splitlines()
+    page = visit(panel="export", shape="list", numbers="1, 2, 3", l1="4", l2="3.5")
+    assert "--l1 4.0 --l2 3.5" in page.code[0].value and "l1=4.0, l2=3.5)" in page.code[1].value
 
 
 def test_the_exported_json_is_the_command_lines():

@@ -12,7 +12,10 @@ from dpcore.solution import Progress
 
 from .. import prose
 from .palette import Palette, hue
-from .parts import band, entry, finish, impossible, log_ticks, upright
+from .parts import band, entry, finish, folded, impossible, log_ticks, upright
+
+ROOM = 200
+"""Pixels that the bars have for themselves and their figures, on a screen of 1280."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,7 @@ def losses(
             x=[min(bar.loss, limit)],
             customdata=[bar.loss],
             orientation="h",
-            text=[shown_loss(bar) + (" →" if bar.loss > limit else "")],
+            text=[_told(bar, limit)],
             textposition="outside",
             cliponaxis=False,
             showlegend=False,
@@ -66,9 +69,17 @@ def losses(
         dotted = {"color": colours.text, "width": 1.5, "dash": "dot"}
         upright(figure, earlier, line=dotted)
         entry(figure, "earlier lower bound", {"mode": "lines", "line": dotted})
-    figure.update_xaxes(title=axis, range=[0, limit * (1.32 + 0.03 * (colours.type - 14))])
+    longest = max((len(_told(bar, limit)) for bar in shown if bar.loss > 0.6 * limit), default=0)
+    figures = min((0.52 * longest + 0.4) * colours.type / ROOM, 0.5)  # the share of the room that they take
+    figure.update_xaxes(title=folded(axis, ROOM, colours), range=[0, limit / (1 - figures)])
+    figure.update_xaxes(nticks=5 if 1e-2 <= limit < 1e4 else 3, tickangle=0)
     figure.update_yaxes(automargin=True, ticklabelposition="outside", ticks="")
     return finish(figure, colours, height=max(430, 90 + 54 * len(shown)))
+
+
+def _told(bar: Bar, limit: float) -> str:
+    """What stands behind a bar; an arrow where the axis ends before it."""
+    return shown_loss(bar) + (" →" if bar.loss > limit else "")
 
 
 def _limit(bars: Sequence[Bar]) -> float:
@@ -87,6 +98,6 @@ def gap(trace: Sequence[Progress], *, axis: str, colours: Palette) -> go.Figure:
     figure = go.Figure()
     lower, upper = [r.lower for r in records], [r.upper for r in records]
     band(figure, seconds, lower, upper, colours=colours, steps=True, hover="after %{x:.3g} s<br>%{y:.6g}")
-    figure.update_xaxes(title="seconds of solving", **log_ticks(1e-3, 3e3))
+    figure.update_xaxes(title="seconds of solving", **log_ticks(seconds[0], seconds[-1]))
     figure.update_yaxes(title=axis)
     return finish(figure, colours, height=340)

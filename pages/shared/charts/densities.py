@@ -15,7 +15,7 @@ from dpcore.noise.piecewise import PiecewiseNoise
 
 from .. import prose
 from .palette import Palette, hue, line
-from .parts import finish
+from .parts import finish, log_ticks
 
 POINTS = 1201
 """Places at which a smooth density is drawn."""
@@ -71,7 +71,7 @@ def density(laws: Sequence[Law], *, unit: str, colours: Palette, log_y: bool = F
     figure.update_xaxes(title=prose.axis("noise", unit), range=[low, high])
     figure.update_yaxes(title=prose.axis("probability density", f"1/{unit}" if unit else ""), rangemode="tozero")
     if log_y:
-        figure.update_yaxes(type="log", exponentformat="power", range=[math.log10(top) - 6, math.log10(top) + 0.4])
+        figure.update_yaxes(**log_ticks(1e-6 * top, 2.5 * top), range=[math.log10(top) - 6, math.log10(top) + 0.4])
     else:
         figure.update_yaxes(range=[0, top * 1.16])
     return finish(figure, colours, height=430)
@@ -110,7 +110,7 @@ def _probabilities(
     figure.update_xaxes(title=prose.axis("noise", unit), range=[low, high])
     figure.update_yaxes(title="probability", rangemode="tozero", range=[0, top * 1.16])
     if log_y:
-        figure.update_yaxes(type="log", exponentformat="power", range=[math.log10(top) - 6, math.log10(top) + 0.4])
+        figure.update_yaxes(**log_ticks(1e-6 * top, 2.5 * top), range=[math.log10(top) - 6, math.log10(top) + 0.4])
     return finish(figure, colours, height=430)
 
 

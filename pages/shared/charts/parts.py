@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+import textwrap
 from collections.abc import Sequence
 
-import numpy as np
 import plotly.graph_objects as go
 
+from .. import prose
 from .palette import Palette
 
 
@@ -31,12 +33,13 @@ def finish(figure: go.Figure, colours: Palette, *, height: int = 400) -> go.Figu
         "bargap": 0.35,
         "barmode": "overlay",
     }  # fmt: skip
-    for name in ("xaxis", "yaxis"):
+    for name, room in (("xaxis", 320.0), ("yaxis", height - 90.0)):
         axis = figure.layout[name].to_plotly_json()
+        text = axis.get("title", {}).get("text")
         plain = axis.get("type") != "log" and max(map(abs, axis.get("range") or (1.0,))) >= 1e-3
         layout[name] = axis | {
             "automargin": True,
-            "title": axis.get("title", {}) | {"font": {"size": size, "color": colours.text}},
+            "title": {"text": text and folded(text, room, colours), "font": layout["font"]},
             "tickfont": {"size": size - 1, "color": colours.text},
             "separatethousands": True,
             "exponentformat": "none" if plain else "power",
@@ -101,7 +104,28 @@ def chosen(figure: go.Figure, x: float, y: float, label: str, colours: Palette) 
 
 
 def log_ticks(low: float, high: float) -> dict:
-    """Tick positions and plain texts (1, 3, 10, …) of a logarithmic axis, for `update_xaxes(**log_ticks(…))`."""
-    powers = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
-    ticks = [base * 10.0**power for power in powers for base in (1, 3) if low <= base * 10.0**power <= high]
-    return {"type": "log", "tickvals": ticks, "ticktext": [f"{tick:g}" for tick in ticks]}
+    """A logarithmic axis with plain texts at the powers of ten, between them where there are few, at some of them where
+    there are many, for `update_xaxes(**log_ticks(…))`."""
+    low = max(low, 1e-12)
+    between = (1,) if high > 300 * low else (1, 3) if high > 10 * low else (1, 2, 3, 5, 7)
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    ticks = [(base, power) for power in range(first, last + 1, 1 + (last - first) // 9) for base in between]
+    places = [base * 10.0**power for base, power in ticks]
+    if sum(low <= place <= high for place in places) < 2:  # so narrow that its ends have to do
+        return {"type": "log", "tickvals": [low, high], "ticktext": [prose.plain(end, 3) for end in (low, high)]}
+    return {"type": "log", "tickvals": places, "ticktext": [_tick(base, power) for base, power in ticks]}
+
+
+def _tick(base: int, power: int) -> str:
+    """base·10^power, written out while that is short."""
+    if 0 <= power < 7:
+        return prose.count(base * 10**power)
+    if -4 <= power < 0:
+        return f"{base * 10.0**power:g}"
+    return ("" if base == 1 else f"{base}·") + "10" + prose.raised(power)
+
+
+def folded(title: str, room: float, colours: Palette) -> str:
+    """An axis title in lines of at most about `room` pixels: one that sticks out is cut."""
+    width = max(int(room / (0.48 * colours.type)), 12)
+    return title if "<" in title else "<br>".join(textwrap.wrap(title, width))

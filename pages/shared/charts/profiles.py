@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from .palette import Palette, hue, line
-from .parts import finish
+from .parts import finish, log_ticks
 
 
 @dataclass(frozen=True)
@@ -45,5 +45,5 @@ def profile(target: Curve, law: Curve, *, checked: Curve | None, steps: bool, co
     positive = np.array([d for d in target.deltas if d > 0])
     low = max(float(np.log10(positive.min())) - 0.5, -12.0)
     figure.update_xaxes(title="ε′", range=[0, float(max(target.epsilons))])
-    figure.update_yaxes(title="δ(ε′)", type="log", exponentformat="power", range=[low, 0.0])
+    figure.update_yaxes(title="δ(ε′)", **log_ticks(10.0**low, 1.0), range=[low, 0.02])
     return finish(figure, colours, height=330)
