@@ -162,7 +162,9 @@ def next_steps() -> None:
     steps = [
         ("Stronger privacy: (0.2, 0.05)", {"epsilon": 0.2, "delta": 0.05}),
         ("Middle values count most", {"weight": "triangular", "cap": "none"}),
-        ("Nobody may lose more than 0.8",
-         {"cap": "number", "cap_value": 0.8, "weight": "uniform", "epsilon": 1.0, "delta": 0.2}),
+        (
+            "Nobody may lose more than 0.8",
+            {"cap": "number", "cap_value": 0.8, "weight": "uniform", "epsilon": 1.0, "delta": 0.2},
+        ),
     ]
     frame.experiments(PAGE, steps)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from dpcore import __version__
 from dpcore.data_dependent import Solution
 from dpcore.data_dependent.files import channel_to_csv, solution_to_json
 from pages.shared import actions, frame, prose
@@ -61,7 +62,12 @@ def snippet(solution: Solution) -> str:
         options.append(f"partition={problem.partition!r}")
     privacy = problem.privacy
     lines = "".join(f"    {option},\n" for option in options)
+    certificate = solution.certificate
     return (
+        f'"""DP Frontier {__version__}\n'
+        f"Certificate: average loss at most {certificate.upper!r}; no mechanism has less than {certificate.lower!r}\n"
+        f"Certificate: (epsilon, {certificate.delta_upper!r})-differentially private\n"
+        '"""\n\n'
         "from dpcore.data_dependent import data_dependent_problem, solve\n\n"
         f"problem = data_dependent_problem(\n    {privacy.epsilon!r}, {privacy.delta!r}, {problem.sensitivity!r}, "
         f"{problem.loss.spec!r},\n{lines})\n"

@@ -108,7 +108,7 @@ def count(number: int) -> str:
 
 
 def percent(share: float) -> str:
-    """A share as a percentage to two significant digits, never "0\u202f%" for what is not 0 nor "100\u202f%" for less."""
+    """A share as a percentage to two significant digits; "0\u202f%" and "100\u202f%" only for what is that much."""
     if share == 0:
         return "0\u202f%"
     if abs(share) < 1e-4:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import streamlit as st
 
+from dpcore import __version__
 from dpcore.cli.profile import report
 from dpcore.errors import InputError
 from dpcore.vector import Allocation, VectorQuery, parse_profile
@@ -92,32 +93,51 @@ def _files(query: VectorQuery, known: Sequence[Allocation], chosen: Allocation, 
         st.download_button("All mechanisms, JSON", text, "vector_query.json", "application/json", on_click="ignore")
         st.download_button("Scales, CSV", scales_csv(query, known), "scales.csv", "text/csv", on_click="ignore")
         st.download_button(
-            "Samples, CSV", samples_csv(chosen), f"samples_{chosen.key}.csv", "text/csv", on_click="ignore",
+            "Samples, CSV", samples_csv(query, chosen), f"samples_{chosen.key}.csv", "text/csv", on_click="ignore",
             help=f"Draws of the noise of {chosen.name}: floating point, seed 0, for looking.",
         )  # fmt: skip
         st.download_button("Python", script, f"release_{chosen.key}.py", "text/x-python", on_click="ignore")
 
 
 def scales_csv(query: VectorQuery, found: Sequence[Allocation]) -> str:
-    """A line per coordinate, a column per mechanism."""
+    """What was asked and proved, then a line per coordinate, a column per mechanism."""
     shown = [one for one in found if not one.reason]
     header = ["coordinate", "sensitivity", *(one.key for one in shown)]
     lines = (
         [i + 1, repr(value), *(repr(float(one.scales[i])) for one in shown)]
         for i, value in enumerate(query.profile.values)
     )
-    return _csv(header, lines)
+    return _csv(stated(query, shown), header, lines)
 
 
-def samples_csv(one: Allocation) -> str:
-    """A line per draw, a column per coordinate; the same draws every time."""
+def samples_csv(query: VectorQuery, one: Allocation) -> str:
+    """What was asked and proved, then a line per draw, a column per coordinate; the same draws every time."""
     count = one.noise.dimension
     draws = one.noise.sample(np.random.default_rng(0), max(1, min(1000, MOST_SAMPLES // count)))
-    return _csv([f"noise {i + 1}" for i in range(count)], (map(repr, row) for row in draws.tolist()))
+    return _csv(
+        stated(query, [one]), [f"noise {i + 1}" for i in range(count)], (map(repr, row) for row in draws.tolist())
+    )
 
 
-def _csv(header: Sequence[str], lines: Iterable[Iterable]) -> str:
+def stated(query: VectorQuery, found: Sequence[Allocation]) -> list[str]:
+    """Version, problem and certificates in a few plain lines."""
+    values = query.profile.values
+    coupling = _coupling(query, ", {name} sensitivity {value!r}")
+    return [
+        f"DP Frontier {__version__}",
+        f"Problem: epsilon = {query.privacy.epsilon!r}, delta = {query.privacy.delta!r}, {len(values)} sensitivities "
+        f"from {min(values)!r} to {max(values)!r}{coupling}, error: sum of |T_i| to the power {query.power!r}",
+        *(
+            f"Certificate: {one.key}: error {one.error!r}, ({one.guarantee.epsilon!r}, {one.guarantee.delta!r})"
+            "-differentially private"
+            for one in found
+        ),
+    ]
+
+
+def _csv(comments: Sequence[str], header: Sequence[str], lines: Iterable[Iterable]) -> str:
     out = io.StringIO()
+    out.writelines(f"# {line}\r\n" for line in comments)
     writer = csv.writer(out)
     writer.writerow(header)
     writer.writerows(lines)
@@ -153,6 +173,7 @@ def snippet(asked: Asked, chosen: Allocation) -> str:
     query, (profile, norm) = asked.query, _profile(asked)
     exact = not chosen.noise.inexact
     return (
+        '"""' + "\n".join(stated(query, [chosen])) + '\n"""\n\n'
         "import numpy as np\n\n"
         "from dpcore.privacy import Privacy\n"
         "from dpcore.vector import VectorQuery, parse_profile\n"

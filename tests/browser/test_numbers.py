@@ -15,6 +15,8 @@ def test_every_fold_of_numbers_opens(dashboard, visitor, name):
     page = visitor(1280, 4000)
     page.goto(f"{dashboard}{routes()[name]}?gap=5")
     page.locator(".main-svg").first.wait_for()
+    for stop in page.get_by_role("button", name=re.compile("^Stop( here)?$")).all():
+        stop.wait_for(state="detached")
     quiet(page)
     titles = page.locator("summary:visible").filter(has_text=re.compile(r"Numbers$"))
     for number in range(titles.count()):

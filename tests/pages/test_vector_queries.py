@@ -9,6 +9,7 @@ import time
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dpcore import __version__
 from dpcore.privacy import Privacy
 from dpcore.vector import VectorQuery, parse_profile
 from dpcore.vector.compare import allocation
@@ -100,10 +101,18 @@ def test_next_steps_change_the_controls():
     assert headline(page).startswith("2 coordinates, 3-DP: mean absolute error")
 
 
-def test_files_and_command(monkeypatch):
+def split(text: str) -> tuple[list[str], list[str]]:
+    """(comments, the lines after them)"""
+    lines = text.splitlines()
+    return [line for line in lines if line.startswith("# ")], [line for line in lines if not line.startswith("# ")]
+
+
+def test_files_and_command():
     query = VectorQuery(Privacy(0.5, 1e-6), parse_profile("1,2,3"))
     found = work.closed(query)
-    lines = takeaway.scales_csv(query, found).splitlines()
+    comments, lines = split(takeaway.scales_csv(query, found))
+    assert __version__ in comments[0] and "epsilon = 0.5, delta = 1e-06, 3 sensitivities from 1.0 to 3.0" in comments[1]
+    assert len(comments) == 2 + len([one for one in found if not one.reason])
     assert len(lines) == 4 and lines[0].startswith("coordinate,sensitivity,gaussian-iid")
     assert [float(line.split(",")[1]) for line in lines[1:]] == [1, 2, 3]
     rows = panels.rows(query, found)
@@ -141,9 +150,10 @@ def test_gaussian_noise_is_released_as_a_look_only():
 def test_samples_and_coupled_coordinates():
     query = VectorQuery(Privacy(0.5, 1e-6), parse_profile("1,2,3"))
     one = next(one for one in work.closed(query) if one.key == "blocks-optimal")
-    lines = takeaway.samples_csv(one).splitlines()
+    comments, lines = split(takeaway.samples_csv(query, one))
+    assert comments[-1] == f"# Certificate: blocks-optimal: error {one.error!r}, (0.5, 0.0)-differentially private"
     assert lines[0] == "noise 1,noise 2,noise 3" and len(lines) == 1001
-    assert lines == takeaway.samples_csv(one).splitlines()
+    assert lines == split(takeaway.samples_csv(query, one))[1]
     page = visit(panel="export", shape="list", numbers="1, 2, 3", l1="4", l2="3.5")
     assert "--l1 4.0 --l2 3.5" in page.code[0].value and "l1=4.0, l2=3.5)" in page.code[1].value
 

@@ -54,9 +54,7 @@ def exact(text: str, kind: str, rate: float, delta: float) -> dict[str, float]:
 def _least(release: Release, side: str, delta: float) -> float:
     """By bisection on the exact curve of the pair, whose values are right to a relative 1e-10."""
     pair = release.pair(side)
-    return least_epsilon(
-        lambda e: float(pair.delta(np.array([e]))[0]) * (1 + 1e-9) <= delta, within=1e-9, most=500.0
-    )
+    return least_epsilon(lambda e: float(pair.delta(np.array([e]))[0]) * (1 + 1e-9) <= delta, within=1e-9, most=500.0)
 
 
 def picture(values: Values, colours: Palette) -> Picture:
