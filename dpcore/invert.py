@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from ._validate import in_range
 from .errors import InfeasibleError, InputError
 from .mechanisms import INTEGER_MECHANISMS, MECHANISMS, baseline
-from .optimal import solve_many
+from .optimal import solve
 from .privacy import EPSILON_RANGE, Privacy
 from .problem import NoiseProblem, SolverSettings
 from .solution import Progress
@@ -203,7 +203,6 @@ class _Optimum:
         self.loss_hi = math.inf
         self.solves, self.least = 0, math.inf
         self.estimates: dict[float, float] = {}
-        self._problem, self._answers = self.problem, None
 
     @property
     def over(self) -> bool:
@@ -243,30 +242,23 @@ class _Optimum:
             if (epsilon == 0 and self.problem.privacy.delta == 0) or self.try_(epsilon) == "missed":
                 return
 
-    def _problems(self) -> Iterator[NoiseProblem]:
-        """The problem at whatever ε is asked for next, so that every search starts from the one before it."""
-        while True:
-            yield self._problem
-
     def _decided(self, record: Progress) -> bool:
         return record.upper <= self.error or record.lower > self.error or self.over
 
     def try_(self, epsilon: float) -> str:
         """Solve until the error is reached or missed: "reached", "missed" or "open"."""
         try:
-            self._problem = at(self.problem, epsilon)
+            problem = at(self.problem, epsilon)
         except InfeasibleError:  # proved: the support is too narrow for any law
             return self._missed(epsilon, math.inf)
         except InputError:  # no problem at this ε (a second pair that the first no longer implies): nothing is known
             return "open"
-        if self._answers is None:
-            settings = replace(self.settings, gap=min(max(self.tolerance / 2, 1e-6), self.settings.gap))
-            self._answers = solve_many(self._problems(), settings, self._decided)
+        settings = replace(self.settings, gap=min(max(self.tolerance / 2, 1e-6), self.settings.gap))
         self.solves += 1
         try:
-            proof = next(self._answers).certificate
+            proof = solve(problem, settings, self._decided).certificate
         except InfeasibleError:  # as far as is known; not a proof, so nothing is concluded
-            self._answers, self.estimates[epsilon] = None, math.inf
+            self.estimates[epsilon] = math.inf
             return "open"
         lower = 0.0 if proof.lower is None else proof.lower
         self.least, self.estimates[epsilon] = min(self.least, proof.upper), 0.5 * (lower + proof.upper)

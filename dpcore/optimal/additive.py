@@ -67,9 +67,8 @@ def solve(
 def solve_many(
     problems: Iterable[NoiseProblem], settings: SolverSettings | None = None, progress: ProgressCallback | None = None
 ) -> Iterator[Solution]:
-    """Solutions in the order of the problems, each search starting from the one before it where only (ε, δ) changed.
-
-    Sweeps should go through δ at fixed ε: in the atom regime one solve then serves all larger δ [Thm 6].
+    """Solutions in the order of the problems, each search starting from the one before it where only δ has grown: in
+    the atom regime one solve then serves all larger δ [Thm 6].
     """
     settings = settings or SolverSettings()
     before: Search | None = None
@@ -78,6 +77,9 @@ def solve_many(
             yield solve(problem, settings, progress)
             continue
         near = before is not None and before.asked == replace(problem, privacy=before.asked.privacy)
+        if near:  # other ε align otherwise, smaller δ need wider laws: lattices that suited those are in the way here
+            one, two = before.asked.privacy, problem.privacy
+            near = one.epsilon == two.epsilon and one.delta <= two.delta
         before = Search(problem, settings, progress, before if near else None)
         yield before.run()
 
@@ -293,7 +295,12 @@ class Search(Anytime):
             self._offer(law.with_atom(spare / (1 - neighbour.problem.privacy.delta)) if spare > 0 else law)
         self._report()
         for kind in schedule.kinds:
-            done = [step for step in neighbour._steps[kind] if step.k <= schedule.finest]
+            widest = schedule.window(kind, 1, self._steps)  # another δ may need a far wider one, or a far narrower one
+            done = [
+                replace(step, window=widest)
+                for step in neighbour._steps[kind]
+                if step.k <= schedule.finest and schedule.window(kind, step.k, self._steps) == widest
+            ]
             if done and not self._over:
                 best = (max if kind == "lower" else min)(done, key=lambda step: step.bound)
                 place = len(self._steps[kind])

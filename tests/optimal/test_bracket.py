@@ -17,7 +17,7 @@ from dpcore.literature import amplitude_lower
 from dpcore.loss import parse_loss, table
 from dpcore.mechanisms import baselines
 from dpcore.noise import Staircase, TruncatedLaplace
-from dpcore.optimal import solve
+from dpcore.optimal import solve, solve_many
 from dpcore.privacy import Privacy
 from dpcore.problem import NoiseProblem, SolverSettings, noise_problem
 from dpcore.solution import Solution
@@ -407,3 +407,12 @@ def test_time_limit_is_kept():
     solution = solve(problem, SolverSettings(gap=1e-6, time_limit=0.5))
     assert time.thread_time() - began < 1.2  # of work: one step is not interrupted everywhere
     assert solution.certificate.gap > 1e-6
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_neighbours_do_not_get_in_each_others_way(order):
+    """At ε = 0.005 the window of δ = 1e-6 is hundreds of times that of δ = 0.2; either may come first."""
+    problems = [noise_problem(0.005, delta, 1, "l1") for delta in (1e-6, 0.02, 0.2, 0.3)][::order]
+    for solution in solve_many(problems, SolverSettings(gap=1e-3, time_limit=20)):
+        assert solution.certificate.gap <= 1e-3
+        assert solution.trace[-1].pairs < 10_000, "no more work than by itself: 6 600 pairs at most"
