@@ -95,7 +95,8 @@ class Session:
                     step = rng.choice([-3, -2, -1, 1, 2, 3])
                     top = len(stops[key]) - 1
                     at[key] += step if 0 <= at[key] + step <= top else -step
-                    asked = f"({stops['epsilon_stop'][at['epsilon_stop']]}, {stops['delta_stop'][at['delta_stop']]})-"
+                    epsilon, delta = (stops[name][at[name]] for name in SLIDERS)
+                    asked = f"({epsilon},\u00a0{delta})-"
                     self.moves.append(Move(time.monotonic(), asked, visitor.runs))
                     await visitor.run(**{key: stops[key][at[key]]})
                     await asyncio.sleep(rng.uniform(0.5, 1.5) * pause)
@@ -275,7 +276,7 @@ async def warm_up(server: Server) -> int:
     async with Visitor(server.address).visit() as visitor:
         await visitor.finished(60)
         await asyncio.sleep(2)
-    await asyncio.sleep(3)
+    await asyncio.sleep(10)  # the processes that solve start six seconds after the server
     return server.status("Threads")
 
 
