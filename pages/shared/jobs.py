@@ -252,15 +252,18 @@ class Workers:
         return mine
 
     def rest(self, patience: float = 5.0) -> None:
-        """Give up everything under way and wait until all threads are gone."""
+        """Give up everything under way, so that whoever asks again starts afresh, and wait until all threads are gone."""
         with self._lock:
             threads = list(self._threads)
             jobs = list(self._open.values())
+            desks = {desk for job in jobs for desk in job.desks}
             for job in jobs:
                 job.desks = ()
                 job.halt.set()
         for job in jobs:
             self._turns.dismiss(job)
+        for desk in desks:
+            desk.close()
         end = time.monotonic() + patience
         for thread in threads:
             thread.join(max(0.0, end - time.monotonic()))

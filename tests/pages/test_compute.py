@@ -264,6 +264,17 @@ def test_other_tasks_are_kept_on_disk_in_a_form_of_their_own(tmp_path):
     broken.rest()
 
 
+def test_what_was_given_up_is_begun_afresh_when_it_is_asked_for_again(workers):
+    desk, question = Desk(workers), asked(noise_problem(1, 0.1, 1, support=(-2, 9)), HARD)
+    before = desk.ask("picture", question)
+    until(lambda: before.trace)
+    workers.rest()
+    assert before.done and before.solution is None
+    after = desk.ask("picture", question)
+    assert after is not before
+    until(lambda: len(after.trace) > 1)
+
+
 def test_a_stopped_answer_of_a_task_without_a_gap_is_not_kept(workers):
     desk, question = Desk(workers), asked(Count(10_000), None, count)
     job = desk.ask("picture", question)
