@@ -68,7 +68,7 @@ class Service:
 
     def ask(self, method: str, path: str, *, headers: dict | None = None, body: bytes | None = None, port: int = 0):
         """The answer to a request whose path is sent as it is, `..` and all; its body is in `answer.text`."""
-        connection = http.client.HTTPConnection("127.0.0.1", port or self.port, timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", port or self.port, timeout=60)
         try:
             connection.putrequest(method, path, skip_host="Host" in (headers or {}))
             for name, value in {**(headers or {}), "Content-Length": str(len(body or b""))}.items():
@@ -105,11 +105,11 @@ class Service:
         """Ask the server to end; its exit status."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(20)
+        return self.process.wait(60)
 
     def kill(self) -> None:
         self.process.kill()
-        self.process.wait(20)
+        self.process.wait(60)
 
 
 @contextmanager

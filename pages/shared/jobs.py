@@ -252,7 +252,7 @@ class Workers:
         return mine
 
     def rest(self, patience: float = 5.0) -> None:
-        """Give up everything under way, so that whoever asks again starts afresh, and wait until all threads are gone."""
+        """Give up everything under way and wait until all threads are gone; whoever asks again starts afresh."""
         with self._lock:
             threads = list(self._threads)
             jobs = list(self._open.values())

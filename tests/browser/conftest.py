@@ -34,11 +34,13 @@ def browser(chromium_path: str) -> Iterator:
 
 @pytest.fixture
 def visitor(browser) -> Iterator[Callable]:
-    """`visitor(width, height, **options)` → a page of a fresh browser profile; the tour is over unless `tour=True`."""
+    """`visitor(width, height, **options)` → a page of a fresh browser profile where nothing glides; the tour is over
+    unless `tour=True`."""
     profiles = []
 
     def come(width: int = 1280, height: int = 900, *, tour: bool = False, **options):
-        profile = browser.new_context(viewport={"width": width, "height": height}, **options)
+        seen = {"viewport": {"width": width, "height": height}, "reduced_motion": "reduce", **options}
+        profile = browser.new_context(**seen)
         profiles.append(profile)
         if not tour:
             profile.add_init_script("localStorage.setItem('dp-frontier-tour-seen', 'yes')")

@@ -49,3 +49,15 @@ def quiet(page) -> None:
     """Wait until the page is drawn: no script runs, nothing is faded."""
     page.wait_for_function(DRAWN)
     page.wait_for_timeout(300)
+
+
+def still(locator) -> dict[str, float]:
+    """Where something is once it has stopped moving: {"x", "y", "width", "height"} in pixels."""
+    deadline, last = time.monotonic() + 60, None
+    while time.monotonic() < deadline:
+        now = locator.bounding_box()
+        if now is not None and now == last:
+            return now
+        last = now
+        locator.page.wait_for_timeout(300)
+    raise AssertionError(f"{locator} does not come to rest")

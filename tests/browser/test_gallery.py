@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from sights import HEADLINE, quiet
+from sights import HEADLINE, quiet, still
 
 from pages.gallery.topics import TOPICS
 
@@ -46,7 +46,7 @@ def test_every_picture_is_in_the_first_screen(dashboard, visitor, way):
         picture = page.locator(f".st-key-chart_{topic.name} .js-plotly-plot").first
         picture.wait_for()
         quiet(page)
-        box, title = picture.bounding_box(), page.get_by_role("heading", level=1).bounding_box()
+        box, title = still(picture), page.get_by_role("heading", level=1).bounding_box()
         bar, end = page.locator(".st-key-bar").bounding_box(), box["y"] + 0.9 * box["height"]
         assert end <= 720, f"{topic.name}: the picture ends at {end:.0f}"
         assert title["x"] + title["width"] <= bar["x"] + 1 or title["y"] >= bar["y"] + bar["height"], topic.name

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from sights import HEADLINE, quiet
+from sights import HEADLINE, quiet, still
 
 pytestmark = pytest.mark.browser
 
@@ -20,7 +20,7 @@ def test_every_picture_is_in_the_first_screen(dashboard, visitor):
         chart = page.locator(f".st-key-chart_{topic} .js-plotly-plot .main-svg").first
         chart.wait_for()
         quiet(page)
-        box = chart.bounding_box()
+        box = still(chart)
         assert box["y"] > 0 and box["y"] + box["height"] <= 720, f"{topic}: {box}"
 
 
@@ -39,7 +39,7 @@ def test_a_game_is_in_the_link(dashboard, visitor):
     assert page.locator(HEADLINE).first.inner_text() == said
 
 
-TOP = "document.querySelector('[data-testid=\"stMain\"]').scrollTop"
+AT_TOP = "document.querySelector('[data-testid=\"stMain\"]').scrollTop === 0"
 
 
 def test_the_next_topic_is_seen_from_its_top_and_back_leads_to_the_one_before(dashboard, visitor):
@@ -51,11 +51,11 @@ def test_the_next_topic_is_seen_from_its_top_and_back_leads_to_the_one_before(da
         page.get_by_role("button", name=button).click()  # which scrolls down to it
         title.filter(has_text=there).wait_for()
         quiet(page)
-        assert page.evaluate(TOP) == 0, "headline and picture are what is looked at"
+        page.wait_for_function(AT_TOP)  # headline and picture are what is looked at
     page.get_by_role("button", name="Weak privacy: no contest").click()
     page.wait_for_function("location.search.includes('epsilon=5')")
     quiet(page)
-    assert page.evaluate(TOP) == 0
+    page.wait_for_function(AT_TOP)
     assert page.get_by_role("button", name="Weak privacy: no contest").is_disabled(), "it is on the screen"
     for there in ("The attacker's game", "Privacy loss", "The worst event"):
         page.go_back()

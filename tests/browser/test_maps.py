@@ -5,34 +5,29 @@ from __future__ import annotations
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from sights import quiet
+from sights import quiet, still
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
 
 SMALL = "low_epsilon=0.5&high_epsilon=2&low_delta=0.05&high_delta=0.2&steps=3&target=1&second=l1"
 
 
-def test_a_click_on_a_cell_opens_it_on_the_first_page(browser, dashboard):
-    page = browser.new_page(viewport={"width": 1280, "height": 1000})
+def test_a_click_on_a_cell_opens_it_on_the_first_page(visitor, dashboard):
+    page = visitor(1280, 1000)
     page.goto(dashboard)
-    page.wait_for_selector("h1", timeout=60_000)
+    page.wait_for_selector("h1")
     page.goto(f"{dashboard}/tradeoff_maps?{SMALL}")
-    cells = page.locator(".st-key-chart_map .textpoint")
-    cells.nth(8).wait_for(timeout=60_000)
-    page.wait_for_selector(".st-key-stop", state="detached", timeout=60_000)
-    page.wait_for_timeout(1500)
-    skip = page.get_by_role("button", name="Skip")
-    if skip.count():
-        skip.click()
-    picture = page.locator(".st-key-chart_map .heatmaplayer image").first.bounding_box()
+    page.locator(".st-key-chart_map .textpoint").nth(8).wait_for()
+    page.wait_for_selector(".st-key-stop", state="detached")
+    quiet(page)
+    picture = still(page.locator(".st-key-chart_map .heatmaplayer image").first)
     x, y = picture["x"] + picture["width"] * 5 / 6, picture["y"] + picture["height"] / 6
     page.mouse.move(x - 4, y)
     page.mouse.move(x, y)
-    page.locator(".st-key-chart_map .hovertext").wait_for(timeout=10_000)
+    page.locator(".st-key-chart_map .hovertext").wait_for()
     page.mouse.click(x, y)
-    page.wait_for_url("**/?epsilon=2", timeout=30_000)
-    page.get_by_text("(2, 0.2)-DP noise").first.wait_for(timeout=30_000)
-    page.close()
+    page.wait_for_url("**/?epsilon=2")
+    page.get_by_text("(2, 0.2)-DP noise").first.wait_for()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -60,7 +55,7 @@ def test_the_table_stands_where_the_picture_will(visitor, dashboard, scheme):
     page.unroute("**/*lotly*")
     page.locator(".st-key-chart_map .textpoint").nth(8).wait_for()
     quiet(page)
-    picture = page.locator(".st-key-chart_map .heatmaplayer image").first.bounding_box()
+    picture = still(page.locator(".st-key-chart_map .heatmaplayer image").first)
     first, last = table
     assert abs(first["x"] - picture["x"]) <= 2 and abs(first["y"] - picture["y"]) <= 2
     assert abs(last["x"] + last["width"] - picture["x"] - picture["width"]) <= 2

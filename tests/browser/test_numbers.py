@@ -5,22 +5,24 @@ from __future__ import annotations
 import re
 
 import pytest
+from playwright.sync_api import expect
 from sights import quiet, routes
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(420)]
 
 
 @pytest.mark.parametrize("name", routes())
 def test_every_fold_of_numbers_opens(dashboard, visitor, name):
     page = visitor(1280, 4000)
-    page.goto(f"{dashboard}{routes()[name]}?gap=5")
+    page.goto(f"{dashboard}{routes()[name]}?gap=5&steps=3")
     page.locator(".main-svg").first.wait_for()
     for stop in page.get_by_role("button", name=re.compile("^Stop( here)?$")).all():
-        stop.wait_for(state="detached")
+        stop.wait_for(state="detached", timeout=240_000)  # a hundred problems on one of the pages
     titles = page.locator("summary:visible").filter(has_text=re.compile(r"Numbers$"))
     for number in range(titles.count()):
         fold = titles.nth(number).locator("xpath=..")
         quiet(page)
         titles.nth(number).press("Enter")  # the mouse would have to hit what the fold before is still moving
+        expect(fold).to_have_attribute("open", "")
         fold.locator('table, [data-testid="stDataFrame"]').first.wait_for()
         assert not page.locator('[data-testid="stException"]').count(), fold.inner_text()

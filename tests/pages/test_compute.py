@@ -29,7 +29,7 @@ from pages.shared.jobs import Desk, TooMany, Workers
 ROOT = Path(__file__).parents[2]
 HARD = SolverSettings(gap=1e-6, time_limit=30)
 EASY = SolverSettings(gap=0.05)
-SOON = 20.0
+SOON = 60.0
 """Seconds that anything may take on a crowded machine before a test calls it missing."""
 
 
@@ -299,14 +299,16 @@ def test_a_newer_question_withdraws_the_older_one(workers):
 
 @pytest.mark.parametrize("pause", [0.0, 0.1, 0.3])
 def test_five_quick_steps_of_a_slider_start_at_most_two_solves(workers, pause):
-    desk, steps = Desk(workers), []
+    desk, steps, slow = Desk(workers), [], 0
     for n in range(5):
+        began = time.monotonic()
         steps.append(desk.ask("picture", asked(noise_problem(0.6 + 0.1 * n, 0.03, 1, "lp:1.3"), HARD)))
         time.sleep(pause)
+        slow += 0 < n < 4 and time.monotonic() - began > 0.4  # the machine stood still, and so did the slider
     until(lambda: steps[-1].trace)
     for job in steps[:-1]:
         assert job.finished.wait(SOON)
-    assert workers.figures().jobs_started_total <= 2
+    assert workers.figures().jobs_started_total <= 2 + slow
     desk.close()
 
 

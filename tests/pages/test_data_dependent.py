@@ -22,7 +22,7 @@ QUICK = {"gap": "10", "seconds": "10"}
 
 def visit(**address: str) -> AppTest:
     """The page opened with these values in its address, once the solver is done."""
-    page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=30)
+    page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
     page.switch_page("pages/data_dependent.py")
     for key, value in {**QUICK, **address}.items():
         page.query_params[key] = value

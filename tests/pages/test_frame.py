@@ -117,7 +117,7 @@ def test_every_chart_has_a_table_behind_it(path):
 
 
 def test_the_textbook_mechanisms_have_their_table_while_the_optimum_is_sought():
-    page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=30)
+    page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
     page.query_params.update({"loss": "lp", "exponent": "1.37", "gap": "0.0001", "seconds": "20"})
     page.session_state["chart_waiting_numbers"] = True
     page.run()

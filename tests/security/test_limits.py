@@ -66,7 +66,7 @@ def test_uploads_through_the_page_are_read_or_named(caplog):
     rng = random.Random(11)
     good = solution_to_dict(solve(GOOD["plain"], SolverSettings(gap=0.05)))
     app = visit(HOME, {"loss": "table", "panel": "Take it away", "gap": "50"})
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while "reload" not in uploaders(app) and time.monotonic() < deadline:
         time.sleep(0.1)
         app.run()

@@ -228,7 +228,7 @@ def test_a_killed_process_is_replaced_and_those_who_wait_are_told(crew):
 
 def test_a_job_outlives_the_process_that_worked_on_it(crew):
     workers = Workers(2, crew=crew)
-    job = workers.ask(Question(solve, PROBLEM, SolverSettings(gap=0.0005, time_limit=30)), Desk(workers))
+    job = workers.ask(Question(solve, PROBLEM, SolverSettings(gap=0.0005, time_limit=60)), Desk(workers))
     until(lambda: job.trace)
     for pid in crew.pids:
         os.kill(pid, signal.SIGKILL)
