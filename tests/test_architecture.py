@@ -139,3 +139,10 @@ def test_nothing_of_one_machine_is_left():
         if path.is_file() and path.suffix in kinds and not hidden and "artifacts" not in path.parts:
             found = marks.search(path.read_text(errors="replace"))
             assert not found or path == Path(__file__), f"{path.relative_to(ROOT)}: {found.group()}"
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("pages/*/work.py")), ids=lambda path: path.parent.name)
+def test_what_computes_in_the_background_draws_nothing(path):
+    code = f"import sys, pages.{path.parent.name}.work; print([m for m in ('streamlit', 'plotly') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert done.stdout.strip() == "[]"

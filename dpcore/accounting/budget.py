@@ -8,9 +8,9 @@ promise.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from .._validate import above, in_range, whole
 from ..errors import InputError
@@ -74,9 +74,12 @@ def rules_for(family: str) -> tuple[str, ...]:
     )
 
 
-@lru_cache(maxsize=128)
-def plans(queries: tuple[Query, ...], epsilon: float, delta: float, family: str) -> tuple[Plan, ...]:
+def plans(
+    queries: tuple[Query, ...], epsilon: float, delta: float, family: str, tick: Callable[[], object] | None = None
+) -> tuple[Plan, ...]:
     """The split by every rule that fits the family; each total is certified to be at most ε.
+
+    tick : called again and again while the splits are worked out; what it raises ends the work.
 
     Raises
     ------
@@ -87,7 +90,8 @@ def plans(queries: tuple[Query, ...], epsilon: float, delta: float, family: str)
         raise InputError("queries", f"{len(queries)} of them", f"from 1 to {MOST_QUERIES}")
     if family not in FAMILIES:
         raise InputError("family", family, f"one of {', '.join(FAMILIES)}")
-    return tuple(_plan(rule, queries, epsilon, delta, family) for rule in rules_for(family))
+    total_of = partial(_total, delta=delta, family=family, tick=tick or (lambda: None))
+    return tuple(_plan(rule, queries, epsilon, delta, family, total_of) for rule in rules_for(family))
 
 
 def releases(queries: Sequence[Query], factor: float, family: str) -> tuple[Release, ...]:
@@ -102,9 +106,11 @@ def _mechanism(ratio: float, family: str) -> Additive:
     return Additive(f"laplace:epsilon={ratio!r}", Laplace(1 / ratio), 1.0, (ratio * (1 + 1e-15), 0.0))
 
 
-def _plan(rule: str, queries: tuple[Query, ...], epsilon: float, delta: float, family: str) -> Plan:
-    factor = _factor(rule, queries, epsilon, delta, family)
-    while (total := _total("exact", queries, factor, delta, family, CLOSE)) > epsilon:
+def _plan(
+    rule: str, queries: tuple[Query, ...], epsilon: float, delta: float, family: str, total_of: Callable[..., float]
+) -> Plan:
+    factor = _factor(rule, queries, epsilon, delta, family, total_of)
+    while (total := total_of("exact", queries, factor, points=CLOSE)) > epsilon:
         factor *= 1 - 1e-6 if total < epsilon * (1 + 1e-5) else 1 - 2e-4
     ratios = [factor * one.weight for one in queries]
     scales = tuple(one.sensitivity / ratio for one, ratio in zip(queries, ratios))
@@ -112,7 +118,9 @@ def _plan(rule: str, queries: tuple[Query, ...], epsilon: float, delta: float, f
     return Plan(rule, factor, scales, tuple(mean * scale for scale in scales), total)
 
 
-def _factor(rule: str, queries: tuple[Query, ...], epsilon: float, delta: float, family: str) -> float:
+def _factor(
+    rule: str, queries: tuple[Query, ...], epsilon: float, delta: float, family: str, total_of: Callable[..., float]
+) -> float:
     """The largest factor at which a rule promises at most ε, to a few hundred-thousandths."""
     from scipy.optimize import brentq
 
@@ -122,7 +130,7 @@ def _factor(rule: str, queries: tuple[Query, ...], epsilon: float, delta: float,
         squares = math.fsum(one.uses * one.weight**2 for one in queries)
         mu = brentq(lambda x: epsilon_at(Gaussian(math.exp(-x)), delta, sensitivity=1.0) - epsilon, -30, 5, xtol=1e-10)
         return math.exp(mu) / math.sqrt(squares) * (1 - 1e-8)
-    promised = lambda x: _total(rule, queries, math.exp(x), delta, family, COARSE)  # noqa: E731
+    promised = lambda x: total_of(rule, queries, math.exp(x), points=COARSE)  # noqa: E731
     low = math.log(epsilon / math.fsum(one.weight * one.uses for one in queries)) - 1e-9
     if family == "gaussian":
         low -= 4
@@ -135,8 +143,18 @@ def _factor(rule: str, queries: tuple[Query, ...], epsilon: float, delta: float,
     return math.exp(brentq(goal, low, high, xtol=2e-5)) * (1 - 4e-5) if high > low else math.exp(low)
 
 
-def _total(rule: str, queries: tuple[Query, ...], factor: float, delta: float, family: str, points: int) -> float:
+def _total(
+    rule: str,
+    queries: tuple[Query, ...],
+    factor: float,
+    *,
+    delta: float,
+    family: str,
+    points: int,
+    tick: Callable[[], object],
+) -> float:
     """ε at δ of all uses by a rule, rounded up."""
+    tick()
     made = releases(queries, factor, family)
     if rule == "exact":
         return Truth(made, points=points, delta=delta).epsilon_upper(delta)

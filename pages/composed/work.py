@@ -66,7 +66,7 @@ class Budget:
 
 def split(asked: Budget, settings: None, *, progress: Report) -> tuple[Plan, ...]:
     """By every rule, the exact one last."""
-    return plans(asked.queries, asked.epsilon, asked.delta, asked.family)
+    return plans(asked.queries, asked.epsilon, asked.delta, asked.family, lambda: progress(TICK))
 
 
 @dataclass(frozen=True)

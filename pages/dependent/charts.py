@@ -13,6 +13,8 @@ from dpcore.data_dependent.channel import Channel
 from pages.shared import prose
 from pages.shared.charts import Palette, finish, line
 
+from .work import Curve
+
 RIDGES = 21
 """Most laws drawn above each other."""
 
@@ -156,16 +158,6 @@ def law(table: Table, chosen: float, *, unit: str, colours: Palette) -> go.Figur
         bargap=0, legend={"x": 1, "xanchor": "right"},
     )  # fmt: skip
     return figure
-
-
-@dataclass(frozen=True)
-class Curve:
-    """What one mechanism loses at every true value. key : as in `dpcore.mechanisms`, or "optimal", "independent"."""
-
-    key: str
-    name: str
-    values: np.ndarray
-    average: float
 
 
 def losses(

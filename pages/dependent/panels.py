@@ -130,7 +130,7 @@ def losses(solution: Solution, asked: Asked) -> None:
         )
 
 
-def loss_table(problem, curves: Sequence[charts.Curve]) -> dict[str, list]:
+def loss_table(problem, curves: Sequence[work.Curve]) -> dict[str, list]:
     """Losses at every tenth value."""
     values = work.values(problem)[::8]
     return {"true value": [f"{v:.4g}" for v in values]} | {
@@ -138,7 +138,7 @@ def loss_table(problem, curves: Sequence[charts.Curve]) -> dict[str, list]:
     }
 
 
-def average_table(solution: Solution, curves: Sequence[charts.Curve]) -> str:
+def average_table(solution: Solution, curves: Sequence[work.Curve]) -> str:
     """Averages, and what share of each the optimum saves, as a Markdown table."""
     rows = ["| mechanism | average loss | the optimum saves |", "|---|---:|---:|"]
     upper = solution.certificate.upper

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -15,13 +16,21 @@ from dpcore.mechanisms import baselines
 from dpcore.problem import NoiseProblem, SolverSettings
 from pages.shared.answers import TICK
 
-from .charts import Curve
-
 VALUES = 161
 """True values at which losses are drawn."""
 
 REGIMES = {"(1, 0.2)": (1.0, 0.2), "(0.2, 0.05)": (0.2, 0.05), "(5, 0.25)": (5.0, 0.25)}
 """The three settings of the published experiments."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """What one mechanism loses at every true value. key : as in `dpcore.mechanisms`, or "optimal", "independent"."""
+
+    key: str
+    name: str
+    values: np.ndarray
+    average: float
 
 
 def values(problem: DataDependentProblem) -> np.ndarray:

@@ -123,6 +123,19 @@ def test_queries_that_are_none(change, field):
     assert told.value.field == field
 
 
+def test_a_plan_nobody_waits_for_ends():
+    calls = []
+
+    def tick() -> None:
+        calls.append(len(calls))
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        plans((Query("a", uses=3), Query("b", weight=2.0)), 1.0, 1e-9, "laplace", tick)
+    assert len(calls) == 3
+
+
 def test_budgets_that_are_none():
     for arguments, field in (
         (((), 1.0, 1e-6, "laplace"), "queries"), (((Query("q"),), 0.0, 1e-6, "laplace"), "epsilon"),
