@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from dpcore.solution import Solution
 from dpcore.sweep import Outcome
-from pages.maps.charts import ticks
+from pages.maps.charts import Scale, ink, ticks
 from pages.shared import prose
 from pages.shared.charts import Palette, finish, hue, line
 
@@ -36,13 +36,18 @@ def deviations(outcomes: Sequence[Outcome], table: data.Table, *, colours: Palet
             f"certified {lower} to {upper}"
         )
     limit = 100 * data.STATED[table.loss]
+    stops = (0.0, hue(colours, "laplace")), (0.5, colours.background), (1.0, colours.accent)
+    shades = Scale(-limit, limit, stops)
     figure = go.Figure()
     figure.add_heatmap(
-        x=np.arange(len(epsilons)), y=np.arange(len(deltas)), z=z, text=texts, texttemplate="%{text}", xgap=1, ygap=1,
-        customdata=hovers, hovertemplate="%{customdata}<extra></extra>", zmin=-limit, zmax=limit,
-        colorscale=[[0, hue(colours, "laplace")], [0.5, colours.background], [1, colours.accent]],
-        textfont={"size": colours.type - 2, "color": colours.text},
+        x=np.arange(len(epsilons)), y=np.arange(len(deltas)), z=z, xgap=1, ygap=1,
+        customdata=hovers, hovertemplate="%{customdata}<extra></extra>", zmin=-limit, zmax=limit, colorscale=stops,
         colorbar={"thickness": 12, "ticksuffix": " %", "tickfont": {"color": colours.text}},
+    )  # fmt: skip
+    known = np.argwhere(np.isfinite(z))
+    figure.add_scatter(
+        x=known[:, 1], y=known[:, 0], mode="text", text=texts[tuple(known.T)], hoverinfo="skip", showlegend=False,
+        textfont={"size": colours.type - 2, "color": [ink(shades.at(value)) for value in z[tuple(known.T)]]},
     )  # fmt: skip
     bare = {"showgrid": False, "zeroline": False}
     for update, name, values in ((figure.update_xaxes, "ε", epsilons), (figure.update_yaxes, "δ", deltas)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -68,7 +69,10 @@ def test_the_two_known_exceptions_are_told_apart():
 def test_figures_draw(found):
     for table in data.tables().values():
         if table.loss == "l1":
-            assert len(charts.deviations(found, table, colours=LIGHT).data) == 1
+            cells, figures = charts.deviations(found, table, colours=LIGHT).data
+            assert len(figures.text) == len(found) == np.isfinite(np.array(cells.z, float)).sum()
+            for x, y, text in zip(figures.x, figures.y, figures.text):
+                assert text.startswith(cells.customdata[y][x].partition("published ")[2][: len(text.rstrip(" *"))])
     charts.deviations([], data.tables()["1"], colours=LIGHT)
     charts.earlier_bound(found, 0.25, colours=LIGHT)
     charts.earlier_bound([], 0.25, colours=LIGHT)
