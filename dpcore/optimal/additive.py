@@ -265,7 +265,7 @@ class Search(Anytime):
         if problem.budget is not None or len(problem.privacies) > 1:
             closed = closed and len(problem.privacies) == 1 and self._staircase_fits
         staircase = problem.privacy.epsilon >= STAIRCASE_FROM or problem.privacy.delta < STAIRCASE_BELOW
-        if problem.privacy.delta == 0 or (closed and problem.folds and staircase):
+        if problem.privacy.delta == 0 or (closed and problem.paid_loss.grows_from_zero and staircase):
             return ()
         fixed = not problem.folds and (problem.support != (-math.inf, math.inf) or problem.monotone)
         return ("offset",) if fixed or not all(c.continuous for c in problem.paid_losses) else ("centred", "offset")
@@ -319,8 +319,11 @@ class Search(Anytime):
             for side in idle:
                 choice = schedule.next(side, self._steps, self.lower, self.upper)
                 if choice is not None:
-                    effort = max(step.pairs for step in self._steps[choice[0]])
-                    if choice[0] == "lower" and schedule.grading(choice[1]):
+                    largest = max(self._steps[choice[0]], key=lambda step: step.pairs)
+                    effort = largest.pairs
+                    if not self.problem.folds:  # nothing is known of its steps that would keep the next program small
+                        effort *= max(1.0, choice[1] / largest.k) ** 2
+                    if choice[0] == "lower" and schedule.grading(choice[1], self._steps):
                         effort *= GRADED
                     promises.append((0.5 ** idle[side] / (1 + effort), side, choice))
             if not promises:
@@ -337,8 +340,10 @@ class Search(Anytime):
         scale = self.upper if math.isfinite(self.upper) else 1.0
         limits = Limits(scale, self.settings.gap, self._deadline, self._stop)
         if kind == "lower":
-            step = lower_step(self.problem, k, window, seed, limits, schedule.grading(k))
-            step = replace(step, window=step.window.within(schedule.widest))
+            grading = schedule.grading(k, self._steps)
+            cells = k // grading.coarse if grading and not grading.steps else k
+            step = lower_step(self.problem, cells, window, seed, limits, grading)
+            step = replace(step, k=k, window=step.window.within(schedule.widest))
             self.lower = max(self.lower, step.bound)
         else:
             step = upper_step(self.problem, k, int(kind == "offset"), window, seed, limits)

@@ -41,6 +41,16 @@ class Lattice:
         return everywhere[off <= 2 * self.reach]
 
     @property
+    def open_left(self) -> bool:
+        """The line goes on beyond the first index."""
+        return self.event_first > self.first
+
+    @property
+    def open_right(self) -> bool:
+        """The line goes on beyond the last index."""
+        return self.event_last < self.last
+
+    @property
     def cells(self) -> int:
         """Lattice steps per sensitivity, of the larger ones where they differ."""
         return self.k
@@ -98,6 +108,11 @@ class Lattice:
     def events_at(self, shift: int) -> Ints:
         """Events of a shift."""
         return self.events
+
+    def bare(self, shift: int) -> Ints:
+        """Events of a shift without a cover."""
+        covers = self.events - shift
+        return self.events[(covers < self.first) | (covers > self.last)]
 
     def pairs(self, shift: int, chosen: NDArray[np.bool_]) -> tuple[Ints, Ints]:
         """Names (event, cover) of the pairs of a shift at the chosen of its events, covers outside dropped."""

@@ -48,7 +48,7 @@ def lower_step(
     edge = int(not loss.continuous and not problem.monotone and alike)
     lattice, origin = _rounding_lattice(problem, k, edge, window)
     if grading is not None:
-        lattice = Mesh.of(lattice, grading, window.right)
+        lattice = Mesh.of(lattice, grading)
     left = origin + lattice.indices * (D / lattice.k)
     touch = _touch(problem, lattice, origin, seed)
     costs, *second_costs = (_rounded_costs(c, problem, lattice, origin, touch) for c in problem.paid_losses)
@@ -64,8 +64,8 @@ def lower_step(
         limits.scale,
         reference_density(problem, left / D),
         monotone=problem.monotone,
-        open_left=lattice.event_first > lattice.first,
-        open_right=lattice.event_last < lattice.last,
+        open_left=lattice.open_left,
+        open_right=lattice.open_right,
         further=further_limits(problem),
         budget=budget,
     )
@@ -147,9 +147,9 @@ def _rounded_costs(loss: Loss, problem: NoiseProblem, lattice: Lattice, origin: 
     of what lies beyond, for the line goes on there."""
     left = origin + lattice.indices * (problem.sensitivity / lattice.k)
     costs = _cell_infima(loss, problem, lattice, origin) if lattice.edge else loss.nodes(left, touch)
-    if lattice.event_first > lattice.first:
+    if lattice.open_left:
         costs[0] = min(costs[0], loss.infimum(-math.inf, float(left[0])))
-    if lattice.event_last < lattice.last:
+    if lattice.open_right:
         costs[-1] = min(costs[-1], loss.infimum(float(left[-1]), math.inf))
     return costs
 

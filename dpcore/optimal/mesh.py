@@ -7,7 +7,7 @@ nodes is one on the whole lattice: multipliers found on the mesh are audited on 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -19,28 +19,39 @@ from .lattice import Array, Ints, Lattice
 BEYOND = 1.3
 """Nodes are graded up to this multiple of the outermost step's distance."""
 
-PERIODS = 2
-"""Nodes are graded around so many whole sensitivities on either side; further out there is hardly any mass."""
-
 
 @dataclass(frozen=True)
 class Grading:
     """How the nodes thin out.
 
-    coarse : a power of 2, lattice steps between nodes where they are farthest apart.   steps : distances of a
-    staircase's steps from 0, in sensitivities.   slope : nodes d from 0 and all of these are about d/slope apart.
+    coarse : a power of 2, lattice steps between nodes where they are farthest apart.   steps : places, in sensitivities
+    from the origin, near which, and near their copies by whole sensitivities, nodes are close together: those d away
+    are about d/slope apart; none: all nodes are kept.   reach : as far as that, in sensitivities from the origin;
+    further out there is hardly any mass.
     """
 
     coarse: int
-    steps: tuple[float, ...]
-    slope: float
+    steps: tuple[float, ...] = ()
+    slope: float = 1.0
+    reach: float = 0.0
 
-    def offsets(self, k: int) -> Ints:
-        """Distances of the nodes from 0, in lattice steps, k per sensitivity: multiples of their spacing, all powers
-        of 2 up to `coarse` among them, for which the shifts that fall short of the sensitivity ask."""
-        out, x = [], 0
-        while x <= max(self.coarse, BEYOND * max(self.steps) * k):
-            spacing, near = 1, min(x, *(abs(x - step * k) for step in self.steps))
+    def nodes(self, k: int, first: int, last: int) -> Ints:
+        """Those of a lattice with k steps per sensitivity that are kept, between two that are: multiples of their
+        spacing, all powers of 2 up to `coarse` next to the steps among them, for which the shifts that fall short of
+        the sensitivity ask."""
+        i, kept = np.arange(first, last + 1), np.zeros(k, dtype=bool)
+        if not self.steps:
+            return i
+        kept[self._outwards(k, 1)] = kept[-self._outwards(k, -1)] = True
+        graded = kept[i % k] & (np.abs(i) <= self.reach * k)
+        return i[graded | (i % self.coarse == 0) | (i == first) | (i == last)]
+
+    def _outwards(self, k: int, side: int) -> Ints:
+        """Distances of the nodes from a whole number of sensitivities, on one side, up to half of one."""
+        out, x, outermost = [], 0, max(0.0, *(side * step for step in self.steps))
+        while x <= min(max(self.coarse, BEYOND * outermost * k), 0.5 * k):
+            near = min(abs((side * x - step * k + 0.5 * k) % k - 0.5 * k) for step in self.steps)
+            spacing = 1
             while 2 * spacing <= min(self.coarse, near / self.slope):
                 spacing *= 2
             out.append(x)
@@ -67,26 +78,25 @@ class _Hats:
 
 @dataclass(frozen=True)
 class Mesh(Lattice):
-    """A folded lattice that keeps the nodes ±`nodes` (from 0 outwards) and the shifts that are whole numbers of
-    `coarse` steps, or 1, 2, 4, … steps short of the sensitivity.
+    """A lattice that keeps `nodes`, and of the shifts, either sign, those that are whole numbers of `coarse` steps, or
+    1, 2, 4, … steps short of the sensitivity.
 
-    A test function of shift j is linear between those nodes whose cover i − j is a node too, so that the kinks of it
-    and of its shifted copy are nodes. A pair is one hat function: its event is the number of the hat, its cover −1.
+    A test function of shift j is linear between those nodes i whose cover i − j is a node too, or beyond an end of the
+    support, so that the kinks of it and of its shifted copy are nodes. A pair is one hat function: its event is the
+    number of the hat, its cover −1.
     """
 
     nodes: tuple[int, ...] = (0,)
     coarse: int = 1
 
     @staticmethod
-    def of(lattice: Lattice, grading: Grading, reach: float) -> Mesh:
-        """Nodes within `reach` sensitivities graded, those of `lattice` kept; `grading.coarse` new steps to each."""
+    def of(lattice: Lattice, grading: Grading) -> Mesh:
+        """The nodes of `lattice`, `grading.coarse` new steps to each of its own, and those that the grading keeps."""
         coarse = grading.coarse
-        k, last, event_last = (coarse * v for v in (lattice.k, lattice.last + 2, lattice.event_last))
-        centres = k * np.arange(min(int(reach), PERIODS) + 1)
-        offsets = grading.offsets(k)
-        graded = np.abs(np.add.outer(centres, np.concatenate([offsets, -offsets])).ravel())
-        nodes = np.union1d(np.arange(0, last + 1, coarse), graded[graded <= last])
-        return Mesh(k, -last, last, -event_last, event_last, True, nodes=tuple(nodes.tolist()), coarse=coarse)
+        first, last = lattice.first - 2 * lattice.open_left, lattice.last + 2 * lattice.open_right
+        ends = (coarse * i for i in (lattice.k, first, last, lattice.event_first, lattice.event_last))
+        bare = Mesh(*ends, lattice.folded, coarse=coarse)
+        return replace(bare, nodes=tuple(grading.nodes(bare.k, bare.first, bare.last).tolist()))
 
     # Geometry ------------------------------------------------------------------------------------------
 
@@ -96,23 +106,29 @@ class Mesh(Lattice):
 
     @cached_property
     def indices(self) -> Ints:
-        return np.array([*(-i for i in self.nodes[:0:-1]), *self.nodes])
+        return np.array(self.nodes)
+
+    @cached_property
+    def _kept(self) -> Ints:
+        """One node of every class."""
+        return self.indices[self.indices >= 0] if self.folded else self.indices
 
     @property
     def classes(self) -> int:
-        return len(self.nodes)
+        return len(self._kept)
 
     def classify(self, i: Ints) -> Ints:
-        return np.searchsorted(self.nodes, np.abs(i))
+        return np.searchsorted(self._kept, np.abs(i) if self.folded else i)
 
     @property
     def representatives(self) -> Ints:
-        return self.classes - 1 + np.arange(self.classes)
+        return len(self.indices) - self.classes + np.arange(self.classes)
 
     @cached_property
     def shifts(self) -> Ints:
         short = self.k - 2 ** np.arange(self.coarse.bit_length() - 1)
-        return np.union1d(np.arange(self.coarse, self.k + 1, self.coarse), short)
+        positive = np.union1d(np.arange(self.coarse, self.k + 1, self.coarse), short)
+        return positive if self.folded else np.concatenate([-positive[::-1], positive])
 
     @cached_property
     def fineness(self) -> Array:
@@ -131,6 +147,8 @@ class Mesh(Lattice):
         total = 0
         for j in self.shifts.tolist():
             kinks, used = self._kinks(j)
+            if not used.any():
+                continue
             number = np.full(len(kinks), -1)
             number[used] = total + np.arange(used.sum())
             total += int(used.sum())
@@ -150,10 +168,15 @@ class Mesh(Lattice):
 
     def _kinks(self, shift: int) -> tuple[Ints, NDArray[np.bool_]]:
         """Nodes where test functions of a shift may bend, and at which of them they need not vanish."""
-        kinks = self.indices[np.isin(self.indices - shift, self.indices)]
-        used = np.isin(kinks, self.events)
-        used[[0, -1]] = False
-        return kinks, used
+        covers = self.indices - shift
+        beyond = (covers < self.first) & (not self.open_left) | (covers > self.last) & (not self.open_right)
+        kinks = self.indices[np.isin(covers, self.indices) | beyond]
+        closed = [self.first] * (not self.open_left) + [self.last] * (not self.open_right)
+        used = np.isin(kinks, self.events) & (np.isin(kinks, kinks[1:-1]) | np.isin(kinks, closed))
+        return kinks, used & (len(kinks) > 1)
+
+    def bare(self, shift: int) -> Ints:
+        return self.indices[:0]  # hats without a cover are pairs like others
 
     @property
     def names(self) -> int:

@@ -216,9 +216,7 @@ class LatticeProgram:
                 continue
             row_of[j] = self.lp.rows + len(starts)
             starts.append(count)
-            events = self.lattice.events
-            bare = events[(events - j < lat.first) | (events - j > lat.last)]
-            weight = np.bincount(lat.classify(bare), minlength=lat.classes)
+            weight = np.bincount(lat.classify(lat.bare(j)), minlength=lat.classes)
             classes = np.flatnonzero(weight)
             columns.append(classes)
             values.append(weight[classes] * self._rho[classes] / delta)
@@ -401,8 +399,7 @@ class LatticeProgram:
         share = np.minimum(weight, total) / np.where(total > 0, total, 1.0)
         shifts, weights = owners, [share * cap for cap in caps]
         for j in lat.shifts[outcome.rates[level] > 0].tolist():
-            covers = self.lattice.events - j
-            bare = self.lattice.events[(covers < lat.first) | (covers > lat.last)]
+            bare = lat.bare(j)
             shifts.append(np.full(len(bare), j))
             events.append(bare)
             weights.append(np.full(len(bare), rate[j + lat.k]))

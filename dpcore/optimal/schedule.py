@@ -34,9 +34,15 @@ FINENESS = 0.28
 """Graded lattices have at most this many nodes per sensitivity near 0, divided by the gap or 0.1 %: for want of shifts
 nearer to the sensitivity they lose about 0.08 of their distance from it."""
 
+PERIODS = 2
+"""They are graded around so many whole sensitivities on either side of 0."""
+
 SLOPE = 4.0
 """Their nodes are this many times closer together than to the next step. For losses with a power, whose tangents lie
 lower between nodes, so many times the power; and larger cells must not be larger for its square."""
+
+SHIFTS = 12
+"""Lattices with few shifts have at least so many to the sensitivity, besides those just short of it."""
 
 MOST_CELLS = 5000
 """Largest lattice program."""
@@ -76,7 +82,7 @@ class Schedule:
         wide = min(2.5 * reach + 1.5, self._periods) if kind == "lower" else 1.5 * reach + 0.5
         first = self._around(min(wide, 0.9 * MOST_CELLS / k))
         near_steps = kind == "lower" and self._nearly_staircase and self.problem.joint.epsilon >= STEPS_FROM
-        return replace(first, reach=1.5 * self.peak) if near_steps else first
+        return replace(first, reach=max(1.5 * self.peak, 1.2 * max(self.steps))) if near_steps else first
 
     @property
     def widest(self) -> Window:
@@ -138,6 +144,8 @@ class Schedule:
             wanted = min(max(math.sqrt(quality / goal), 1.2 * largest), 2.2 * largest)
             multiple = max(2, math.ceil(wanted / base - 1e-9))
             multiple += kind == "centred" and multiple % 2 == 0  # even multiples of centred cells are offset cells
+            if kind == "lower" and self._sparse:
+                multiple = min(m << n for m in (2, 3) for n in range(16) if m << n >= multiple)
             k = base * multiple
             if k > 2.5 * largest:
                 k = round(1.6 * largest) + 1
@@ -152,16 +160,31 @@ class Schedule:
         window = self.window(kind, k, steps)
         return (window.right - window.left) * k * (0.5 if self.problem.folds else 1.0) <= 1.5 * MOST_CELLS
 
-    def grading(self, k: int) -> Grading | None:
-        """How a lattice for a lower bound is graded, where the optimum is nearly a staircase [method: graded]."""
-        if not self._nearly_staircase or self.problem.joint.epsilon >= GRADED_TO:
+    def grading(self, k: int, steps: Steps) -> Grading | None:
+        """How a lattice for a lower bound is graded [method: graded]: from k per sensitivity to finer ones where the
+        optimum is nearly a staircase, of k per sensitivity with few of its shifts where the problem is not even."""
+        if self.problem.monotone or not self._continuous:
             return None
-        if self.problem.monotone or self.problem.support != (-math.inf, math.inf):
+        if self._sparse:
+            coarse = 1
+            while k % (2 * coarse) == 0 and k >= 2 * coarse * max(SHIFTS, 1 / self.peak):
+                coarse *= 2
+            return Grading(coarse) if coarse > 1 else None
+        largest = GRADED_TO if self.problem.folds else STEPS_FROM
+        if not self._nearly_staircase or self.problem.joint.epsilon >= largest or not self._whole_line:
             return None
         coarse, power = 1, max(1, *(p.power for loss in self.problem.paid_losses for p in loss.pieces))
         while 2 * coarse * k <= min(FINENESS / min(self.gap, 1e-3), self.finest) and 2 * coarse * power**2 <= k:
             coarse *= 2
-        return Grading(coarse, self.steps, SLOPE * power) if coarse > 1 else None
+        places = (0.0, *self.steps, *(-step for step in self.steps))
+        reach = min(int(self.window("lower", k, steps).right), PERIODS) + 1.3 * max(self.steps)
+        return Grading(coarse, places, SLOPE * power, reach) if coarse > 1 else None
+
+    @property
+    def _sparse(self) -> bool:
+        """Lattices for lower bounds keep all nodes and few shifts."""
+        plain = self._continuous and not self.problem.folds and not self.problem.monotone
+        return plain and not self._nearly_staircase and self.problem.joint.epsilon < STEPS_FROM
 
     @property
     def _continuous(self) -> bool:
@@ -169,7 +192,13 @@ class Schedule:
 
     @property
     def _nearly_staircase(self) -> bool:
-        return self.problem.folds and self._continuous and self.problem.joint.epsilon >= ALIGNED_FROM
+        if not self._continuous or self.problem.joint.epsilon < ALIGNED_FROM:
+            return False
+        return self.problem.folds or (self._whole_line and self.problem.paid_loss.grows_from_zero)
+
+    @property
+    def _whole_line(self) -> bool:
+        return self.problem.support == (-math.inf, math.inf)
 
     def _aligned(self, kind: str, wanted: float) -> int:
         """A lattice near the wanted one on which the staircase's steps fall on nodes or cell edges: a whole number of

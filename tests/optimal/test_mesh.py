@@ -25,28 +25,41 @@ SOLVERS = 1e-7
 
 @st.composite
 def meshes(draw):
-    """Meshes over some periods, graded towards one or two steps."""
+    """Meshes over some periods: graded towards one or two steps or with all nodes, folded or not, some with an end of
+    the support."""
     k, coarse = draw(st.integers(2, 5)), 2 ** draw(st.integers(1, 3))
-    event_last = draw(st.integers(1, 2 * k))
-    steps = tuple(draw(st.lists(st.floats(0.05, 0.4), min_size=1, max_size=2)))
-    lattice = Lattice(k, -event_last - k, event_last + k, -event_last, event_last, True)
-    return Mesh.of(lattice, Grading(coarse, steps, draw(st.sampled_from([1.0, 2.0, 4.0]))), draw(st.floats(0, 3)))
+    folded = draw(st.booleans())
+    left, right = draw(st.integers(1, 2 * k)), draw(st.integers(1, 2 * k))
+    left = right if folded else left
+    open_right = draw(st.booleans())
+    open_left = open_right if folded else draw(st.booleans())
+    lattice = Lattice(k, -left - k * open_left, right + k * open_right, -left, right, folded)
+    steps = draw(st.lists(st.floats(-0.4, 0.4), max_size=2))
+    steps = (0.0, *steps, *(-step for step in steps if folded)) if draw(st.booleans()) else ()
+    return Mesh.of(lattice, Grading(coarse, steps, draw(st.sampled_from([1.0, 2.0, 4.0])), draw(st.floats(0, 3))))
 
 
 def on_the_whole_lattice(mesh: Mesh) -> Lattice:
-    return Lattice(mesh.k, mesh.first, mesh.last, mesh.first, mesh.last, True)
+    return Lattice(mesh.k, mesh.first, mesh.last, mesh.first, mesh.last, mesh.folded)
 
 
 @given(meshes())
 def test_nodes_and_shifts_of_the_lattice_are_kept(mesh):
     nodes, whole = set(mesh.indices.tolist()), on_the_whole_lattice(mesh)
-    assert nodes == {-i for i in nodes}
-    assert set(range(0, mesh.last + 1, mesh.coarse)) <= nodes
+    assert {i for i in range(mesh.first, mesh.last + 1) if i % mesh.coarse == 0} | {mesh.first, mesh.last} <= nodes
     assert set(mesh.shifts.tolist()) <= set(whole.shifts.tolist())
     assert set(range(mesh.coarse, mesh.k + 1, mesh.coarse)) | {mesh.k - 1} <= set(mesh.shifts.tolist())
-    assert np.all(mesh.classify(mesh.indices) == [mesh.nodes.index(abs(i)) for i in mesh.indices.tolist()])
+    signs = (1,) if mesh.folded else (1, -1)
+    assert sorted(mesh.shifts.tolist()) == sorted(s * j for s in signs for j in mesh.shifts.tolist() if j > 0)
+    if mesh.folded:
+        assert nodes == {-i for i in nodes}
+    kept = [i for i in mesh.indices.tolist() if i >= 0 or not mesh.folded]
+    own = [abs(i) if mesh.folded else i for i in mesh.indices.tolist()]
+    assert np.all(mesh.classify(mesh.indices) == [kept.index(i) for i in own])
+    assert np.all(mesh.classify(mesh.indices[mesh.representatives]) == np.arange(mesh.classes))
     assert np.all(mesh.locate(mesh.indices / mesh.k) == np.arange(len(mesh.indices)))
-    assert all(np.all(np.abs(mesh.events_at(j)) <= mesh.event_last) for j in mesh.shifts.tolist())
+    for j in mesh.shifts.tolist():
+        assert np.all(np.isin(mesh.events_at(j), mesh.events))
 
 
 @settings(max_examples=30)
@@ -65,8 +78,9 @@ def test_rows_say_what_the_spread_multipliers_say(mesh, seed, epsilon):
         ours = weights @ mesh.excess(mesh.unfold(masses), j, E)
         shifts, events, spread = mesh.spread(np.full(len(places), j), places, weights)
         cover = events - shifts - mesh.first
-        assert np.all((cover >= 0) & (cover < len(r)))
-        theirs = spread @ (r[events - mesh.first] - E * r[cover])
+        inside = (cover >= 0) & (cover < len(r))
+        assert np.all(inside | (cover < 0) & (not mesh.open_left) | (cover >= len(r)) & (not mesh.open_right))
+        theirs = spread @ (r[events - mesh.first] - E * np.where(inside, r[np.clip(cover, 0, len(r) - 1)], 0.0))
         assert ours == pytest.approx(theirs, rel=1e-9, abs=1e-9 * E)
         assert np.all(spread <= weights.max(initial=0.0))
         names, none = mesh.pairs(j, np.ones(len(places), bool))
@@ -106,7 +120,7 @@ def test_its_optimum_is_proved_and_below_the_whole_lattice(mesh, epsilon, delta)
         shifts, events, weights = program.multipliers(outcome)
         bound = audit.multiplier_bound_lower(
             lattice.everywhere(own), lattice.first, epsilon=epsilon, delta=delta,
-            shifts=shifts, events=events, weights=weights, mirrored=True,
+            shifts=shifts, events=events, weights=weights, mirrored=lattice.folded,
         )  # fmt: skip
         assert bound == pytest.approx(outcome.objective, abs=SOLVERS * max(1, costs.max()))
         bounds.append(bound)
@@ -123,7 +137,7 @@ def test_a_graded_lattice_proves_more(epsilon, delta, loss):
     k = round(2 / step)
     window, limits = Window(-1.5, 1.5), Limits(0.1, 1e-3, math.inf, lambda: False)
     even = lower_step(problem, k, window, None, limits)
-    graded = lower_step(problem, k, window, even.seed, limits, Grading(8, (step,), 4.0))
+    graded = lower_step(problem, k, window, even.seed, limits, Grading(8, (0.0, step, -step), 4.0, 1 + 1.3 * step))
     upper = solve(problem, SolverSettings(gap=0.01, time_limit=10)).certificate.upper
     assert even.bound < graded.bound <= upper
 
@@ -141,3 +155,32 @@ def test_further_constraints_on_graded_lattices(more):
     assert proof.lower <= proof.upper
     assert proof.upper >= bare.lower
     assert proof.gap <= 0.01
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "loss", "support"),
+    [
+        (1, 0.2, "l1", (-math.inf, 0.0)),
+        (2, 0.05, "l1", (-0.5, math.inf)),
+        (1, 0.2, "pinball:0.8", (-math.inf, math.inf)),
+    ],
+)
+def test_few_shifts_prove_nearly_as_much_as_all(epsilon, delta, loss, support):
+    problem = noise_problem(epsilon, delta, 1.0, loss, support=support)
+    window, limits = Window(-4.0, 4.0), Limits(1.0, 1e-3, math.inf, lambda: False)
+    coarse = lower_step(problem, 8, window, None, limits)
+    few = lower_step(problem, 8, window, coarse.seed, limits, Grading(4))
+    every = lower_step(problem, 32, window, coarse.seed, limits)
+    assert coarse.bound < few.bound <= every.bound * (1 + 1e-6)
+    assert every.bound - few.bound < 0.05 * (every.bound - coarse.bound)
+    assert few.pairs < every.pairs
+    assert few.bound <= solve(problem, SolverSettings(gap=0.02, time_limit=20)).certificate.upper
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "loss", "support"),
+    [(5, "pinball:0.8", (-math.inf, math.inf)), (2.0, "asym:1:3", (-math.inf, math.inf))],
+)
+def test_problems_that_are_not_even_close_as_well(epsilon, loss, support):
+    proof = solve(noise_problem(epsilon, 0.05, 1.0, loss, support=support), SolverSettings(gap=2e-3, time_limit=60))
+    assert proof.certificate.gap <= 2e-3
