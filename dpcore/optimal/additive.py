@@ -321,7 +321,7 @@ class Search(Anytime):
                 if choice is not None:
                     largest = max(self._steps[choice[0]], key=lambda step: step.pairs)
                     effort = largest.pairs
-                    if not self.problem.folds:  # nothing is known of its steps that would keep the next program small
+                    if schedule.sizes_grow:
                         effort *= max(1.0, choice[1] / largest.k) ** 2
                     if choice[0] == "lower" and schedule.grading(choice[1], self._steps):
                         effort *= GRADED

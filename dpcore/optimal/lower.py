@@ -35,8 +35,8 @@ def lower_step(
     limits: Limits,
     grading: Grading | None = None,
 ) -> Step:
-    """A lower bound from a lattice of k per sensitivity, or from one graded between its nodes (folded problems on the
-    whole line without monotone rows).
+    """A lower bound from a lattice of k per sensitivity, or from one graded between its nodes (where losses are
+    continuous and laws need not be monotone).
 
     Continuous losses (and monotone laws): stochastic rounding to nodes, node values below the loss (Thm 2).
     A loss with jumps: rounding to cells, infima over open cells [SLW, D(β)]; the atoms of a law, which might sit on a

@@ -1,5 +1,5 @@
-"""Lattices that keep few of their nodes: many near 0, near the steps of a staircase and their copies one sensitivity
-on, few elsewhere [method: graded].
+"""Lattices that keep few of their shifts, and of their nodes all or few: many near 0, near the steps of a staircase and
+their copies one sensitivity on, few elsewhere [method: graded].
 
 A law rounded to the kept nodes is rounded more coarsely than to all, and a test function that is linear between kept
 nodes is one on the whole lattice: multipliers found on the mesh are audited on the lattice.
@@ -176,7 +176,7 @@ class Mesh(Lattice):
         return kinks, used & (len(kinks) > 1)
 
     def bare(self, shift: int) -> Ints:
-        return self.indices[:0]  # hats without a cover are pairs like others
+        return self.indices[:0]  # hats without a cover are pairs like the others
 
     @property
     def names(self) -> int:

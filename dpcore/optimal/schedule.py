@@ -173,12 +173,20 @@ class Schedule:
         largest = GRADED_TO if self.problem.folds else STEPS_FROM
         if not self._nearly_staircase or self.problem.joint.epsilon >= largest or not self._whole_line:
             return None
+        if not self.problem.folds and all(step.k == 1 for step in steps["lower"]):
+            return None  # so large a program begins with the pairs of a smaller one
         coarse, power = 1, max(1, *(p.power for loss in self.problem.paid_losses for p in loss.pieces))
         while 2 * coarse * k <= min(FINENESS / min(self.gap, 1e-3), self.finest) and 2 * coarse * power**2 <= k:
             coarse *= 2
         places = (0.0, *self.steps, *(-step for step in self.steps))
         reach = min(int(self.window("lower", k, steps).right), PERIODS) + 1.3 * max(self.steps)
         return Grading(coarse, places, SLOPE * power, reach) if coarse > 1 else None
+
+    @property
+    def sizes_grow(self) -> bool:
+        """The next program is to be reckoned larger than the last, by the square of its k; even problems, and those
+        with several pairs, do as well without."""
+        return not self.problem.folds and len(self.problem.privacies) == 1
 
     @property
     def _sparse(self) -> bool:
@@ -194,7 +202,8 @@ class Schedule:
     def _nearly_staircase(self) -> bool:
         if not self._continuous or self.problem.joint.epsilon < ALIGNED_FROM:
             return False
-        return self.problem.folds or (self._whole_line and self.problem.paid_loss.grows_from_zero)
+        alone = self._whole_line and len(self.problem.privacies) == 1
+        return self.problem.folds or (alone and self.problem.paid_loss.grows_from_zero)
 
     @property
     def _whole_line(self) -> bool:
