@@ -27,6 +27,9 @@ ALIGNED_FROM = 2.5
 STEPS_FROM = 7.0
 """From this ε on, and for even continuous losses, events away from the steps of the staircase add next to nothing."""
 
+SEEDED_FROM = 6.0
+"""From this ε on an aligned lattice of a problem that is not even is so large that smaller ones have to begin."""
+
 GRADED_TO = 9.0
 """From this ε on events near the steps, on uniform lattices, serve as well as graded ones."""
 
@@ -119,7 +122,9 @@ class Schedule:
         """The scan: rounds of one coarse lattice per kind of bound."""
         yield dict.fromkeys(self.kinds, 1)
         if self._nearly_staircase:
-            yield from ({kind: self._aligned(kind, m / self.peak) for kind in self.kinds} for m in (1, 2, 3, 4))
+            begin = () if self.problem.folds or self.problem.joint.epsilon < SEEDED_FROM else (0.25, 0.5)
+            sizes = (*begin, 1, 2, 3, 4)
+            yield from ({kind: self._aligned(kind, m / self.peak) for kind in self.kinds} for m in sizes)
         elif self._continuous:
             yield from (dict.fromkeys(self.kinds, k) for k in SCAN)
         else:
