@@ -293,6 +293,7 @@ def test_interrupt_gives_the_best_answer_so_far():
         [*COMMAND, *arguments], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     while sum(psutil.Process(process.pid).cpu_times()[:2]) < 4:  # its start takes one or two
+        assert process.poll() is None, "it ended by itself"
         time.sleep(0.1)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=100)

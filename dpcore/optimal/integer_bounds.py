@@ -87,8 +87,8 @@ def _program(
         limits.scale,
         reference,
         monotone=problem.monotone,
-        open_left=lattice.event_first > lattice.first,
-        open_right=lattice.event_last < lattice.last,
+        open_left=lattice.open_left,
+        open_right=lattice.open_right,
         tolerance=TOLERANCE,
     )
 
@@ -108,8 +108,8 @@ def lower_bound(problem: NoiseProblem, m: int, stretch: Stretch, seed: Seed | No
     points = _points(anchor, lattice, m, step)
     costs = audit.lattice_costs(points, loss)[0] if m == 1 else loss.nodes(points)
     for end, here, (lo, hi) in (
-        (0, lattice.event_first > lattice.first, (-math.inf, float(points[0]))),
-        (-1, lattice.event_last < lattice.last, (float(points[-1]), math.inf)),
+        (0, lattice.open_left, (-math.inf, float(points[0]))),
+        (-1, lattice.open_right, (float(points[-1]), math.inf)),
     ):
         if here:
             lowest = np.array([loss.minimiser(lo, hi)[0]])

@@ -15,7 +15,7 @@ from fractions import Fraction
 import numpy as np
 
 from ..problem import NoiseProblem
-from .mesh import Grading
+from .mesh import BEYOND, Grading
 from .step import Step, Window
 
 SCAN = (2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 18, 20)
@@ -168,15 +168,15 @@ class Schedule:
     def grading(self, k: int, steps: Steps) -> Grading | None:
         """How a lattice for a lower bound is graded [method: graded]: from k per sensitivity to finer ones where the
         optimum is nearly a staircase, of k per sensitivity with few of its shifts where the problem is not even."""
-        if self.problem.monotone or not self._continuous:
-            return None
         if self._sparse:
             coarse = 1
             while k % (2 * coarse) == 0 and k >= 2 * coarse * max(SHIFTS, 1 / self.peak):
                 coarse *= 2
             return Grading(coarse) if coarse > 1 else None
         largest = GRADED_TO if self.problem.folds else STEPS_FROM
-        if not self._nearly_staircase or self.problem.joint.epsilon >= largest or not self._whole_line:
+        if not self._nearly_staircase or self.problem.joint.epsilon >= largest:
+            return None
+        if self.problem.monotone or not self._whole_line:
             return None
         if not self.problem.folds and all(step.k == 1 for step in steps["lower"]):
             return None  # so large a program begins with the pairs of a smaller one
@@ -184,7 +184,7 @@ class Schedule:
         while 2 * coarse * k <= min(FINENESS / min(self.gap, 1e-3), self.finest) and 2 * coarse * power**2 <= k:
             coarse *= 2
         places = (0.0, *self.steps, *(-step for step in self.steps))
-        reach = min(int(self.window("lower", k, steps).right), PERIODS) + 1.3 * max(self.steps)
+        reach = min(int(self.window("lower", k, steps).right), PERIODS) + BEYOND * max(self.steps)
         return Grading(coarse, places, SLOPE * power, reach) if coarse > 1 else None
 
     @property
