@@ -17,8 +17,9 @@ COPY assets assets
 COPY dpcore dpcore
 COPY pages pages
 COPY service service
-RUN /opt/venv/bin/python -m compileall -q app.py server.py dpcore pages service
-RUN /opt/venv/bin/python -m service.warm
+COPY work work
+RUN /opt/venv/bin/python -m compileall -q app.py server.py dpcore pages service work
+RUN /opt/venv/bin/python -m work.warm
 
 FROM docker.io/library/python:${PYTHON}-slim
 RUN python -m pip uninstall --yes --quiet pip && useradd --system --uid 10001 --no-create-home dashboard

@@ -35,7 +35,7 @@ page = st.navigation(
     },
     position="top",
 )
-with compute.FLOOR.taken():
+with compute.PAGE_LOCK.taken():
     frame.bar(tour=not page.url_path)
     compute.turn_to(page.url_path)
     page.run()

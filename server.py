@@ -20,13 +20,14 @@ from streamlit.runtime.app_session import AppSession
 
 from dpcore import __version__
 from pages.shared import charts, compute
-from service import configuration, journal, metrics, warm
-from service.gate import Gate
+from service import configuration, log, metrics
+from service.headers import Headers
+from work import warm
 
 # Streamlit would ask a server on the internet for this machine's public address, to name it or to check an origin.
 net_util.get_external_ip = lambda: None
 
-# Any browser may send the word to empty all caches: every visitor's jobs would end, and the crew would be forgotten.
+# Any browser may send the word to empty all caches: every visitor's jobs would end, and the pool would be forgotten.
 AppSession._handle_clear_cache_request = lambda self: None
 
 # Loaded before there are two threads that might load them at the same time.
@@ -47,10 +48,10 @@ FIRST = 6.0
 async def lifespan(_: st.App) -> AsyncIterator[None]:
     """From the first request possible to the last one answered."""
     if settings.log == "json":
-        journal.install()
+        log.install()
     sys.setswitchinterval(0.001)  # the event loop is one thread among many: it waits for its turn
     started = time.monotonic()
-    journal.record(
+    log.record(
         "start", version=__version__, python=platform.python_version(), workers=settings.workers,
         store=settings.store is not None, metrics=settings.metrics is not None,
     )  # fmt: skip
@@ -58,14 +59,14 @@ async def lifespan(_: st.App) -> AsyncIterator[None]:
     threading.Thread(target=prepare, name="prepare", daemon=True).start()
     yield
     stop_metrics()
-    journal.record("stop", seconds=round(time.monotonic() - started, 1))
+    log.record("stop", seconds=round(time.monotonic() - started, 1))
 
 
 def prepare() -> None:
     """What need not be there before the first visitor is."""
     load()
     time.sleep(FIRST)
-    compute.open_crew()
+    compute.open_pool()
     preload()
 
 
@@ -89,12 +90,12 @@ def preload() -> None:
 
 def failed(error: Exception) -> None:
     """A page failed: a word in the log, without what the visitor had given; the page shows its own."""
-    journal.record("script error", level=logging.ERROR, error=type(error).__name__, place=journal.place(error))
+    log.record("script error", level=logging.ERROR, error=type(error).__name__, place=log.place(error))
 
 
 app = st.App(
     "app.py",
     lifespan=lifespan,
-    middleware=[Middleware(Gate, address_length=settings.address_length)],
+    middleware=[Middleware(Headers, address_length=settings.address_length)],
     on_script_error=failed,
 )

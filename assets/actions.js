@@ -24,9 +24,16 @@ export default function ({ data, parentElement }) {
   parentElement.append(row);
 }
 
-async function perform({ kind, text, chart, format, name }) {
+async function perform({ kind, text, without, chart, format, name }) {
   if (kind === "figure") return save(chart, format, name) ? "Saved" : "No figure to save";
-  return (await copy(kind === "link" ? window.location.href : text)) ? "Copied" : "Not allowed by the browser";
+  return (await copy(kind === "link" ? address(without) : text)) ? "Copied" : "Not allowed by the browser";
+}
+
+// The address without some of its parameters; the others stay as they are written.
+function address(without) {
+  const { origin, pathname, search } = window.location;
+  const kept = search.slice(1).split("&").filter((pair) => pair && !without.includes(pair.split("=")[0]));
+  return origin + pathname + (kept.length ? `?${kept.join("&")}` : "");
 }
 
 async function copy(text) {

@@ -15,21 +15,23 @@ import time
 
 from dpcore.optimal import solve
 from dpcore.problem import SolverSettings, noise_problem
-from pages.shared.answers import Question
-from pages.shared.jobs import Desk, Job, Workers
+from work.job import Job
+from work.question import Question
+from work.session import Session
+from work.workers import Workers
 
 LOSSES = ("l1", "l1", "l1", "l2", "pinball:0.8", "lp:1.5", "huber:1")
 
 
-def live(desk: Desk, rng: random.Random, until: float, pause: float, seen: list[Job]) -> None:
+def live(session: Session, rng: random.Random, until: float, pause: float, seen: list[Job]) -> None:
     """One session: ask, wait, ask something else, leave."""
     time.sleep(rng.uniform(0, pause))
     while time.monotonic() < until:
         epsilon, delta = round(rng.uniform(0.1, 3), 3), float(f"{10 ** rng.uniform(-6, -0.7):.3g}")
         problem = noise_problem(epsilon, delta, 1, rng.choice(LOSSES))
-        seen.append(desk.ask("picture", Question(solve, problem, SolverSettings(gap=1e-4, time_limit=10))))
+        seen.append(session.ask("picture", Question(solve, problem, SolverSettings(gap=1e-4, time_limit=10))))
         time.sleep(rng.uniform(0.5, 1.5) * pause)
-    desk.close()
+    session.close()
 
 
 def main() -> None:
@@ -43,7 +45,7 @@ def main() -> None:
     threads, workers, seen = threading.active_count(), Workers(2), []
     busy, until = time.process_time(), time.monotonic() + options.seconds
     visitors = [
-        threading.Thread(target=live, args=(Desk(workers), random.Random(n), until, options.pause, seen))
+        threading.Thread(target=live, args=(Session(workers), random.Random(n), until, options.pause, seen))
         for n in range(options.sessions)
     ]
     for visitor in visitors:

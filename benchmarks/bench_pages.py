@@ -118,15 +118,15 @@ def visit(page: str, place: dict[str, str], known: set[str]) -> tuple[list[tuple
 
 
 def drawn(app: AppTest) -> set[str]:
-    """Keys of all widgets on the page."""
-    kinds = ("selectbox", "select_slider", "slider", "number_input", "toggle", "checkbox", "radio", "multiselect",
+    """Keys of all controls on the page."""
+    kinds = ("selectbox", "select_slider", "slider", "toggle", "checkbox", "radio", "multiselect",
              "button_group", "text_input", "text_area")  # fmt: skip
-    return {str(getattr(widget, "key", "")) for kind in kinds for widget in app.get(kind)}
+    return {str(getattr(widget, "key", "")).removesuffix("_typed") for kind in kinds for widget in app.get(kind)}
 
 
 def pressable(app: AppTest) -> list[str]:
-    """Keys of all buttons on the page."""
-    return [str(button.key) for button in app.button if button.key]
+    """Keys of all buttons on the page but those in the fields of numbers."""
+    return [str(button.key) for button in app.button if button.key and not button.key.endswith(("_less", "_more"))]
 
 
 def charts(app: AppTest) -> list[str]:
@@ -203,10 +203,10 @@ def in_a_process(page: str, place: dict[str, str], known: set[str]) -> tuple[lis
 
     def go() -> None:
         logging.disable()
-        compute.open_crew()
-        compute._workers().crew.wait()
+        compute.open_pool()
+        compute._workers().pool.wait()
         there.send(visit(page, place, known))
-        compute._workers().crew.close()
+        compute._workers().pool.close()
         os._exit(0)
 
     process = context.Process(target=go)

@@ -231,7 +231,9 @@ def main() -> int:
         probe = multiprocessing.get_context("spawn").Process(target=ask_health, args=(port, theirs))
         probe.start()
         busy = idle["process_cpu_seconds_total"]
-        sessions = [Session(Visitor(server.address), random.Random(number)) for number in range(options.sessions)]
+        sessions = [
+            Session(Visitor(server.address, "epsilon=1"), random.Random(number)) for number in range(options.sessions)
+        ]
         asyncio.run(drive(sessions, options.seconds, options.pause))
         busy = server.figures()["process_cpu_seconds_total"] - busy
         ours.send("stop")

@@ -34,12 +34,14 @@ class Visitor:
     address : of the server, such as http://127.0.0.1:8501.
     query : the address's parameters, as text.
     on_element : called with every element and the time it came.
+    fragments : the fragment that drew each element, "" for the page itself.
     """
 
     address: str
     query: str = ""
     on_element: Callable[[Element, float], None] = lambda *_: None
     elements: dict[tuple[int, ...], Element] = field(default_factory=dict)
+    fragments: dict[tuple[int, ...], str] = field(default_factory=dict)
     exceptions: list[str] = field(default_factory=list)
     runs: int = 0
     pages: dict[str, str] = field(default_factory=dict)
@@ -84,9 +86,9 @@ class Visitor:
             self._finished.clear()
         await self._socket.send(message.SerializeToString())
 
-    async def turn_to(self, page: str) -> None:
-        """Open another page of the router by its title, with an empty address."""
-        self._page, self.query = self.pages[page], ""
+    async def turn_to(self, page: str, query: str = "") -> None:
+        """Open another page of the router by its title, with these parameters."""
+        self._page, self.query = self.pages[page], query
         await self.run()
 
     async def finished(self, seconds: float = 20.0) -> None:
@@ -158,6 +160,7 @@ class Visitor:
         elif kind == "delta" and message.delta.WhichOneof("type") == "new_element":
             element = message.delta.new_element
             self.elements[tuple(message.metadata.delta_path)] = element
+            self.fragments[tuple(message.metadata.delta_path)] = message.delta.fragment_id
             self._drawn.add(tuple(message.metadata.delta_path))
             if element.WhichOneof("type") == "exception":
                 self.exceptions.append(f"{element.exception.type}: {element.exception.message}"[:500])

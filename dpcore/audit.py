@@ -13,25 +13,50 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from decimal import Context, Decimal
+from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ._validate import decimal
 from .loss import UNDERFLOW, UNIT, Loss
+from .loss_cells import means_upper, value_upper
+from .places import Places, float_up
 
 if TYPE_CHECKING:
     from .noise.piecewise import PiecewiseNoise
 
 Array = NDArray[np.float64]
 
+POINTS = 2.0**60
+"""Lattice points to a unit in a release, at least."""
+
+FEW = 16
+"""So many parts of cells are added exactly."""
+
+BITS = 128
+"""Exact sums count in units of 2^−(62 + BITS)."""
+
 
 def amplification_bounds(epsilon: float) -> tuple[float, float]:
-    """(lower, upper) bounds of e^ε; `math.exp` errs by less than one unit in the last place."""
+    """(lower, upper) bounds of e^ε for the float ε and for the decimal number that it shows, half a unit in its last
+    place apart; `math.exp` errs by less than one unit in the last place."""
     if epsilon == 0:
         return 1.0, 1.0
-    middle = math.exp(epsilon)
-    return middle * (1 - 4 * UNIT), middle * (1 + 4 * UNIT)
+    middle, slack = math.exp(epsilon), (4 + 2 * epsilon) * UNIT
+    return middle * (1 - slack), middle * (1 + slack)
+
+
+@lru_cache
+def _growth_lower(epsilon: float) -> int:
+    """e^ε·2^BITS rounded down, for the smaller of the float ε and the decimal number that it shows."""
+    if epsilon == 0:
+        return 1 << BITS
+    smaller = min(Decimal(epsilon), Decimal(repr(float(epsilon))))
+    return math.floor(Fraction(smaller.exp(Context(prec=60))) * (1 - Fraction(1, 10**50)) * 2**BITS)
 
 
 def shortfall_upper(noise: PiecewiseNoise, epsilon: float, sensitivity: float | None = None) -> tuple[float, float]:
@@ -42,60 +67,125 @@ def shortfall_upper(noise: PiecewiseNoise, epsilon: float, sensitivity: float | 
     """
     limit = noise.resolution
     if sensitivity is not None:
-        limit = math.ceil(sensitivity / noise.sensitivity * noise.resolution * (1 - 4 * UNIT))
-    worst, where = noise.atom_mass * (1 + 4 * UNIT), 0
+        limit = math.ceil(decimal(sensitivity) / noise.unit)
+    worst, where = noise.atom_weight << BITS, 0
     signs = (1,) if noise.is_symmetric else (1, -1)
-    for shift in candidate_shifts(noise, limit):
+    for shift in candidate_shifts(noise, limit).tolist():
         for sign in signs:
-            value = hockey_stick_upper(noise, epsilon, sign * int(shift))
+            value = _uncovered_upper(noise, epsilon, sign * shift)
             if value > worst:
-                worst, where = value, sign * int(shift)
-    return min(worst, 1.0), where * noise.sensitivity / noise.resolution
+                worst, where = value, sign * shift
+    return _share(worst), where * noise.sensitivity / noise.resolution
 
 
 def candidate_shifts(noise: PiecewiseNoise, limit: int) -> NDArray[np.int64]:
     """The shifts in (0, limit], in units, among which the worst one is: distances between breaks, and limit."""
-    widths = np.diff(noise.breaks)
+    breaks = noise.breaks
+    widths = np.diff(breaks)
     step = int(np.gcd.reduce(widths))
-    if limit // step <= 2000 or len(widths) > 4000:
+    if limit // step <= 2000 or (widths == step).all():
         return np.unique(np.append(np.arange(step, limit + 1, step), limit))
-    distances = np.unique(np.abs(np.subtract.outer(noise.breaks, noise.breaks)))
-    return np.unique(np.append(distances[(distances > 0) & (distances <= limit)], limit))
+    found = [np.array([limit])]
+    for apart in range(1, len(breaks)):
+        distances = breaks[apart:] - breaks[:-apart]
+        distances = np.unique(distances[distances <= limit])
+        if not distances.size:
+            break
+        found.append(distances)
+    return np.unique(np.concatenate(found))
 
 
 def hockey_stick_upper(noise: PiecewiseNoise, epsilon: float, shift: int) -> float:
-    """An upper bound of h_φ for φ = shift units ≠ 0.
+    """An upper bound of h_φ for φ = shift units ≠ 0: the least float, but for parts of cells."""
+    return _share(_uncovered_upper(noise, epsilon, shift))
 
-    Rounding: a density is a weight made a float and divided (2 u), its product with E ≤ e^ε another u, the difference
-    and the product with a length one each; where a term can be positive the subtrahend is below the minuend, but for
-    such errors, so a term errs by at most 8u·p·length (terms that rounding may have made negative included); the sum
-    is exact.
+
+def _share(scaled: int | Fraction) -> float:
+    """scaled/2^(62 + BITS), at most 1, as the least float that is no smaller."""
+    return min(float_up(Fraction(scaled) / (1 << (62 + BITS))), 1.0)
+
+
+def _uncovered_upper(noise: PiecewiseNoise, epsilon: float, shift: int) -> int | Fraction:
+    """2^(62 + BITS) h_φ, rounded up, for φ = shift units ≠ 0.
+
+    Where whole cells cover whole cells, weights are added as the whole numbers they are, terms in doubt (with weights
+    within rounding of e^ε times each other) one by one. Parts of cells, unless they are few, are floats: a density is a
+    weight made a float and divided (2u), its product with E another 3u, the difference and the product with a length
+    one each.
     """
-    E = amplification_bounds(epsilon)[0]
-    breaks, other = noise.breaks, noise.breaks + shift
-    points = np.sort(np.concatenate([breaks, other]), kind="stable")  # two runs to merge; equal points: no length
-    density = np.concatenate([[0.0], noise.masses / np.diff(breaks), [0.0]])
-    here = density[np.searchsorted(breaks, points[:-1], side="right")]
-    there = density[np.searchsorted(other, points[:-1], side="right")]
-    length = np.diff(points).astype(float)
+    weights, cover, parts = _overlaps(noise, shift)
+    growth = _growth_lower(epsilon)
+    E = growth * 2.0**-BITS
+    if growth == 1 << BITS:
+        more, doubt = weights > cover, np.zeros(len(weights), dtype=bool)
+    else:
+        covering = E * cover
+        more = weights > covering * (1 + 8 * UNIT)
+        doubt = ~more & (weights > covering * (1 - 8 * UNIT))
+    exact = (int(weights[more].sum()) << BITS) - growth * int(cover[more].sum())
+    exact += sum(max((w << BITS) - growth * c, 0) for w, c in zip(weights[doubt].tolist(), cover[doubt].tolist()))
+    exact += noise.atom_weight << BITS
+    if parts is None:
+        return exact
+    if len(parts[0]) <= FEW:
+        terms = (Fraction(length, width) * (w << BITS) - Fraction(length, other) * growth * c
+                 for w, width, c, other, length in zip(*(column.tolist() for column in parts)))  # fmt: skip
+        return exact + sum(max(term, Fraction(0)) for term in terms)
+    here, there, length = parts[0] / parts[1], parts[2] / parts[3], parts[4].astype(float)
     positive = here * (1 + 8 * UNIT) > E * there
-    if not positive.any():
-        return noise.atom_mass * (1 + 4 * UNIT)
     here, there, length = here[positive], there[positive], length[positive]
-    excess = math.fsum(np.maximum(here - E * there, 0.0) * length) + 8 * UNIT * math.fsum(here * length)
-    return (excess + noise.atom_mass) * (1 + 8 * UNIT)
+    blur = math.fsum(np.maximum(here - E * there, 0.0) * length) + 16 * UNIT * math.fsum(here * length)
+    return exact + math.ceil(Fraction(blur * (1 + 8 * UNIT)) * 2**BITS)
+
+
+def _overlaps(
+    noise: PiecewiseNoise, shift: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], tuple[NDArray[np.int64], ...] | None]:
+    """(weights of cells, weights of the moved cells that cover them, the rest): the rest are parts of cells, as weight
+    and width of the cell and of what covers it, and length."""
+    breaks, weights, widths = noise.breaks, noise.weights, np.diff(noise.breaks)
+    cover = np.zeros_like(weights)
+    if shift % int(widths[0]) == 0 and (widths == widths[0]).all():
+        j, n = shift // int(widths[0]), len(weights)
+        if 0 <= j < n:
+            cover[j:] = weights[: n - j]
+        elif -n < j < 0:
+            cover[:j] = weights[-j:]
+        return weights, cover, None
+    other = breaks + shift
+    points = np.sort(np.concatenate([breaks, other]), kind="stable")  # two runs to merge; equal points: no length
+    length = np.diff(points)
+    own, its = (np.searchsorted(b, points[:-1], side="right") - 1 for b in (breaks, other))
+    inside = (length > 0) & (own >= 0) & (own < len(weights))
+    own, its, length = own[inside], its[inside], length[inside]
+    covered = (its >= 0) & (its < len(weights))
+    its = np.where(covered, its, 0)
+    there = np.where(covered, weights[its], 0)
+    whole = (length == widths[own]) & (~covered | (length == widths[its]))
+    part = ~whole & (weights[own] > 0)
+    columns = (weights[own], widths[own], there, widths[its], length)
+    return weights[own[whole]], there[whole], tuple(column[part] for column in columns)
 
 
 def loss_upper(noise: PiecewiseNoise, loss: Loss) -> float:
-    """An upper bound of E c(X): Σ mass·(mean of c on the cell) + atom·c(location), each rounded up."""
-    left, right = noise.edges[:-1], noise.edges[1:]
-    means = np.maximum(loss.mean(left, right) + loss.rounding(left, right), 0.0)
-    total = math.fsum(noise.masses * means)
-    if noise.atom_mass:
-        x = noise.atom_location
-        near = max(noise.sensitivity / noise.resolution, 1e-3 * abs(x))
-        total += noise.atom_mass * (float(loss.value(x)) + float(loss.rounding(x - near, x + near)))
+    """An upper bound of E c(X), and of what a release of any value costs on average, before it is made a float."""
+    total = cells_loss_upper(noise.masses, noise.places, loss)
+    if noise.atom_weight:
+        total += noise.atom_mass * value_upper(loss, noise.atom_place)
     return total * (1 + 8 * UNIT)
+
+
+def cells_loss_upper(masses: Array, places: Places, loss: Loss) -> float:
+    """Σ mass·(mean of c on the cell), rounded up; masses within a few u.
+
+    A release puts a cell's mass on lattice points, whose places in their lattice cells depend on the value, with at
+    least `POINTS` to a unit: that changes the cell's mean by at most (variation of c on it)/(number of points). A
+    piece is monotone, so the variation is at most twice the sum of what c reaches on each part.
+    """
+    parts, mean, most = means_upper(loss, places)
+    mass = masses[parts.cell]
+    points = POINTS * np.diff(places.indices)[parts.cell].astype(float)
+    return (math.fsum(mass * parts.share * mean) + 2.1 * math.fsum(mass * most / points)) * (1 + 16 * UNIT)
 
 
 def lattice_shortfall_upper(masses: Array, epsilon: float, shifts: int) -> tuple[float, int]:
@@ -130,16 +220,17 @@ def lattice_shortfall_upper(masses: Array, epsilon: float, shifts: int) -> tuple
 def lattice_costs(points: Array, loss: Loss) -> tuple[Array, Array]:
     """(lower, upper) bounds of the loss at points that are the floats nearest to the true ones. (n,) each
 
-    A value is exact where the loss is constant and else below 16 operations on numbers no larger than |constant| +
-    |coefficient·x^power|, power ≤ 4; a point that is rounded to a break counts as the break.
+    A value is fewer than 16 operations on terms no larger than `Piece.size`, 2 where the loss is constant (which may be
+    the mean of two); the point is within u|x|, worth u times `Piece.sway`, of the true one. A point that is rounded to
+    a break counts as the break, where the smaller of two one-sided values is the loss.
     """
-    size = np.zeros(len(points))
-    for piece in loss.pieces:
-        here = (points >= piece.lo) & (points <= piece.hi) & (piece.coefficient != 0)
-        terms = abs(piece.constant) + abs(piece.coefficient) * np.abs(points) ** piece.power
-        size = np.where(here, np.maximum(size, terms), size)
-    value = loss.value(points)
-    return np.maximum(value - 32 * UNIT * size, 0.0), value + 32 * UNIT * size
+    left, right = (np.searchsorted(loss.breaks, points, side=side) for side in ("left", "right"))
+    sides = []
+    for index in (left, right):
+        value, size, sway = loss.terms(index, points)
+        slack = np.where(sway > 0, 16 * size + 2 * sway * (left == right), 2 * size)
+        sides.append((value - UNIT * slack, value + UNIT * slack))
+    return tuple(np.maximum(np.minimum(*ends), 0.0) for ends in zip(*sides))
 
 
 def lattice_loss_upper(masses: Array, points: Array, loss: Loss) -> float:

@@ -97,10 +97,8 @@ def loss_upper(noise: PiecewiseNoise | TailedNoise, loss: Loss) -> float:
     """An upper bound of E c(X); sums and products err by less than 1e-9 of what is listed of the tail."""
     if isinstance(noise, PiecewiseNoise):
         return audit.loss_upper(noise, loss)
-    edges, masses = noise.listed_tail
-    left, right = edges[:-1], edges[1:]
-    means = np.maximum(loss.mean(left, right) + loss.rounding(left, right), 0.0)
-    tail = math.fsum(masses * means) * (1 + 1e-9) + _unlisted_upper(noise, loss)
+    places, masses = noise.listed_tail
+    tail = audit.cells_loss_upper(masses, places, loss) * (1 + 1e-9) + _unlisted_upper(noise, loss)
     inner = audit.loss_upper(noise.body, loss)
     return ((1 - noise.share) * inner * (1 + 2 * UNIT) + noise.share * tail) * (1 + 8 * UNIT)
 
@@ -109,11 +107,11 @@ def _unlisted_upper(noise: TailedNoise, loss: Loss) -> float:
     """What the tail component pays beyond its listed cells. Less than e^−79.99 of it is there, farther out by Y with
     E Y^p ≤ 24 (mean + unit)^p for p ≤ 4; |x| ≤ far + Y, (far + Y)^p ≤ 2^p (far^p + Y^p), and a piece of the loss counts
     only if it reaches that far."""
-    edges, _ = noise.listed_tail
+    edges = noise.listed_tail[0].floats
     far = max(abs(float(edges[0])), abs(float(edges[-1]))) * (1 + 1e-12)
     step = (noise.tail_mean + 1) * noise.unit
     size = max(
-        abs(p.constant) + abs(p.coefficient) * 2**p.power * (far**p.power + 24 * step**p.power)
+        abs(p.constant) + abs(p.coefficient) * (abs(p.anchor) + 2**p.power * (far**p.power + 24 * step**p.power))
         for p in loss.pieces
         if p.lo < edges[0] or p.hi > edges[-1]
     )

@@ -8,36 +8,34 @@ bias e^−r made of rational coins.
 
 from __future__ import annotations
 
+import math
 import secrets
 from fractions import Fraction
 
+from ._validate import decimal
 from .errors import InputError
 from .noise.base import Noise
 from .noise.lattice import LatticeNoise, released, whole_law
-from .noise.piecewise import PiecewiseNoise
+from .noise.piecewise import SUBDIVISIONS, PiecewiseNoise
 from .noise.staircase import Staircase
 from .noise.tailed import TailedNoise
 
-SUBDIVISIONS = 1 << 20
-"""Lattice points per sensitivity (staircase) or per unit of a grid law."""
 
+def release(noise: Noise, value: float) -> tuple[float | int, float]:
+    """(private release of value as the nearest float, or an int on a lattice of whole numbers; lattice step).
 
-def release(noise: Noise, value: float) -> tuple[float, float]:
-    """(private release of value, lattice step).
-
-    The value is rounded down to the lattice and one exact draw is added; the sensitivity is a whole number of
-    steps, so rounding does not enlarge it.
+    An atom is added to the value itself, other draws to the value rounded up to a lattice of which the sensitivity is
+    a whole number of steps (`PiecewiseNoise.release`). Laws of a query with a granularity are added to the nearest
+    multiple of it.
 
     Raises
     ------
     InputError : the law has no exact sampler.
     """
     if isinstance(noise, TailedNoise):
-        step = Fraction(noise.body.sensitivity) / (noise.body.resolution * SUBDIVISIONS)
-        return noise.release(value, SUBDIVISIONS), float(step)
+        return noise.release(value), float(noise.body.unit / SUBDIVISIONS)
     if isinstance(noise, PiecewiseNoise):
-        step = Fraction(noise.sensitivity) / (noise.resolution * SUBDIVISIONS)
-        return noise.release(value, SUBDIVISIONS), float(step)
+        return noise.release(value), float(noise.unit / SUBDIVISIONS)
     if isinstance(noise, LatticeNoise):
         return noise.release(value), noise.step
     if (law := whole_law(noise)) is not None:
@@ -46,12 +44,16 @@ def release(noise: Noise, value: float) -> tuple[float, float]:
         return released(value, step, drawn), step
     if not isinstance(noise, Staircase):
         raise InputError("noise", noise.name, "a grid law or a staircase, which have exact samplers")
-    step = Fraction(noise.sensitivity) / SUBDIVISIONS
-    drawn = draw_staircase(Fraction(noise.epsilon), Fraction(noise.gamma), Fraction(noise.atom))
-    return float((Fraction(value) // step + drawn) * step + Fraction(noise.location)), float(step)
+    gamma, location = Fraction(noise.gamma), decimal(noise.location)
+    points = max(SUBDIVISIONS, gamma.denominator)  # the inner step is then a whole number of them
+    step = decimal(noise.sensitivity) / points
+    if coin(Fraction(noise.atom)):
+        return float(decimal(value) + location), float(step)
+    drawn = draw_staircase(decimal(noise.epsilon), gamma, Fraction(0), points)
+    return float((math.ceil(decimal(value) / step) + drawn) * step + location), float(step)
 
 
-def draw_staircase(epsilon: Fraction, gamma: Fraction, atom: Fraction, points: int = SUBDIVISIONS) -> int:
+def draw_staircase(epsilon: Fraction, gamma: Fraction, atom: Fraction, points: int) -> int:
     """One exact draw of staircase noise of period `points` lattice points: 0 with probability `atom`, else one
     whose weight is e^(−ε·level), level = steps passed on the way from 0.
 

@@ -1,13 +1,16 @@
 """Solutions as files: JSON that can be read back and is audited again, CSV, and a Python script that runs.
 
-Every file carries the version, the problem and the certificate. The exact law travels as whole numbers
-(`breaks`, `weights`, `resolution`); the floats next to them are for people and for other programs.
+JSON and script carry the version, the problem and the certificate; those of a CSV file are in the JSON file of the same
+name. The exact law travels as whole numbers (`breaks`, `weights`, `resolution`); the floats next to them are for people
+and for other programs.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import re
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -19,6 +22,7 @@ from .noise.lattice import LatticeNoise, lattice_points, whole_law
 from .noise.piecewise import TOTAL, PiecewiseNoise
 from .noise.staircase import Staircase
 from .noise.tailed import TailedNoise
+from .problem import NoiseProblem
 from .reload import (
     FORMAT,
     STAIRCASE_FIELDS,
@@ -26,12 +30,12 @@ from .reload import (
     solution_from_dict,
     solution_from_json,
 )
-from .snippet import describe, python_snippet
+from .snippet import python_snippet
 from .solution import Solution
 
 __all__ = [
-    "describe", "layout", "load_solution", "noise_to_csv", "noise_to_dict", "python_snippet", "solution_from_dict",
-    "solution_from_json", "solution_to_dict", "solution_to_json",
+    "file_stem", "layout", "load_solution", "noise_to_csv", "noise_to_dict", "python_snippet", "solution_from_dict",
+    "solution_from_json", "solution_to_dict", "solution_to_json", "spec_stem",
 ]  # fmt: skip
 
 NEGLIGIBLE = 1e-16
@@ -203,20 +207,43 @@ def layout(data: Any, depth: int = 2, indent: str = "") -> str:
 
 
 def noise_to_csv(solution: Solution) -> str:
-    """Comment lines (version, problem, certificate), then left, right, probability, density; the atom last, with
-    left = right and no density. Laws on a lattice: point, probability."""
-    lines = [f"# {line}" for line in describe(solution)]
+    """A table that any reader takes as it is: left, right, probability, density; the atom last, with left = right and
+    no density. Laws on a lattice: point, probability. What was asked and proved is in the JSON file of the same name
+    (`file_stem`)."""
     if isinstance(solution.noise, LatticeNoise) or whole_law(solution.noise) is not None:
         points, masses = listed_points(solution.noise)
         rows = (f"{point!r},{mass!r}" for point, mass in zip(points.tolist(), masses.tolist()))
-        return "\n".join([*lines, "point,probability", *rows]) + "\n"
-    lines.append("left,right,probability,density")
+        return "\n".join(["point,probability", *rows]) + "\n"
+    lines = ["left,right,probability,density"]
     edges, probabilities = listed_cells(solution.noise)
     for left, right, mass in zip(edges.tolist(), edges[1:].tolist(), probabilities.tolist()):
         lines.append(f"{left!r},{right!r},{mass!r},{mass / (right - left)!r}")
     for location, mass in solution.noise.atoms:
         lines.append(f"{float(location)!r},{float(location)!r},{float(mass)!r},")
     return "\n".join(lines) + "\n"
+
+
+def file_stem(problem: NoiseProblem) -> str:
+    """The name of a problem's files, without their ending: what decides about its noise, in letters, digits, points and
+    signs that every file system takes."""
+    low, high = problem.support
+    parts = [
+        "noise", f"epsilon-{problem.privacy.epsilon:g}", f"delta-{problem.privacy.delta:g}",
+        spec_stem(problem.loss.spec), f"sensitivity-{problem.sensitivity:g}",
+        f"step-{problem.granularity:g}" if problem.granularity is not None else "",
+        f"from-{low:g}-to-{high:g}" if (low, high) != (-math.inf, math.inf) else "",
+        *(name for name in ("symmetric", "monotone") if getattr(problem, name)),
+        f"budget-{spec_stem(problem.budget.loss.spec)}-{problem.budget.most:g}" if problem.budget else "",
+        f"second-{problem.second.epsilon:g}-{problem.second.delta:g}" if problem.second else "",
+        spec_stem(problem.profile.spec) if problem.profile else "",
+    ]  # fmt: skip
+    return "_".join(filter(None, parts))
+
+
+def spec_stem(spec: str) -> str:
+    """The text of a loss, a weight or a promise as part of a file's name; of a long one the beginning and a digest."""
+    plain = re.sub(r"[^A-Za-z0-9.+-]+", "-", spec).strip("-")
+    return plain if len(plain) <= 40 else f"{plain[:24]}-{sha256(spec.encode()).hexdigest()[:8]}"
 
 
 def finite(number: float | None) -> float | None:

@@ -7,8 +7,10 @@ import math
 import numpy as np
 
 from ._validate import in_range
+from .audit import lattice_costs
 from .errors import InputError
 from .loss import UNIT, Loss
+from .noise.lattice import lattice_points
 from .privacy import SENSITIVITY_RANGE, Privacy
 
 
@@ -61,6 +63,6 @@ def even_lower(privacy: Privacy, sensitivity: float, loss: Loss) -> float:
     price = delta * (m[1:] if epsilon == 0 else -np.expm1(-m[1:] * epsilon) / math.expm1(epsilon))
     slack = (8 + 2 * m[1:] * epsilon) * UNIT * (0.5 * shrink + price)
     tails = np.maximum(0.5 * shrink - price - slack, 0.0)
-    values = loss.value(m * D)
-    rises = np.maximum(np.diff(values) - 8 * UNIT * (values[1:] + values[:-1]), 0.0)
-    return max(float(values[0]) + 2 * math.fsum(rises * tails) * (1 - 8 * UNIT), 0.0)
+    low, high = lattice_costs(lattice_points(0, len(m), D), loss)
+    rises = np.maximum((low[1:] - high[:-1]) * (1 - 2 * UNIT), 0.0)
+    return max(float(low[0]) + 2 * math.fsum(rises * tails) * (1 - 8 * UNIT), 0.0)

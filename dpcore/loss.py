@@ -1,6 +1,6 @@
 """Losses c(x): how much an error x hurts.
 
-A loss is a list of monotone *pieces*, ``constant + coefficient·|x|^power`` between two breaks; a break
+A loss is a list of monotone *pieces*, ``constant + coefficient·(|x| − anchor)^power`` between two breaks; a break
 always lies at 0. From this one list follow, exactly or with a proved direction of rounding, everything
 the project needs: values, means over cells (upper bounds), node values of a piecewise linear function
 below the loss (lower bounds), infima, and expectations under any noise.
@@ -16,8 +16,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._validate import above, in_range, real
+from ._validate import above, decimal, in_range, real
 from .errors import InputError
+from .numbers import read_number
+from .piece import Piece
 
 Array = NDArray[np.float64]
 
@@ -29,48 +31,6 @@ UNDERFLOW = 2.0**-1000
 
 MAX_BREAKPOINTS = 1000
 MAX_MAGNITUDE = 1e12
-
-
-@dataclass(frozen=True)
-class Piece:
-    """c(x) = constant + coefficient·|x|^power on (lo, hi), which does not contain 0. power > 0."""
-
-    lo: float
-    hi: float
-    constant: float
-    coefficient: float = 0.0
-    power: float = 1.0
-
-    def value(self, x: ArrayLike) -> Array:
-        """c(x), continued to the closed interval."""
-        x = np.asarray(x, dtype=float)
-        if self.coefficient == 0:
-            return np.full(x.shape, self.constant)
-        return self.constant + self.coefficient * np.abs(x) ** self.power
-
-    def slope(self, x: ArrayLike) -> Array:
-        """c'(x)."""
-        x = np.asarray(x, dtype=float)
-        sign = 1.0 if self.lo >= 0 else -1.0
-        return sign * self.coefficient * self.power * np.abs(x) ** (self.power - 1)
-
-    def integral(self, a: Array, b: Array) -> Array:
-        """∫_a^b c for lo ≤ a ≤ b ≤ hi, elementwise."""
-        flat = self.constant * (b - a)
-        if self.coefficient == 0:
-            return flat
-        if self.power == 1:
-            return flat + self.coefficient * (b - a) * np.abs(0.5 * (a + b))
-        if self.power == 2:
-            return flat + self.coefficient * (b - a) * (a * a + a * b + b * b) / 3
-        far, near = np.maximum(np.abs(a), np.abs(b)), np.minimum(np.abs(a), np.abs(b))
-        q = self.power + 1
-        return flat + self.coefficient * (far**q - near**q) / q
-
-    @property
-    def curvature(self) -> int:
-        """1 strictly convex, 0 linear, −1 strictly concave."""
-        return int(np.sign(self.coefficient * (self.power - 1)))
 
 
 @dataclass(frozen=True)
@@ -93,38 +53,51 @@ class Loss:
     def value(self, x: ArrayLike) -> Array:
         """c(x), elementwise."""
         x = np.asarray(x, dtype=float)
-        left = np.searchsorted(self.breaks, x, side="left")
-        right = np.searchsorted(self.breaks, x, side="right")
-        out = np.full(x.shape, np.inf)
-        for index, piece in enumerate(self.pieces):
-            here = (left == index) | (right == index)
-            if here.any():
-                out = np.where(here, np.minimum(out, piece.value(np.where(here, x, 0.0))), out)
-        return out
+        left, right = (np.searchsorted(self.breaks, x, side=side) for side in ("left", "right"))
+        return np.minimum(self.terms(left, x)[0], self.terms(right, x)[0])
+
+    def terms(self, index: Array, x: Array) -> tuple[Array, Array, Array]:
+        """(value at x, `Piece.size`, `Piece.sway`) of the pieces with these numbers, elementwise."""
+        constant, coefficient, anchor, power = (column[index] for column in self._columns)
+        grown = np.abs(x)
+        for p in self._powers:
+            grown = np.where(power == p, np.abs(x) ** p, grown)
+        with np.errstate(invalid="ignore"):  # no slope times an infinite distance
+            sloped = np.where(coefficient == 0, 0.0, coefficient * (grown - anchor))
+            sway = np.where(coefficient == 0, 0.0, np.abs(coefficient) * power * (grown + np.abs(anchor)))
+        return constant + sloped, np.abs(constant) + np.abs(sloped), sway
+
+    @cached_property
+    def _columns(self) -> tuple[Array, ...]:
+        return tuple(np.array(v) for v in zip(*((p.constant, p.coefficient, p.anchor, p.power) for p in self.pieces)))
+
+    @cached_property
+    def _powers(self) -> tuple[float, ...]:
+        return tuple({p.power for p in self.pieces} - {1.0})
 
     def mean(self, a: ArrayLike, b: ArrayLike) -> Array:
         """Mean of c over [a, b], a < b, elementwise; the absolute error is at most `rounding(a, b)`."""
         a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
         total = np.zeros(np.broadcast(a, b).shape)
         for piece, lo, hi in self._overlaps(a, b):
-            total = total + np.where(hi > lo, piece.integral(lo, hi), 0.0)
-        return total / (b - a)
+            total = total + np.where(hi > lo, (hi - lo) / (b - a) * piece.mean(lo, hi), 0.0)
+        return total
 
     def rounding(self, a: ArrayLike, b: ArrayLike) -> Array:
         """A bound on the rounding error of any value, mean or minorant of c on [a, b].
 
-        Each is a handful (below 64) of operations on numbers no larger than |constant| + |coefficient·x^power|;
-        for powers other than 1 and 2 the cancellation in b^q − a^q multiplies this by max(|a|, |b|)/(b − a), and so
-        does, next to a jump, the rounding of the cell's own ends.
+        Each is a handful (below 16) of operations on terms no larger than `Piece.size`, at places that are rounded
+        themselves, which is worth a few units of `Piece.sway`; next to a jump the rounding of the cell's own ends
+        multiplies this by max(|a|, |b|)/(b − a).
         """
         a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
         size = np.zeros(np.broadcast(a, b).shape)
         for piece, lo, hi in self._overlaps(a, b):
             far = np.maximum(np.abs(lo), np.abs(hi))
-            here = abs(piece.constant) + abs(piece.coefficient) * far**piece.power
+            here = np.maximum(piece.size(lo), piece.size(hi)) + piece.sway(far)
             size = np.maximum(size, np.where(hi > lo, here, 0.0))
-        if self.continuous and all(p.power in (1, 2) for p in self.pieces):
-            return 64 * UNIT * size
+        if self.continuous:
+            return 128 * UNIT * size
         return UNIT * (64 + 8 * np.maximum(np.abs(a), np.abs(b)) / (b - a)) * size
 
     def _overlaps(self, a: Array, b: Array) -> Iterable[tuple[Piece, Array, Array]]:
@@ -137,10 +110,8 @@ class Loss:
     def infimum(self, lo: float, hi: float) -> float:
         """inf of c over [lo, hi] (either end may be infinite), rounded down."""
         x, least = self.minimiser(lo, hi)
-        near = [p for p in self.pieces if p.lo <= x <= p.hi]
-        size = max(abs(p.constant) + abs(p.coefficient) * abs(x) ** p.power for p in near)
-        exact = all(p.coefficient == 0 for p in near)
-        return least if exact else max(0.0, least - 8 * UNIT * size)
+        size = max(float(p.size(x)) for p in self.pieces if p.lo <= x <= p.hi)
+        return max(0.0, least - 8 * UNIT * size)
 
     def minimiser(self, lo: float = -math.inf, hi: float = math.inf) -> tuple[float, float]:
         """(x, c(x)) with c(x) least over [lo, hi]; of several, the x nearest 0.
@@ -152,95 +123,51 @@ class Loss:
         least, best = min(zip(values, points), key=lambda pair: (pair[0], abs(pair[1])))
         return best, least
 
-    def nodes(self, nodes: ArrayLike, touch: ArrayLike = 0.5) -> Array:
-        """Values C at the given nodes (increasing) whose linear interpolant lies below c between the
-        first and the last node [Thm 2], rounded down.
-
-        On every cell a linear minorant of c is found (the loss itself where it is linear, a tangent
-        where it is convex, the chord where it is concave, a lowered chord across a break); C is the
-        smaller of the two minorants that meet at a node.   touch : where on its cell (0 left end, 1
-        right end; one number or one per cell) a tangent touches; any choice is valid.
-        """
-        nodes = np.asarray(nodes, dtype=float)
-        left, right = self._minorants(nodes[:-1], nodes[1:], np.broadcast_to(touch, (len(nodes) - 1,)))
-        out = np.full(nodes.shape, np.inf)
-        out[:-1] = left
-        out[1:] = np.minimum(out[1:], right)
-        slack = self.rounding(nodes[:-1], nodes[1:])
-        out[:-1] -= slack
-        out[1:] -= slack
-        return out
-
-    def _minorants(self, u: Array, v: Array, touch: Array) -> tuple[Array, Array]:
-        """End values of a linear function below c on each cell [u, v]."""
-        left, right = np.empty(u.shape), np.empty(v.shape)
-        blur = 0.0 if self.continuous else 8 * UNIT  # a node this close to a jump may lie on either side of it
-        first = np.searchsorted(self.breaks, u - blur * np.abs(u), side="right")
-        last = np.searchsorted(self.breaks, v + blur * np.abs(v), side="left")
-        for index, piece in enumerate(self.pieces):
-            here = (first == index) & (last == index)
-            if not here.any():
-                continue
-            a, b = u[here], v[here]
-            if piece.curvature > 0:
-                before = touch[here] * (b - a)
-                value, slope = piece.value(a + before), piece.slope(a + before)
-                left[here], right[here] = value - slope * before, value + slope * (b - a - before)
-            else:
-                left[here], right[here] = piece.value(a), piece.value(b)
-        for cell in np.flatnonzero(first != last):
-            left[cell], right[cell] = self._across(float(u[cell]), float(v[cell]), first[cell], last[cell])
-        return left, right
-
-    def _across(self, u: float, v: float, first: int, last: int) -> tuple[float, float]:
-        """A linear function below c on a cell that contains breaks: the chord, lowered."""
-        cu, cv = float(self.value(u)), float(self.value(v))
-        slope = (cv - cu) / (v - u)
-        lowest = math.inf
-        for piece in self.pieces[first : last + 1]:
-            a, b = min(max(u, piece.lo), v), max(min(v, piece.hi), u)
-            ends = [float(piece.value(a)) - slope * (a - u), float(piece.value(b)) - slope * (b - u)]
-            if piece.curvature > 0:
-                middle = 0.5 * (a + b)
-                value = float(piece.value(middle)) - slope * (middle - u)
-                rise = abs(float(piece.slope(middle)) - slope) * 0.5 * (b - a)
-                ends = [value - rise]
-            lowest = min(lowest, *ends)
-        return lowest, lowest + slope * (v - u)
-
     def scaled(self, factor: float) -> Loss:
-        """x ↦ c(factor·x), factor > 0."""
+        """x ↦ c(factor·x), factor > 0. Breaks are the quotients of the numbers that the texts name, rounded once: 0.3
+        is three tenths, so in steps of 0.1 it is 3."""
+        if factor == 1:
+            return self
+        unit = decimal(factor)
+        shrunk = lambda x: float(decimal(x) / unit) if math.isfinite(x) else x  # noqa: E731
         pieces = tuple(
-            Piece(p.lo / factor, p.hi / factor, p.constant, p.coefficient * factor**p.power, p.power)
+            Piece(shrunk(p.lo), shrunk(p.hi), p.constant, p.coefficient * factor**p.power, p.power, shrunk(p.anchor))
             for p in self.pieces
         )
         return Loss(self.spec, self.title, pieces)
 
+    @cached_property
+    def mirrored(self) -> Loss:
+        """x ↦ c(−x)."""
+        return self if self.even else Loss(self.spec, self.title, tuple(p.mirrored for p in reversed(self.pieces)))
+
     def symmetrised(self) -> Loss:
         """x ↦ ½(c(x) + c(−x)): what a symmetric law pays. Even losses are returned as they are."""
-        if self.even:
-            return self
+        return self if self.even else self._symmetrised
+
+    @cached_property
+    def _symmetrised(self) -> Loss:
         breaks = sorted({abs(x) for x in self.breaks.tolist()} | {0.0})
         right = []
         for lo, hi in zip(breaks, [*breaks[1:], math.inf]):
-            inside = lo + 1 if math.isinf(hi) else 0.5 * (lo + hi)
-            one, two = self._piece_at(inside), self._piece_at(-inside)
+            one = self.pieces[int(np.searchsorted(self.breaks, lo, side="right"))]
+            two = self.pieces[int(np.searchsorted(self.breaks, -lo, side="left"))]
             if one.power != two.power:
                 raise NotImplementedError("pieces of different powers")
-            right.append(
-                Piece(lo, hi, 0.5 * (one.constant + two.constant), 0.5 * (one.coefficient + two.coefficient), one.power)
-            )
-        left = [Piece(-p.hi, -p.lo, p.constant, p.coefficient, p.power) for p in reversed(right)]
-        return Loss(self.spec, self.title, (*left, *right))
-
-    def _piece_at(self, x: float) -> Piece:
-        return self.pieces[int(np.searchsorted(self.breaks, x))]
+            constant, coefficient = 0.5 * (one.constant + two.constant), 0.5 * (one.coefficient + two.coefficient)
+            anchor = 0.0
+            if one.power == 1:
+                start, anchor = (one.exactly(lo) + two.exactly(-lo)) / 2, lo
+                constant = float(start)
+                if math.isfinite(hi):
+                    coefficient = float((one.exactly(hi) + two.exactly(-hi)) / 2 - start) / (hi - lo)
+            right.append(Piece(lo, hi, constant, coefficient, one.power, anchor))
+        return Loss(self.spec, self.title, (*(p.mirrored for p in reversed(right)), *right))
 
     @cached_property
     def even(self) -> bool:
         """c(−x) = c(x)."""
-        mirrored = [(-p.hi, -p.lo, p.constant, p.coefficient, p.power) for p in reversed(self.pieces)]
-        return mirrored == [(p.lo, p.hi, p.constant, p.coefficient, p.power) for p in self.pieces]
+        return tuple(p.mirrored for p in reversed(self.pieces)) == self.pieces
 
     @cached_property
     def jumps(self) -> tuple[float, ...]:
@@ -248,8 +175,7 @@ class Loss:
         found = []
         for one, other in zip(self.pieces, self.pieces[1:]):
             x = one.hi
-            size = sum(abs(p.constant) + abs(p.coefficient) * abs(x) ** p.power for p in (one, other))
-            if abs(float(one.value(x)) - float(other.value(x))) > 1e-9 * size:
+            if abs(float(one.value(x)) - float(other.value(x))) > 1e-9 * float(one.size(x) + other.size(x)):
                 found.append(x)
         return tuple(found)
 
@@ -260,7 +186,7 @@ class Loss:
 
     @cached_property
     def grows_from_zero(self) -> bool:
-        """c is non-decreasing away from 0 on both sides."""
+        """c is non-decreasing away from 0 on both sides, up to the rounding of its values."""
         if any(p.coefficient < 0 for p in self.pieces):
             return False
         for inner, outer in zip(self.pieces, self.pieces[1:]):
@@ -268,16 +194,15 @@ class Loss:
             if x == 0:
                 continue
             near, far = (inner, outer) if x > 0 else (outer, inner)
-            if float(near.value(x)) > float(far.value(x)) + float(self.rounding(x - 1, x + 1)):
+            if float(near.value(x)) > float(far.value(x)) + 16 * UNIT * float(near.size(x) + far.size(x)):
                 return False
         return True
 
 
 def _two_sided(spec: str, title: str, right: Iterable[tuple]) -> Loss:
-    """An even loss from its pieces (lo, hi, constant, coefficient, power) on the right of 0."""
+    """An even loss from its pieces (lo, hi, constant, coefficient, power, anchor) on the right of 0."""
     right = [Piece(*args) for args in right]
-    left = [Piece(-p.hi, -p.lo, p.constant, p.coefficient, p.power) for p in reversed(right)]
-    return Loss(spec, title, (*left, *right))
+    return Loss(spec, title, (*(p.mirrored for p in reversed(right)), *right))
 
 
 def _text(number: float) -> str:
@@ -313,14 +238,14 @@ def asymmetric(below: float, above_zero: float) -> Loss:
 def pinball(tau: float) -> Loss:
     """τ·x for x > 0, (1 − τ)·|x| for x < 0; 0 < τ < 1."""
     t = in_range(0.001, 0.999, tau=tau)
-    pieces = (Piece(-math.inf, 0.0, 0.0, 1 - t), Piece(0.0, math.inf, 0.0, t))
+    pieces = (Piece(-math.inf, 0.0, 0.0, float(1 - decimal(t))), Piece(0.0, math.inf, 0.0, t))
     return Loss(f"pinball:{_text(t)}", f"pinball loss, τ = {t:g}", pieces)
 
 
 def huber(threshold: float) -> Loss:
     """x²/2 for |x| ≤ t, t·(|x| − t/2) beyond."""
     t = above(0, MAX_MAGNITUDE, threshold=threshold)
-    right = [(0.0, t, 0.0, 0.5, 2.0), (t, math.inf, -0.5 * t * t, t, 1.0)]
+    right = [(0.0, t, 0.0, 0.5, 2.0), (t, math.inf, 0.5 * t * t, t, 1.0, t)]
     return _two_sided(f"huber:{_text(t)}", f"Huber loss, threshold {t:g}", right)
 
 
@@ -367,19 +292,24 @@ def table(breakpoints: Iterable[float], values: Iterable[float]) -> Loss:
 
 
 def _table_pieces(x: list[float], y: list[float], slopes: list[float]) -> Iterable[Piece]:
-    """Linear pieces over the breakpoints and 0; equal neighbours (0 inside a segment) stay apart."""
+    """Linear pieces over the breakpoints and 0; equal neighbours (0 inside a segment) stay apart.
+
+    A slope is the quotient of the floats, with which the line meets the values at both ends; the outermost ones, which
+    are continued, that of the numbers as they were written.
+    """
     cuts = sorted({*x, 0.0})
     for lo, hi in zip([-math.inf, *cuts], [*cuts, math.inf]):
-        inside = hi - 1 if math.isinf(lo) else lo + 1 if math.isinf(hi) else 0.5 * (lo + hi)
-        segment = min(max(int(np.searchsorted(x, inside)) - 1, 0), len(slopes) - 1)
-        slope = slopes[segment]
-        # From the end nearer to 0: mirror images get the same constant, and less of it cancels.
-        near = segment + (abs(x[segment + 1]) < abs(x[segment]))
-        constant = y[near] - slope * x[near]
+        segment = min(max(int(np.searchsorted(x, lo, side="right")) - 1, 0), len(slopes) - 1)
+        slope, side = slopes[segment], 1 if lo >= 0 else -1
+        near = segment + (abs(x[segment + 1]) < abs(x[segment]))  # mirror images get the same anchor
+        if lo >= x[-1] or hi <= x[0]:
+            near = segment + (lo >= x[-1])
+            (x0, x1), (y0, y1) = ([decimal(v) for v in column[segment : segment + 2]] for column in (x, y))
+            slope = float((y1 - y0) / (x1 - x0))
         if slope == 0:
             yield Piece(lo, hi, y[segment])
         else:
-            yield Piece(lo, hi, constant, slope if hi > 0 else -slope)
+            yield Piece(lo, hi, y[near], side * slope, 1.0, side * x[near])
 
 
 _FAMILIES: dict[str, tuple[Callable[..., Loss], int, str]] = {
@@ -398,8 +328,10 @@ def parse_loss(spec: str) -> Loss:
     table:x=c,x=c,…"""
     family, _, rest = str(spec).strip().partition(":")
     if family == "table":
-        pairs = [pair.partition("=")[::2] for pair in rest.split(",")]
-        return table([p[0] for p in pairs], [p[1] for p in pairs])
+        pairs = [pair.partition("=") for pair in rest.split(",")]
+        if wrong := [pair[0] for pair in pairs if not pair[1]]:
+            raise InputError("loss table", wrong[0], "pairs x=c with points in their numbers: table:x=c,x=c,…")
+        return table(*([read_number(pair[at], "loss table") for pair in pairs] for at in (0, 2)))
     if family not in _FAMILIES:
         raise InputError("loss", spec, f"one of {', '.join(form for _, _, form in _FAMILIES.values())}, table:FILE")
     build, count, form = _FAMILIES[family]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from pathlib import Path
 
 from .errors import InputError
 from .loss import MAX_BREAKPOINTS, Loss, table
+from .numbers import read_columns, read_number
 
 MAX_BYTES = 1 << 20
 
@@ -68,33 +68,8 @@ def _from_json(text: str) -> list[tuple[float, float]]:
 
 
 def _from_lines(text: str) -> list[tuple[float, float]]:
-    lines = [line for line in (raw.split("#")[0].strip() for raw in text.splitlines()) if line]
-    pairs = []
-    for number, line in enumerate(lines):
-        cells = [cell.strip() for cell in _split(line)]
-        try:
-            x, y = (float(cell) for cell in cells)
-        except ValueError:
-            if number == 0 and len(cells) == 2 and not any(map(_is_number, cells)):
-                continue  # a header
-            raise InputError(f"loss table line {number + 1}", line[:40], _ACCEPTED) from None
-        pairs.append((x, y))
-    return pairs
-
-
-def _split(line: str) -> list[str]:
-    for separator in (";", "\t", ","):
-        if separator in line:
-            return next(csv.reader([line], delimiter=separator))
-    return line.split()
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
+    rows = read_columns(text, ("error", "loss"), "loss table", _ACCEPTED)
+    return [tuple(read_number(cell, f"loss table line {at}", _ACCEPTED) for cell in row) for at, row in rows.items()]  # type: ignore[misc]
 
 
 def _reason(error: Exception) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from decimal import ROUND_CEILING, Context
+from fractions import Fraction
 
 from ._validate import above, decimal, in_range, whole
 from .errors import InfeasibleError, InputError
@@ -11,7 +13,7 @@ from .loss import Loss, parse_loss
 from .privacy import SENSITIVITY_RANGE, Privacy
 from .privacy_profile import Composed, GaussianProfile, PairList, PrivacyProfile
 
-FARTHEST = 1e9
+FARTHEST = 10**9
 """Ends of the support lie within so many sensitivities of 0, where floats still tell cells apart."""
 
 
@@ -71,7 +73,8 @@ class NoiseProblem:
         lo, hi = _support(self.support)
         object.__setattr__(self, "support", (lo, hi))
         shown = f"[{lo:g}, {hi:g}]"
-        if any(FARTHEST * self.sensitivity < abs(end) < math.inf for end in (lo, hi)):
+        farthest = FARTHEST * decimal(self.sensitivity)
+        if any(math.isfinite(end) and abs(decimal(end)) > farthest for end in (lo, hi)):
             raise InputError("support", shown, f"ends within {FARTHEST:g} sensitivities of 0")
         if self.symmetric and lo != -hi:
             raise InputError("support", shown, "an interval with its middle at 0, or no symmetry")
@@ -138,15 +141,25 @@ class NoiseProblem:
         reach = 2 * (math.expm1(self.privacy.epsilon * half) / rate if rate else half)
         reach += odd * math.exp(self.privacy.epsilon * half)
         if self.privacy.delta * reach < 1 - 1e-9:
-            accepted = f"an interval of width {self.sufficient_width:.6g} or more for this privacy and sensitivity"
+            accepted = f"an interval of width {self.enough} or more for this privacy and sensitivity"
             raise InfeasibleError("support", shown, accepted)
 
     @property
     def sufficient_width(self) -> float:
-        """A support this wide holds a private law: truncated Laplace noise, or, for monotone laws, whose peak cannot
-        leave 0, uniform noise of width D/δ."""
+        """A support this wide holds a private law that the search starts from: truncated Laplace noise on cells
+        (δ ≤ ½), or uniform noise of width D/δ, which for monotone laws, whose peak cannot leave 0, is needed; with a
+        granularity a step more, for ends between its multiples."""
+        joint, step = self.joint, self.granularity or 0.0
         peaked = self.monotone and self.support[0] != -self.support[1]
-        return self.sensitivity * (1 / self.joint.delta if peaked else 2 * self.joint.truncation())
+        if peaked or joint.epsilon == 0 or joint.delta >= 0.5:
+            spare = 0.0 if Fraction(joint.delta) >= decimal(joint.delta) else 1e-8
+            return self.sensitivity / joint.delta * (1 + spare) + step
+        return 2 * self.sensitivity * joint.truncation() * (1 + 1e-8) + step
+
+    @property
+    def enough(self) -> str:
+        """The sufficient width in words, rounded up to six digits."""
+        return f"{float(Context(prec=6, rounding=ROUND_CEILING).create_decimal_from_float(self.sufficient_width)):g}"
 
     @property
     def lattice_sensitivity(self) -> int:

@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 from . import audit
 from ._validate import whole
+from .audit_shape import keeps_shape
 from .cutting_planes import MARGIN, CuttingPlanes
 from .errors import InputError
 from .kernels.worst_event import shortfalls
@@ -294,7 +295,7 @@ class _Bracket:
         if upper >= self.upper:
             return
         delta, shift = audit.shortfall_upper(noise, self.problem.privacy.epsilon)
-        if delta <= self.problem.privacy.delta:
+        if delta <= self.problem.privacy.delta and keeps_shape(noise, self.problem):
             self.noise, self.delta, self.shift, self.upper, self.repaired = noise, delta, shift, upper, repaired
             self._record()
 
@@ -326,7 +327,11 @@ def _monotone(partition: Partition, masses: Array) -> Array:
 
 def _law(problem: NoiseProblem, partition: Partition, masses: Array) -> PiecewiseNoise:
     return PiecewiseNoise.from_masses(
-        sensitivity=problem.sensitivity, resolution=partition.resolution, breaks=partition.points, masses=masses
+        sensitivity=problem.sensitivity,
+        resolution=partition.resolution,
+        breaks=partition.points,
+        masses=masses,
+        monotone=problem.monotone,
     )
 
 

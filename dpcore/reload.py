@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from . import audit, audit_profile
+from . import audit, audit_profile, audit_shape
 from ._validate import in_range, real
 from .audit_profile import ProfileProof
 from .errors import InputError
@@ -21,7 +21,7 @@ from .noise.lattice import LatticeNoise, lattice_points, stretched, whole_law
 from .noise.piecewise import TOTAL, PiecewiseNoise
 from .noise.staircase import Staircase
 from .noise.tailed import TailedNoise
-from .privacy import Privacy
+from .privacy import EPSILON_RANGE, Privacy
 from .privacy_profile import Composed, GaussianProfile, PrivacyProfile, parse_profile
 from .problem import Budget, NoiseProblem, SolverSettings
 from .solution import Certificate, Solution
@@ -37,12 +37,6 @@ MAX_TAIL = 50_000
 """Most units from 0, to a sensitivity and in the mean of a tail."""
 MAX_AUDIT_WORK = 10**8
 """Largest number of shifts times cells that a file may make the auditor look at."""
-
-CLOSED_SUM_ERROR = 2e-10
-"""The same of a sum over a lattice."""
-
-CLOSED_FORM_ERROR = 1e-9
-"""Relative error, generously, of an exact expected loss in floating point (tests: some 1e-13)."""
 
 STAIRCASE_FIELDS = ("epsilon", "sensitivity", "gamma", "atom", "location")
 
@@ -188,8 +182,9 @@ def _on_lattice(data: dict, family: object, problem: NoiseProblem) -> Noise:
         )
         rate = _finite_number(values.get("rate"), "noise.parameters.rate", 1e3)
         _same_step(values.get("step"), "noise.parameters.step", step)
-        if not rate >= 1e-6 or rise > period:
-            raise InputError("noise.parameters", short(values), "a rate from 1e-6 and a rise of at most one period")
+        if not rate >= EPSILON_RANGE[0] or rise > period:
+            accepted = f"a rate from {EPSILON_RANGE[0]:g} and a rise of at most one period"
+            raise InputError("noise.parameters", short(values), accepted)
         law = Geometric(rate, 1, location) if period == 1 else DiscreteStaircase(rate, period, rise, location)
         return stretched(law, step)
     if family != "lattice":
@@ -284,66 +279,27 @@ def _from_floats(data: dict, sensitivity: float) -> PiecewiseNoise:
 
 def _refuse_costly(noise: PiecewiseNoise) -> None:
     """A file must not keep the auditor busy for hours, nor fill the memory."""
-    cells, limit = len(noise.weights), noise.resolution
-    step = int(np.gcd.reduce(np.diff(noise.breaks)))
-    shifts = limit // step
-    if shifts > 2000 and cells <= 1500:
-        distances = np.abs(np.subtract.outer(noise.breaks, noise.breaks))
-        shifts = len(np.unique(distances[(distances > 0) & (distances <= limit)]))
+    cells, limit, widths = len(noise.weights), noise.resolution, np.diff(noise.breaks)
+    shifts = limit // int(np.gcd.reduce(widths))
+    near = np.searchsorted(noise.breaks, noise.breaks + limit, side="right") - np.arange(cells + 1)
+    if shifts > 2000 and (widths != widths[0]).any() and int(near.sum()) <= MAX_AUDIT_WORK:
+        shifts = len(audit.candidate_shifts(noise, limit))
     if shifts * cells > MAX_AUDIT_WORK:
         shown = f"{cells} cells and {shifts} shifts"
         raise InputError("noise.breaks", shown, f"a product of at most {MAX_AUDIT_WORK:g}")
 
 
 def _check_constraints(noise: Noise, problem: NoiseProblem) -> None:
-    """The law obeys what its problem asks for besides privacy; exactly, but for the rounding of an edge."""
-    lo, hi = problem.support
-    a, b = noise.support
-    slack = 1e-12 * max(1.0, *(abs(x) for x in (a, b) if math.isfinite(x)), problem.sensitivity)
-    if a < lo - slack or b > hi + slack:
-        raise InputError("noise.edges", f"support [{a:g}, {b:g}]", f"a law inside [{lo:g}, {hi:g}]")
-    if (law := whole_law(noise)) is not None and law[0].location and (problem.symmetric or problem.monotone):
-        raise InputError("noise.parameters.location", law[0].location, "0, as its problem says")
-    if isinstance(noise, TailedNoise):
-        noise = noise.body  # the tail is symmetric and falls from the body's origin
-        if (problem.symmetric or problem.monotone) and noise.origin != 0:
-            raise InputError("noise.origin", noise.origin, "0, as its problem says")
-    if not isinstance(noise, PiecewiseNoise | LatticeNoise):
-        return
-    if problem.symmetric and not _mirrored(noise):
-        raise InputError("noise.weights", "a law that is not symmetric about 0", "a symmetric one, as its problem says")
-    if problem.monotone and not _falls_from_zero(noise):
-        raise InputError("noise.weights", "a density that increases away from 0", "a monotone one, as its problem says")
-
-
-def _mirrored(noise: PiecewiseNoise | LatticeNoise) -> bool:
-    """The law and its mirror image differ by rounding only (an odd total leaves one weight over)."""
-    if isinstance(noise, LatticeNoise):
-        centred = 2 * noise.first + len(noise.weights) == 1
-        return centred and bool((np.abs(noise.weights - noise.weights[::-1]) <= 1024).all())
-    unit = noise.sensitivity / noise.resolution
-    centre = noise.origin + 0.5 * unit * float(noise.breaks[0] + noise.breaks[-1])
-    widths, weights = np.diff(noise.breaks), noise.weights
-    atom_off = noise.atom_weight > 0 and abs(noise.atom_location) > 1e-9 * unit
-    even = (widths == widths[::-1]).all() and (np.abs(weights - weights[::-1]) <= 1024).all()
-    return bool(even) and abs(centre) <= 1e-9 * noise.sensitivity and not atom_off
-
-
-def _falls_from_zero(noise: PiecewiseNoise | LatticeNoise) -> bool:
-    """The density does not increase away from 0, up to a relative 1e-9 (weights are rounded)."""
-    if isinstance(noise, LatticeNoise):
-        masses = np.concatenate([[0.0], noise.masses, [0.0]])
-        zero = min(max(1 - noise.first, 0), len(noise.weights) + 1)
-        rise = np.diff(masses) * np.where(np.arange(len(masses) - 1) < zero, -1, 1)
-        return bool((rise <= 1e-9 * masses.max()).all())
-    edges, heights = noise.edges, noise.density(0.5 * (noise.edges[1:] + noise.edges[:-1]))
-    slack = 1e-9 * noise.sensitivity / noise.resolution
-    right, left = heights[edges[:-1] >= -slack], heights[edges[1:] <= slack]
-    across = heights[(edges[:-1] < -slack) & (edges[1:] > slack)]
-    tolerance = 1e-9 * heights.max(initial=0)
-    falls = (np.diff(np.concatenate([across, right])) <= tolerance).all()
-    rises = (np.diff(np.concatenate([left, across])) >= -tolerance).all()
-    return bool(falls and rises) and (noise.atom_weight == 0 or abs(noise.atom_location) <= slack)
+    """The law obeys what its problem asks for besides privacy, exactly."""
+    (lo, hi), (a, b) = problem.support, noise.support
+    if not audit_shape.within(noise, problem.support):
+        raise InputError("noise.edges", f"support [{a!r}, {b!r}]", f"a law inside [{lo!r}, {hi!r}]")
+    closed = isinstance(noise, Staircase) or whole_law(noise) is not None
+    field = "noise.parameters.location" if closed else "noise.weights"
+    if problem.symmetric and not audit_shape.is_mirrored(noise):
+        raise InputError(field, "a law that is not symmetric about 0", "a symmetric one, as its problem says")
+    if problem.monotone and not audit_shape.falls_from_zero(noise):
+        raise InputError(field, "a density that increases away from 0", "a monotone one, as its problem says")
 
 
 def _audited(noise: Noise, problem: NoiseProblem, stated: object) -> Certificate:
@@ -351,20 +307,14 @@ def _audited(noise: Noise, problem: NoiseProblem, stated: object) -> Certificate
     epsilon, delta = problem.privacy.epsilon, problem.privacy.delta
     if isinstance(noise, PiecewiseNoise):
         delta_upper, shift = audit.shortfall_upper(noise, epsilon)
-        upper = audit.loss_upper(noise, problem.loss)
-    elif isinstance(noise, TailedNoise):
-        delta_upper, shift = noise.shortfall(epsilon, problem.sensitivity), problem.sensitivity
-        upper = audit_profile.loss_upper(noise, problem.loss)
     elif isinstance(noise, LatticeNoise):
         delta_upper, steps = audit.lattice_shortfall_upper(noise.masses, epsilon, problem.lattice_sensitivity)
-        upper = audit.lattice_loss_upper(noise.masses, noise.points, problem.loss)
         shift = float(lattice_points(steps, 1, noise.step)[0])
     elif (law := whole_law(noise)) is not None:
         delta_upper, shift = law[0].shortfall(epsilon, problem.lattice_sensitivity), problem.sensitivity
-        upper = noise.expected_loss(problem.loss) * (1 + CLOSED_SUM_ERROR)
     else:
         delta_upper, shift = noise.shortfall(epsilon, problem.sensitivity), problem.sensitivity
-        upper = noise.expected_loss(problem.loss) * (1 + CLOSED_FORM_ERROR)
+    upper = noise.loss_upper(problem.loss)
     if delta_upper > delta:
         raise InputError("noise", f"a law with delta {delta_upper!r} at this epsilon", f"at most delta = {delta!r}")
     if not math.isfinite(upper):
@@ -403,8 +353,7 @@ def _extras(noise: Noise, problem: NoiseProblem) -> tuple[float | None, float | 
     """(expected second loss, δ of the second pair), audited and within their limits; None for what is not asked."""
     budget, second, spent, kappa = problem.budget, problem.second, None, None
     if budget is not None:
-        exact = noise.expected_loss(budget.loss) * (1 + CLOSED_FORM_ERROR)
-        spent = audit.loss_upper(noise, budget.loss) if isinstance(noise, PiecewiseNoise) else exact
+        spent = noise.loss_upper(budget.loss)
         if not spent <= budget.most:
             raise InputError("noise", f"a law that spends {spent!r}", f"at most the budget {budget.most!r}")
     if second is not None:

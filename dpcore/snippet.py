@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-import inspect
-import json
 import math
-import textwrap
-from collections.abc import Callable
-from string import Template
+from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
-from . import __version__, exact
+from . import __version__
+from ._validate import decimal
+from .exact import coin, draw_discrete_staircase, draw_staircase
 from .noise.base import Noise
+from .noise.ladder import chosen, point_of
 from .noise.lattice import LatticeNoise, whole_law
+from .noise.piecewise import SUBDIVISIONS
 from .noise.staircase import Staircase
 from .noise.tailed import TailedNoise
 from .reload import RELOADED, short
+from .script import carried, filled, in_order, literal, summary, wrapped
 from .solution import Solution
 
-_SCRIPT = Template('''\
+_SCRIPT = '''\
 """$summary
 
-Run this file to see ten draws, or import it: sample(n) draws, release(value) adds one draw to a true value.
-Only whole numbers and the operating system's random source are used; floats appear when all is done.
+Run this file to see ten draws and one release, or import it: sample(n) draws, release(value) adds one draw to a true
+value. Only whole numbers and the operating system's random source are used; floats appear when all is done, and the
+number 0.1 means a tenth.
 """
 
-import secrets
 $imports
 
 VERSION = $version
@@ -39,38 +37,40 @@ $law
 
 def sample(n):
     """n exact draws."""
-    return [float(draw() * STEP + ORIGIN) for _ in range(n)]
+    return [$number(added(Fraction(0))) for _ in range(n)]
 
 
-def release(value):
-    """The value, rounded $rounding, plus one exact draw."""
-    return float(($rounded + draw()) * STEP + ORIGIN)
+$release
 
 
 if __name__ == "__main__":
     print(CERTIFICATE)
     print(*sample(10), sep="\\n")
-''')
+    print("One release of the made-up value $example:", release($example))
+'''
 
-_LADDER_IMPORTS = """\
-from bisect import bisect_right
-from fractions import Fraction
-from itertools import accumulate"""
+_RELEASE = '''\
+def release(value):
+    """$told"""
+    return $number(added(Fraction(repr(float(value)))))'''
 
-_FRACTIONS = "from fractions import Fraction"
+_CLAMPED = '''\
+LOW, HIGH = $low, $high  # the range of true values, which is public
 
-_DOWN = {"rounding": "down to the lattice", "rounded": "Fraction(value) // STEP"}
-_NEAREST = {
-    "rounding": "to the nearest step",
-    "rounded": "(Fraction(repr(float(value))) / STEP + Fraction(1, 2)).__floor__()",
-}
+
+def release(value):
+    """The value plus one exact draw, as the nearest float, both moved to the nearer end of the range."""
+    inside = min(max(float(value), LOW), HIGH)
+    return min(max(float(added(Fraction(repr(inside)))), LOW), HIGH)'''
+
+_POINTS = f"1 << {SUBDIVISIONS.bit_length() - 1}"
 
 _PIECEWISE = '''\
 # Cell i reaches from BREAKS[i] to BREAKS[i + 1], in units of SENSITIVITY/RESOLUTION from ORIGIN, and has probability
 # WEIGHTS[i]/2**62; the point ATOM_UNIT has probability ATOM_WEIGHT/2**62.
-SENSITIVITY = $sensitivity
+SENSITIVITY = Fraction("$sensitivity")
 RESOLUTION = $resolution
-ORIGIN = Fraction($origin)
+ORIGIN = Fraction("$origin")
 BREAKS = [
 $breaks
 ]
@@ -80,19 +80,22 @@ $weights
 ATOM_UNIT = $atom_unit
 ATOM_WEIGHT = $atom_weight
 $tail
-POINTS = 1 << 20  # lattice points per unit
-STEP = Fraction(SENSITIVITY) / (RESOLUTION * POINTS)
+POINTS = $points  # lattice points per unit
+STEP = SENSITIVITY / (RESOLUTION * POINTS)
 LADDER = list(accumulate([ATOM_WEIGHT, *WEIGHTS]))
 assert LADDER[-1] == 1 << 62
 
 
-def draw():
-    """One exact draw, in lattice steps from the origin."""$tail_draw
-    cell = bisect_right(LADDER, secrets.randbelow(1 << 62))
+$functions
+
+def added(value):
+    """The value plus one exact draw: the point is added to the value itself, other draws to the value rounded up to the
+    lattice, so that the error lies in the cell drawn."""
+    rounded = -(-value // STEP)$tail_draw
+    cell = chosen(LADDER)
     if cell == 0:
-        return ATOM_UNIT * POINTS
-    left, right = BREAKS[cell - 1] * POINTS, BREAKS[cell] * POINTS
-    return left + secrets.randbelow(right - left)'''
+        return value + ATOM_UNIT * POINTS * STEP + ORIGIN
+    return (rounded + point_of(BREAKS[cell - 1], BREAKS[cell], POINTS)) * STEP + ORIGIN'''
 
 _TAIL = """
 # With probability TAIL_WEIGHT/2**62 the draw is two-sided geometric: a cell of one unit on either side.
@@ -106,31 +109,33 @@ _TAIL_DRAW = """
         while secrets.randbelow(TAIL_MEAN):
             cell += 1
         cell = cell if secrets.randbelow(2) else -cell - 1
-        return cell * POINTS + secrets.randbelow(POINTS)"""
+        return (rounded + point_of(cell, cell + 1, POINTS)) * STEP + ORIGIN"""
 
 _STAIRCASE = '''\
 # Staircase noise around ORIGIN: the density is constant up to GAMMA*SENSITIVITY and falls by the factor exp(-EPSILON)
 # there and after every further SENSITIVITY; the point ORIGIN has probability ATOM.
-SENSITIVITY = $sensitivity
-EPSILON = Fraction($epsilon)
+SENSITIVITY = Fraction("$sensitivity")
+EPSILON = Fraction("$epsilon")
 GAMMA = Fraction($gamma)
 ATOM = Fraction($atom)
-ORIGIN = Fraction($origin)
+ORIGIN = Fraction("$origin")
 
-SUBDIVISIONS = 1 << 20  # lattice points per sensitivity
-STEP = Fraction(SENSITIVITY) / SUBDIVISIONS
+POINTS = max($points, GAMMA.denominator)  # lattice points per sensitivity
+STEP = SENSITIVITY / POINTS
 
 
 $functions
 
-def draw():
-    """One exact draw, in lattice steps from the origin."""
-    return draw_staircase(EPSILON, GAMMA, ATOM)'''
+def added(value):
+    """The value plus one exact draw: the point is added to the value itself, other draws to the value rounded up to the
+    lattice."""
+    if coin(ATOM):
+        return value + ORIGIN
+    return (-(-value // STEP) + draw_staircase(EPSILON, GAMMA, Fraction(0), POINTS)) * STEP + ORIGIN'''
 
 _LATTICE = '''\
 # The noise is (FIRST + i) steps with probability WEIGHTS[i]/2**62.
 STEP = Fraction("$step")
-ORIGIN = 0
 FIRST = $first
 WEIGHTS = [
 $weights
@@ -139,9 +144,12 @@ LADDER = list(accumulate(WEIGHTS))
 assert LADDER[-1] == 1 << 62
 
 
-def draw():
-    """One exact draw, in steps."""
-    return FIRST + bisect_right(LADDER, secrets.randbelow(1 << 62))'''
+$functions
+
+def added(value):
+    """The value, rounded to the nearest step, plus one exact draw."""
+    steps = (2 * value + STEP) // (2 * STEP)
+    return (steps + FIRST + chosen(LADDER)) * STEP'''
 
 _DISCRETE_STAIRCASE = '''\
 # The noise is i or -i steps from ORIGIN with a weight that is constant for i < RISE and falls by the factor exp(-RATE)
@@ -155,89 +163,121 @@ PERIOD = $period
 
 $functions
 
-def draw():
-    """One exact draw, in steps from the origin."""
-    return draw_discrete_staircase(RATE, RISE, PERIOD)'''
+def added(value):
+    """The value, rounded to the nearest step, plus one exact draw."""
+    steps = (2 * value + STEP) // (2 * STEP)
+    return (steps + draw_discrete_staircase(RATE, RISE, PERIOD)) * STEP + ORIGIN'''
 
 
 def python_snippet(solution: Solution) -> str:
     """A self-contained script (standard library only) that carries the law, the problem, the certificate and the
     version, and defines ``sample(n)`` and ``release(value)`` with exact arithmetic."""
     problem, certificate = solution.problem, solution.certificate
-    fields = {
-        "summary": "\n".join(textwrap.fill(line, 110) for line in describe(solution)),
-        "version": repr(__version__),
-        "problem": _literal(
-            {
-                "epsilon": problem.privacy.epsilon,
-                "delta": problem.privacy.delta,
-                "sensitivity": problem.sensitivity,
-                "loss": problem.loss.spec,
-                "symmetric": problem.symmetric,
-                "monotone": problem.monotone,
-                "support": [end if math.isfinite(end) else None for end in problem.support],
-                "granularity": problem.granularity,
-                "budget": None if problem.budget is None else [problem.budget.loss.spec, problem.budget.most],
-                "second": None if problem.second is None else [problem.second.epsilon, problem.second.delta],
-                "profile": None if problem.profile is None else problem.profile.spec,
-            }
-        ),
-        "certificate": _literal(
-            {
-                "lower": certificate.lower,
-                "upper": certificate.upper,
-                "delta_upper": certificate.delta_upper,
-                "worst_shift": certificate.worst_shift,
-                "budget_upper": certificate.budget_upper,
-                "second_delta_upper": certificate.second_delta_upper,
-                "source": solution.source,
-            }
-        ),
+    asked = {
+        "epsilon": problem.privacy.epsilon,
+        "delta": problem.privacy.delta,
+        "sensitivity": problem.sensitivity,
+        "loss": problem.loss.spec,
+        "symmetric": problem.symmetric,
+        "monotone": problem.monotone,
+        "support": [end if math.isfinite(end) else None for end in problem.support],
+        "granularity": problem.granularity,
+        "budget": None if problem.budget is None else [problem.budget.loss.spec, problem.budget.most],
+        "second": None if problem.second is None else [problem.second.epsilon, problem.second.delta],
+        "profile": None if problem.profile is None else problem.profile.spec,
     }
-    return _SCRIPT.substitute(fields, **_law(solution.noise))
+    proved = {
+        "lower": certificate.lower,
+        "upper": certificate.upper,
+        "delta_upper": certificate.delta_upper,
+        "worst_shift": certificate.worst_shift,
+        "budget_upper": certificate.budget_upper,
+        "second_delta_upper": certificate.second_delta_upper,
+        "source": solution.source,
+    }
+    return noise_script(solution.noise, describe(solution), asked, proved)
 
 
-def _law(noise: Noise) -> dict[str, str]:
-    """What the script needs for this law: its imports, its numbers with `draw()`, and how a value is rounded."""
+def noise_script(
+    noise: Noise, told: list[str], asked: dict, proved: dict, query_range: tuple[float, float] | None = None
+) -> str:
+    """The script of a law with an exact sampler.
+
+    told : lines of its docstring.   asked, proved : plain values, the problem and the certificate.
+    query_range : true values are moved there before, releases after noise is added.
+    """
+    law = _law(noise)
+    if query_range is None:
+        release, example = filled(_RELEASE, told=law.told, number=law.number), 1234
+    else:
+        low, high = map(float, query_range)
+        release, example = filled(_CLAMPED, low=repr(low), high=repr(high)), repr(low + 0.5 * (high - low))
+    imports = in_order({"import secrets", "from fractions import Fraction", *law.imports})
+    return filled(
+        _SCRIPT, summary=summary(told), imports=imports, version=repr(__version__), problem=literal(asked),
+        certificate=literal(proved), law=law.text, number=law.number, release=release, example=example,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Law:
+    """What a script needs for a law: imports, its numbers with `added(value)`, and what a release is, in words.
+
+    number : what a release is, int where the lattice has whole numbers only: counts have no decimal point.
+    """
+
+    imports: set[str]
+    text: str
+    told: str = "The value plus one exact draw, as the nearest float."
+    number: str = "float"
+
+
+def _law(noise: Noise) -> _Law:
     if isinstance(noise, LatticeNoise):
-        law = _filled(_LATTICE, step=repr(noise.step), first=int(noise.first), weights=_wrapped(noise.weights))
-        return {"imports": _LADDER_IMPORTS, "law": law, **_NEAREST}
+        imports, functions = carried(chosen)
+        weights = wrapped(noise.weights.tolist())
+        law = filled(_LATTICE, step=repr(noise.step), first=int(noise.first), weights=weights, functions=functions)
+        return _Law(imports | {_ACCUMULATE}, law, *_on_lattice(noise.step))
     if (whole := whole_law(noise)) is not None:
         one, step = whole
         numbers = {"rate": repr(float(one.rate)), "rise": one.rise, "period": one.period, "location": one.location}
-        functions = _sources(exact.coin, exact.exponential_coin, exact.draw_discrete_staircase)
-        law = _filled(_DISCRETE_STAIRCASE, step=repr(step), functions=functions, **numbers)
-        return {"imports": _FRACTIONS, "law": law, **_NEAREST}
+        imports, functions = carried(draw_discrete_staircase)
+        law = filled(_DISCRETE_STAIRCASE, step=repr(step), functions=functions, **numbers)
+        return _Law(imports, law, *_on_lattice(step))
     if isinstance(noise, Staircase):
         numbers = {name: repr(float(getattr(noise, name))) for name in ("sensitivity", "epsilon", "gamma", "atom")}
-        functions = _sources(exact.coin, exact.exponential_coin, exact.draw_staircase)
-        law = _filled(_STAIRCASE, origin=repr(float(noise.location)), functions=functions, **numbers)
-        return {"imports": _FRACTIONS, "law": law, **_DOWN}
+        imports, functions = carried(coin, draw_staircase)
+        origin = repr(float(noise.location))
+        return _Law(imports, filled(_STAIRCASE, origin=origin, points=_POINTS, functions=functions, **numbers))
     tail = {"tail": "", "tail_draw": ""}
     if isinstance(noise, TailedNoise):
-        numbers = _filled(_TAIL, tail_weight=int(noise.tail_weight), tail_mean=int(noise.tail_mean))
+        numbers = filled(_TAIL, tail_weight=int(noise.tail_weight), tail_mean=int(noise.tail_mean))
         tail, noise = {"tail": numbers, "tail_draw": _TAIL_DRAW}, noise.body
-    law = _filled(
+    imports, functions = carried(chosen, point_of)
+    law = filled(
         _PIECEWISE,
         sensitivity=repr(float(noise.sensitivity)),
         resolution=int(noise.resolution),
         origin=repr(float(noise.origin)),
-        breaks=_wrapped(noise.breaks),
-        weights=_wrapped(noise.weights),
+        breaks=wrapped(noise.breaks.tolist()),
+        weights=wrapped(noise.weights.tolist()),
         atom_unit=int(noise.atom_unit),
         atom_weight=int(noise.atom_weight),
+        points=_POINTS,
+        functions=functions,
         **tail,
     )
-    return {"imports": _LADDER_IMPORTS, "law": law, **_DOWN}
+    return _Law(imports | {_ACCUMULATE}, law)
 
 
-def _sources(*functions: Callable) -> str:
-    """The functions as they are written, so that the script runs what the tests test."""
-    return "\n\n".join(inspect.getsource(function) for function in functions)
+_ACCUMULATE = "from itertools import accumulate"
 
 
-def _filled(template: str, **values: object) -> str:
-    return Template(template).substitute(values)
+def _on_lattice(step: float) -> tuple[str, str]:
+    """(what a release is, its type) of a law on multiples of a step."""
+    if decimal(step).denominator == 1:
+        return "The value, rounded to the nearest step, plus one exact draw: a whole number.", "int"
+    return "The value, rounded to the nearest step, plus one exact draw, as the nearest float.", "float"
 
 
 def describe(solution: Solution) -> list[str]:
@@ -270,15 +310,3 @@ def describe(solution: Solution) -> list[str]:
         f"Certificate: (epsilon, {certificate.delta_upper!r})-differentially private, "
         f"worst shift {certificate.worst_shift!r}",
     ]
-
-
-def _literal(data: dict) -> str:
-    """A Python literal, one key a line."""
-    rows = (f"    {json.dumps(key)}: {value!r}," for key, value in data.items())
-    return "{\n" + "\n".join(rows) + "\n}"
-
-
-def _wrapped(numbers: NDArray[np.int64]) -> str:
-    return textwrap.fill(
-        ", ".join(map(str, numbers.tolist())) + ",", 110, initial_indent="    ", subsequent_indent="    "
-    )

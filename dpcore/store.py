@@ -3,9 +3,9 @@
 An SQLite database of byte strings (JSON, npz) in one folder, shared by any number of processes on one machine and safe
 to kill at any moment. Nothing in it is ever unpickled or run. Every entry carries a seal that only readers of the
 folder's secret can make; a solution is, besides, rebuilt and audited again when it is read, so that of a forged one at
-most the lower bound could be false, and of a damaged one nothing is shown at all. Entries of other versions of this
-package are never read; those not used for longest make room. A folder that cannot be used costs one line in the log,
-and everything works without.
+most the lower bound could be false, and of a damaged one nothing is shown at all. What other source of this package or
+other libraries proved (`dpcore.provenance`) is never read and makes room first; then what was not used for longest. A
+folder that cannot be used costs one line in the log, and everything works without.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from typing import Any, TypeVar
 
 import platformdirs
 
-from . import __version__
 from .errors import InputError
 from .export import solution_to_dict
 from .problem import NoiseProblem, SolverSettings
+from .provenance import PROVENANCE
 from .reload import MAX_BYTES, solution_from_dict
 from .solution import Progress, Solution
 
@@ -42,21 +42,23 @@ FOLDER = "DP_FRONTIER_STORE"
 LIMIT = 256 << 20
 """Bytes of entries that a store keeps unless told otherwise; its files may be a few per cent larger."""
 
-FORMAT = 1
-"""Grows when older entries would be misread."""
+FORMAT = 2
+"""Of the table; grows when older ones would be misread. Theirs are dropped."""
 
 PATIENCE = 2.0
 """Seconds to wait for another process that writes."""
 
 _TABLE = """
 CREATE TABLE IF NOT EXISTS answers
-  (key BLOB PRIMARY KEY, used REAL NOT NULL, size INTEGER NOT NULL, seal BLOB NOT NULL, value BLOB NOT NULL);
+  (key BLOB PRIMARY KEY, used REAL NOT NULL, size INTEGER NOT NULL, seal BLOB NOT NULL, value BLOB NOT NULL,
+   made_by TEXT NOT NULL);
 CREATE INDEX IF NOT EXISTS answers_by_use ON answers (used, size);
 """
 
 _EVICT = """
 DELETE FROM answers WHERE key IN
-  (SELECT key FROM (SELECT key, SUM(size) OVER (ORDER BY used DESC, key) AS total FROM answers) WHERE total > ?)
+  (SELECT key FROM
+    (SELECT key, SUM(size) OVER (ORDER BY made_by = ? DESC, used DESC, key) AS total FROM answers) WHERE total > ?)
 """
 
 Result = TypeVar("Result")
@@ -144,19 +146,19 @@ class Store:
         return self._try(look)
 
     def put(self, kind: str, key: object, value: bytes) -> None:
-        """Keep bytes under a key, in place of what is there. Entries used longest ago make room; what would fill a
-        quarter of the store is not kept."""
+        """Keep bytes under a key, in place of what is there. Entries of another provenance make room first, then those
+        used longest ago; what would fill a quarter of the store is not kept."""
         if len(value) > min(self._limit // 4, MAX_BYTES):
             return
         digest = _digest(kind, key)
 
         def write(connection: sqlite3.Connection) -> None:
-            row = (digest, time.time(), len(value), self._seal(digest, value), value)
+            row = (digest, time.time(), len(value), self._seal(digest, value), value, PROVENANCE)
             with _transaction(connection):
-                connection.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)", row)
+                connection.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?)", row)
                 (total,) = connection.execute("SELECT TOTAL(size) FROM answers").fetchone()
                 if total > self._limit:
-                    connection.execute(_EVICT, (0.9 * self._limit,))
+                    connection.execute(_EVICT, (PROVENANCE, 0.9 * self._limit))
             if total > self._limit:
                 connection.execute("PRAGMA incremental_vacuum")
 
@@ -288,7 +290,7 @@ def _inflated(raw: bytes) -> bytes:
 
 
 def _digest(kind: str, key: object) -> bytes:
-    return sha256(canonical((FORMAT, __version__, kind, key)).encode(errors="surrogatepass")).digest()
+    return sha256(canonical((PROVENANCE, kind, key)).encode(errors="surrogatepass")).digest()
 
 
 def _connected(path: Path) -> sqlite3.Connection:
@@ -318,6 +320,9 @@ def _open(path: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute(f"PRAGMA journal_size_limit = {16 << 20}")
         with _transaction(connection):
+            if connection.execute("PRAGMA user_version").fetchone() != (FORMAT,):
+                connection.execute("DROP TABLE IF EXISTS answers")
+                connection.execute(f"PRAGMA user_version = {FORMAT}")
             for statement in _TABLE.split(";"):
                 connection.execute(statement)
     except BaseException:

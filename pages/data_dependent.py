@@ -6,7 +6,7 @@ import streamlit as st
 
 from dpcore.data_dependent import solve
 from pages.dependent import certainty, controls, headline, panels, published, takeaway
-from pages.shared import compute, frame, prose
+from pages.shared import compute, frame, prose, watching
 from pages.shared.address import FRAME
 
 TEXT = prose.sections("data_dependent")
@@ -19,18 +19,18 @@ if asked.problem is None:
     st.stop()
 
 job = compute.ask("picture", asked.problem, asked.settings, task=solve)
+waited_for = watching.under_way({"picture": job})
 solution = headline.shown(job)
 if solution is None:
-    if job.done:
-        headline.failure(job)
-    else:
-        headline.going_on(job, drawn=False)
+    if waited_for:
+        headline.going_on(job, waited_for, drawn=False)
         st.caption(TEXT["about"])
+    else:
+        headline.failure(job)
     st.stop()
 
 headline.headline(solution, asked)
-if not job.done:
-    headline.going_on(job, drawn=True)
+headline.going_on(job, waited_for, drawn=True)
 frame.cite(headline.sentence(solution).replace("*", ""), {"found by": solution.source})
 panels.laws(solution, asked)
 panels.losses(solution, asked)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.shared import compute, controls, evidence, frame, hands_on, panels, pins, promise, prose
+from pages.shared import compute, controls, evidence, frame, hands_on, panels, pins, promise, prose, watching
 from pages.shared.address import FRAME
 from pages.shared.inputs import HOME, PANELS
 
@@ -32,9 +32,9 @@ if solution is None:
 panels.headline(solution, view, bars)
 frame.cite(*panels.claim(solution, view))
 if not complete:
-    panels.sharpening(job, view)
-elif job.halt.is_set():
-    panels.stopped_early()
+    panels.sharpening(job, view, solution)
+else:
+    watching.go_on({"picture": job})
 panels.pictures(solution, view, bars)
 promise.panel(solution, view)
 

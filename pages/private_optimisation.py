@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.programs import certainty, controls, headline, panels, published, work
-from pages.shared import compute, frame, prose
+from pages.shared import compute, frame, prose, watching
 
 TEXT = prose.sections("private_optimisation")
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
@@ -32,9 +32,10 @@ if jobs["cloud"].error is not None:
     headline.failed(jobs["cloud"].error)
     st.stop()
 
+waited_for = watching.under_way(jobs)
 found = jobs["cloud"].solution or [record for record in jobs["cloud"].trace if isinstance(record, work.Cloud)]
 claim = headline.headline(asked, found)
-headline.going_on(jobs)
+headline.going_on(jobs, waited_for)
 left, right = st.columns([5, 4], gap="large")
 with left:
     panels.picture(asked, found)

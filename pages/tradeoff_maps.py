@@ -7,6 +7,7 @@ import streamlit as st
 from pages.maps import controls, panels, work
 from pages.shared import compute, frame, prose
 from pages.shared.address import FRAME
+from pages.shared.watching import live
 
 TEXT = prose.sections("tradeoff_maps")
 
@@ -28,17 +29,17 @@ if asked.frontier is not None:
     jobs["frontier"] = compute.ask("frontier", asked.frontier, None, task=work.exchange, urgent=False, wait=0)
 
 wish = jobs.get("wish")
-panels.live([wish], lambda: panels.headline(asked, wish))
+live([wish], lambda: panels.headline(asked, wish))
 panels.going_on(asked, jobs)
 left, right = st.columns([3, 2], gap="large")
 with left:
     panels.map_choices()
     panels.first_cells(jobs["map"])
-    panels.live([jobs["map"]], lambda: panels.heat_map(asked, jobs["map"]))
+    live([jobs["map"]], lambda: panels.heat_map(asked, jobs["map"]))
 with right:
-    panels.live([jobs.get("frontier")], lambda: panels.frontier(asked, jobs.get("frontier")))
-panels.live([jobs["along"], wish], lambda: panels.along(asked, jobs["along"], wish))
-panels.live([jobs["across"]], lambda: panels.across(asked, jobs["across"]))
+    live([jobs.get("frontier")], lambda: panels.frontier(asked, jobs.get("frontier")))
+live([jobs["along"], wish], lambda: panels.along(asked, jobs["along"], wish))
+live([jobs["across"]], lambda: panels.across(asked, jobs["across"]))
 st.caption(TEXT["proved at the dots"])
 panels.next_steps()
 with st.expander("What is computed here, and where it comes from", expanded=bool(FRAME["explain"])):

@@ -6,6 +6,7 @@ import streamlit as st
 
 from pages.shared import compute, frame, prose
 from pages.shared.address import FRAME
+from pages.shared.watching import live
 from pages.vector import applications, charts, closer, controls, panels, takeaway, work
 
 TEXT = prose.sections("vector_queries")
@@ -28,7 +29,7 @@ def picture() -> None:
     panels.pictures(asked, found)
 
 
-panels.live(job, picture)
+live([job], picture)
 found = panels.table_of(closed, job)
 parts = {
     "dimension": closer.dimension, "epsilon": closer.epsilon, "spread": closer.spread,

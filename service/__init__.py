@@ -1,1 +1,1 @@
-"""What a service needs around the pages: configuration, the log, figures for monitoring, the gate in front."""
+"""What a service needs around the pages: configuration, the log, figures for monitoring, headers in front."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+import venv
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -54,6 +56,24 @@ def pytest_terminal_summary(terminalreporter) -> None:
         terminalreporter.write_line(
             f"{len(skipped)} BROWSER TESTS WERE SKIPPED: no Chromium (Debian: apt-get install chromium)", yellow=True
         )
+
+
+@pytest.fixture(scope="session")
+def run_alone(tmp_path_factory) -> Callable[[str], str]:
+    """`run_alone(script)`: what a script prints in a fresh environment without any package, cut off from this one."""
+    folder = tmp_path_factory.mktemp("empty")
+    venv.EnvBuilder(symlinks=os.name != "nt").create(folder)
+    python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+
+    def run(script: str) -> str:
+        (folder / "script.py").write_text(script, encoding="utf-8")
+        environment = {name: text for name, text in os.environ.items() if not name.startswith("PYTHON")}
+        command = [python, "-I", "script.py"]
+        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, encoding="utf-8")
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return run
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from exact_laws import Cells
+from exact_losses import exact_loss
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
@@ -142,31 +144,53 @@ def test_smaller_sensitivity(noise, epsilon, fraction):
     limit = fraction * noise.sensitivity
     bound, _ = audit.shortfall_upper(noise, epsilon, limit)
     assert bound <= audit.shortfall_upper(noise, epsilon)[0] * TIGHT
-    E, units = exact_exp(epsilon), Fraction(limit) / Fraction(noise.sensitivity) * 4
+    E, units = exact_exp(epsilon), Fraction(repr(limit)) / Fraction(repr(noise.sensitivity)) * 4
     for signed in (units, -units, units / 2, -units / 3):
         assert positive_part(excesses(noise, E, signed)) <= Fraction(bound)
 
 
-def exact_loss(noise: PiecewiseNoise, power: int) -> Fraction:
-    """E|X|^power (power 1 or 2) in rational arithmetic, with the float unit taken as it is."""
-    unit, origin = Fraction(noise.sensitivity) / noise.resolution, Fraction(noise.origin)
-    q, total = power + 1, Fraction(0)
-    primitive = lambda x: (x if x >= 0 else -x) ** q * (1 if x >= 0 else -1) / q  # noqa: E731
-    for a, b, m in cells_of(noise):
-        left, right = origin + a * unit, origin + b * unit
-        total += m * (primitive(right) - primitive(left)) / (right - left)
-    return total + Fraction(noise.atom_weight, TOTAL) * abs(origin + noise.atom_unit * unit) ** power
+def cost_of(noise: PiecewiseNoise, spec: str) -> Fraction:
+    """E c(X), an upper end of it, in rational arithmetic: numbers are the decimals that they show."""
+    unit, breaks, weights = Fraction(repr(noise.sensitivity)) / noise.resolution, noise.breaks, noise.weights
+    origin, atom = Fraction(repr(noise.origin)), (int(noise.atom_unit), int(noise.atom_weight))
+    return Cells(unit, origin, tuple(breaks.tolist()), tuple(weights.tolist()), TOTAL, *atom).cost(exact_loss(spec))[1]
 
 
-@given(laws(), st.sampled_from([("l1", 1), ("l2", 2)]))
-@example(PiecewiseNoise.from_masses(sensitivity=1.0, resolution=1, breaks=[-3, -2, 4], masses=[0.3, 0.7]), ("l2", 2))
-def test_loss_is_an_upper_bound_and_tight(noise, which):
-    spec, power = which
-    bound, exact = audit.loss_upper(noise, parse_loss(spec)), exact_loss(noise, power)
-    # The float edges stand for the exact ones: an edge errs by 2 units in the last place of the largest number in it.
-    slack = Fraction(8 * 2.0**-53) * Fraction(max(abs(noise.edges[0]), abs(noise.edges[-1]), 1.0)) ** power
-    assert bound >= exact - slack
-    assert bound <= float(exact) * TIGHT + 1e-13 * max(abs(noise.edges)) ** power
+@settings(max_examples=40)
+@given(laws(), st.sampled_from(["l1", "l2"]))
+@example(PiecewiseNoise.from_masses(sensitivity=1.0, resolution=1, breaks=[-3, -2, 4], masses=[0.3, 0.7]), "l2")
+def test_loss_is_an_upper_bound_and_tight(noise, spec):
+    bound, exact = audit.loss_upper(noise, parse_loss(spec)), cost_of(noise, spec)
+    assert exact <= bound <= float(exact) * TIGHT
+
+
+@pytest.mark.parametrize("side", [-1, 1])
+def test_an_atom_a_hair_beyond_a_jump_pays(side):
+    """Its float is the jump itself, where the loss is 0."""
+    noise = PiecewiseNoise.from_masses(
+        sensitivity=1.0, resolution=1 << 58, breaks=sorted([90 * side, side]), masses=[0.1], atom=0.9, atom_unit=side,
+        origin=0.5 * side,
+    )  # fmt: skip
+    assert cost_of(noise, "exceed:0.5") == 1 and noise.atom_location == 0.5 * side
+    assert 1 <= audit.loss_upper(noise, parse_loss("exceed:0.5")) <= 1 + 1e-14
+
+
+@settings(max_examples=200)
+@given(
+    st.sampled_from(["l1", "l2", "lp:1.5", "lp:3", "exceed:0.3", "pinball:0.3", "huber:0.3", "table:-0.5=2,0.3=0,1=3"]),
+    st.sampled_from([-33333.3, -1e9, 1e6, -123456.7, 0.0]), st.sampled_from([1.0, 0.1, 0.7]), st.integers(1, 60),
+    st.lists(st.integers(1, 3), min_size=1, max_size=6), st.integers(-5, 5), st.booleans(),
+)  # fmt: skip
+def test_the_loss_of_a_law_whose_lattice_starts_far_from_zero(spec, origin, sensitivity, k, widths, place, atom):
+    """Cells next to 0, known as multiples of a unit from far away: the bound holds, and is tight."""
+    start = round(-Fraction(repr(origin)) * k / Fraction(repr(sensitivity))) + place
+    noise = PiecewiseNoise.from_masses(
+        sensitivity=sensitivity, resolution=k, breaks=np.cumsum([start, *widths]), masses=np.arange(1, len(widths) + 1),
+        atom=0.3 * atom, atom_unit=start + 1, origin=origin,
+    )  # fmt: skip
+    exact, bound = cost_of(noise, spec), audit.loss_upper(noise, parse_loss(spec))
+    assert exact <= Fraction(repr(bound)) and exact <= Fraction(bound)
+    assert bound <= float(exact) * (1 + 1e-12) + 1e-13
 
 
 @pytest.mark.parametrize(("epsilon", "k"), [(1.0, 3), (0.2, 1), (5.0, 2), (2.0, 8)])

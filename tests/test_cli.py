@@ -134,6 +134,11 @@ def test_reference_method(capsys):
     assert found["lower"] <= 0.5592 and 0.5579 <= found["upper"]
 
 
+def test_a_table_longer_than_a_file_name(capsys):
+    rows = ",".join(f"{x / 100}={abs(x) / 100}" for x in range(-100, 101, 2))
+    assert answer(capsys, "solve", "--epsilon=1", "--delta=.2", "--gap=.1", f"--loss=table:{rows}")["upper"] < 0.62
+
+
 @pytest.mark.parametrize(
     "text", ["x,y\n-1,2\n0,0\n1,1\n", "-1;2\n0;0\n1;1", "# a comment\n-1\t2\n0 0\n1, 1", "[[-1, 2], [0, 0], [1, 1]]",
              '{"x": [-1, 0, 1], "y": [2, 0, 1]}', "\ufeffx,y\n-1,2\n0,0\n1,1"],
@@ -150,12 +155,12 @@ def test_loss_tables_from_files(capsys, tmp_path, text):
     ("text", "message"),
     [
         ("", "0 breakpoints"),
-        ("a,b\nc,d\n", "line 2 = c,d"),
-        ("1,x\n2,3\n", "line 1 = 1,x"),
+        ("a,b\nc,d\n", "line 2 = c"),
+        ("1,x\n2,3\n", "line 1 = x"),
         ("1,2,3\n", "line 1 = 1,2,3"),
         ("0,1\n0,1\n", "loss table breakpoint"),
         ("0,1\n1,0\n", "last slope"),
-        ("0,nan\n1,0\n", "loss table value = nan"),
+        ("0,nan\n1,0\n", "line 1 = nan"),
         ("[[1, 2], [3]]", "loss table row"),
         ("[[1, true], [3, 4]]", "loss table row"),
         ("[" * 100_000, "well-formed JSON"),
@@ -206,7 +211,7 @@ def refused(capsys, arguments: list[str], *parts: str) -> None:
         ("--epsilon 1 --delta 0.1 --support 3", "support = 3", "LO:HI"),
         ("--epsilon 1 --delta 0.1 --support 1:2:3", "support = 1:2:3", "LO:HI"),
         ("--epsilon 1 --delta 0.1 --support 2:-2", "support = [2, -2]", "LO < HI"),
-        ("--epsilon 1 --delta 0.1 --support nan:1", "support = [nan, 1]", "LO < HI"),
+        ("--epsilon 1 --delta 0.1 --support nan:1", "support = nan", "LO < HI"),
         ("--epsilon 1 --delta 0.01 --support -1:1", "support = [-1, 1]", "width"),
         ("--epsilon 1 --delta 0 --support -50:50", "support = [-50, 50]", "delta = 0"),
         ("--epsilon 1 --delta 0.1 --support 0:9 --symmetric", "support = [0, 9]", "middle at 0"),
@@ -313,3 +318,48 @@ def test_help_and_version(capsys):
     for arguments in (["--help"], ["solve", "--help"], ["draw", "--help"], ["--version"]):
         assert main(arguments) == 0
         assert "dpcore" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "field", "write"),
+    [
+        ("solve --epsilon 0,5 --delta 0.1", "epsilon = 0,5", "0.5"),
+        ("solve --epsilon 1_0 --delta 0.1", "epsilon = 1_0", ""),
+        ("solve --epsilon ١ --delta 0.1", "epsilon = ١", "1"),
+        ("solve --epsilon 1 --delta 1/5", "delta = 1/5", "0.2"),
+        ("solve --epsilon 1 --delta 0.1 --sensitivity 2,5", "sensitivity = 2,5", "2.5"),
+        ("solve --epsilon 1 --delta 0.1 --loss exceed:0,5", "loss exceed = 0,5", "0.5"),
+        ("solve --epsilon 1 --delta 0.1 --loss table:-1,5=1,2=3", "loss table = -1", ""),
+        ("solve --epsilon 1 --delta 0.1 --support -0,5:2", "support = -0,5", "-0.5"),
+        ("solve --epsilon 1 --delta 0.1 --granularity ½", "granularity = ½", "0.5"),
+        ("solve --epsilon 1 --delta 0.1 --budget exceed:2=0,05", "budget = 0,05", "0.05"),
+        ("solve --epsilon 1 --delta 0.1 --second 3:0,01", "second delta = 0,01", "0.01"),
+        ("solve --epsilon 1 --delta 0.1 --profile gdp:1,5", "profile", ""),
+        ("solve --profile gdp:1,5", "mu = 1,5", "1.5"),
+        ("solve --epsilon 1 --delta 0.1 --gap 0,1", "gap = 0,1", "0.1"),
+        ("solve --epsilon 1 --delta 0.1 --cells 8,0", "cells = 8,0", "8"),
+        ("draw --noise law.json --value 0,13", "value = 0,13", "0.13"),
+        ("invert --error 0,5 --delta 0.1", "error = 0,5", "0.5"),
+        ("sweep --epsilon 1 --delta 1_0", "delta = 1_0", ""),
+        ("profile --epsilon 1 --delta 0.1 --profile 1,2 --power 2,5", "power = 2,5", "2.5"),
+        ("account --mechanism gaussian:sigma=2 --delta 1e-5 --count 5٫0", "count = 5٫0", "5"),
+        ("account --mechanism gaussian:sigma=½ --delta 1e-5", "sigma = ½", "0.5"),
+        ("account --mechanism gaussian:sigma=2 --delta 1e-5 --sampling poisson:0,01", "sampling = 0,01", "0.01"),
+        ("data-dependent --epsilon 1 --delta 0.1 --range 0,5:4", "range = 0,5", "0.5"),
+        ("data-dependent --epsilon 1 --delta 0.1 --range 0:4 --weight normal:1,5:1", "weight_mean = 1,5", "1.5"),
+        ("private-lp example:transport --epsilon 0,5 --delta 1e-4", "epsilon = 0,5", "0.5"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_numbers_that_are_not_written_as_numbers_are(capsys, words, field, write):
+    refused(capsys, words.split(" "), field, *([f"; write {write}\n"] if write else []))
+
+
+def test_digits_that_only_python_reads_are_refused_in_files(capsys, tmp_path):
+    path = tmp_path / "loss.csv"
+    path.write_text("½;1\n1;2\n", encoding="utf-8")
+    refused(capsys, ["solve", "--epsilon", "1", "--delta", "0.2", "--loss", f"table:{path}"], "line 1 = ½", "write 0.5")
+    path.write_text("-1,5;1\n0;0\n1,5;1\n")
+    refused(capsys, ["solve", "--epsilon", "1", "--delta", "0.2", "--loss", f"table:{path}"], "line 1 = -1,5", "-1.5")
+    path.write_text("0,5;0,2\n")
+    refused(capsys, ["solve", "--profile", f"list:{path}"], "epsilon = 0,5", "write 0.5")

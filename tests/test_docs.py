@@ -84,6 +84,18 @@ def test_the_table_of_equations_names_what_exists():
             found = getattr(found, part)
 
 
+SECTIONS = {"2", "2.1", "2.2", "3", "3.1", "3.2", "4", "4.1", "4.2", "5", "5.1", "5.2", "5.3", "6"}
+"""Of [SLW], as printed."""
+
+
+def test_cited_sections_of_the_paper_exist():
+    for folder in ("dpcore", "pages", "docs", "tests", "assets"):
+        for path in [*(ROOT / folder).rglob("*.py"), *(ROOT / folder).rglob("*.md"), *(ROOT / folder).rglob("*.json")]:
+            for cited in re.findall(r"\[SLW[^\]]*\]", path.read_text()):
+                wrong = set(re.findall(r"§(\d+(?:\.\d+)*)", cited)) - SECTIONS
+                assert not wrong, f"{path.relative_to(ROOT)} cites {cited}"
+
+
 def test_every_citation_is_listed():
     listed = set(re.findall(r"\*\*\[([\w-]+)\]\*\*", (ROOT / "dpcore" / "README.md").read_text()))
     pattern = re.compile(r"\[(SLW(?:-S)?|GV\d\d|G\d\d|BW\d\d|MSVV|CKS\d\d|MK|DMNS\w*|Awan)[\],;]")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import math
+import re
 import subprocess
 import sys
 
@@ -24,7 +25,7 @@ from dpcore.export import (
 )
 from dpcore.noise import LatticeNoise
 from dpcore.optimal import solve
-from dpcore.problem import noise_problem
+from dpcore.problem import SolverSettings, noise_problem
 
 SOLUTIONS = [
     solve(noise_problem(1, 0.1, 3, granularity=1)),
@@ -99,7 +100,7 @@ def test_reads_back_exactly(solution, tmp_path):
 
 @pytest.mark.parametrize("solution", SOLUTIONS)
 def test_csv_lists_the_points(solution):
-    rows = [line.split(",") for line in noise_to_csv(solution).splitlines() if not line.startswith("#")]
+    rows = [line.split(",") for line in noise_to_csv(solution).splitlines()]
     assert rows[0] == ["point", "probability"]
     mean = math.fsum(float(p) * float(solution.problem.loss.value(float(x))) for x, p in rows[1:])
     assert mean == pytest.approx(solution.certificate.upper, rel=1e-8)
@@ -118,6 +119,21 @@ def test_the_script_samples_the_law(solution, tmp_path):
     limit = math.sqrt(math.log(2e9) / (2 * len(draws)))
     x = np.unique(draws)
     assert np.abs(noise.cdf(x) - [np.mean(np.array(draws) <= v) for v in x]).max() <= limit
+
+
+@pytest.mark.parametrize(("granularity", "point"), [(1.0, ""), (10.0, ""), (0.5, ".")])
+def test_a_release_of_counts_is_a_whole_number(granularity, point, tmp_path, capsys):
+    """From the command line and from the script: 1234, not 1234.0."""
+    for delta in (0.0, 1e-3):
+        solution = solve(noise_problem(1, delta, 10.0, granularity=granularity), SolverSettings(gap=0.1))
+        path = tmp_path / "noise.json"
+        path.write_text(solution_to_json(solution))
+        assert main(["draw", "--noise", str(path), "--value", "1230"]) == 0
+        released = re.search(r'"release": (-?[0-9.]+)', capsys.readouterr().out)[1]
+        space = {"__name__": "script"}
+        exec(python_snippet(solution), space)
+        texts = [released, repr(space["release"](1230)), *map(repr, space["sample"](3))]
+        assert all(("." in text) == bool(point) for text in texts), texts
 
 
 def changed(number: int, path: str, value: object) -> dict:

@@ -110,3 +110,15 @@ def test_the_bound_for_even_losses_is_the_known_one_for_absolute_errors():
         assert even_lower(privacy, 3.0, parse_loss("lp:1")) == pytest.approx(known, rel=1e-12)
     with pytest.raises(InputError, match="an even loss"):
         even_lower(Privacy(1, 0.1), 1.0, parse_loss("pinball:0.8"))
+
+
+@pytest.mark.parametrize(("sensitivity", "threshold", "passed"), [(0.1, "0.3", 4), (0.1, "0.7", 8), (0.7, "2.1", 4)])
+def test_a_threshold_that_is_a_multiple_of_the_sensitivity_is_not_passed_there(sensitivity, threshold, passed):
+    """3·0.1 as a float is beyond 0.3; three tenths are not: an atom of δ at ±0.3 would be free."""
+    privacy = Privacy(0.5, 0.001)
+    with mpmath.workdps(30):
+        tail = mpmath.mpf(1) / 2
+        for _ in range(passed):
+            tail = (tail - mpmath.mpf(privacy.delta)) / mpmath.exp(mpmath.mpf(privacy.epsilon))
+        bound = even_lower(privacy, sensitivity, parse_loss(f"exceed:{threshold}"))
+        assert 0 < bound <= 2 * tail and bound >= 2 * tail * (1 - mpmath.mpf("1e-12"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -12,6 +13,8 @@ from scipy import integrate
 
 from dpcore.errors import InputError
 from dpcore.loss import asymmetric, exceedance, huber, parse_loss, pinball, power, table
+from dpcore.loss_cells import node_values
+from dpcore.places import Places
 
 VALUES = {
     "l1": [(-2.0, 2.0), (0.0, 0.0), (3.5, 3.5)],
@@ -91,9 +94,10 @@ def test_mean_is_the_integral(loss, a, width):
     st.randoms(use_true_random=False),
 )
 def test_interpolant_of_nodes_stays_below_the_loss(loss, start, step, count, touch, random):
-    nodes = start + step * np.arange(count)
+    places = Places.of(start, step, 1, np.arange(count))
+    nodes = places.floats
     touches = [random.random() for _ in range(count - 1)] if touch is None else touch
-    lower = loss.nodes(nodes, touches)
+    lower = node_values(loss, places, touches)
     x = np.concatenate(
         [
             nodes,
@@ -103,7 +107,7 @@ def test_interpolant_of_nodes_stays_below_the_loss(loss, start, step, count, tou
         ]
     )
     interpolant = np.interp(x, nodes, lower)
-    # 1e-13: the interpolation done here rounds, at values up to 50·6 + …; the proved slack is in `nodes` itself.
+    # 1e-13: the interpolation done here rounds, at values up to 50·6 + …; the proved slack is in the nodes themselves.
     assert (interpolant <= loss.value(x) + 1e-13 * (1 + np.abs(loss.value(x)))).all()
 
 
@@ -111,8 +115,9 @@ def test_interpolant_of_nodes_stays_below_the_loss(loss, start, step, count, tou
 def test_nodes_are_not_needlessly_low(loss, start, count):
     """Second order: where the loss is smooth the nodes lose at most step²·(largest curvature) [Thm 2]."""
     step = 0.05
-    nodes = start + step * np.arange(count)
-    value, lower = loss.value(nodes), loss.nodes(nodes)
+    places = Places.of(start, step, 1, np.arange(count))
+    nodes = places.floats
+    value, lower = loss.value(nodes), node_values(loss, places)
     smooth = np.ones(count, dtype=bool)
     for b in loss.breaks.tolist():
         smooth &= np.abs(nodes - b) > 1.5 * step
@@ -142,6 +147,26 @@ def test_scaled_and_symmetrised(loss, factor, x):
     even = loss.symmetrised()
     assert even.even
     assert float(even.value(x)) == pytest.approx(0.5 * float(loss.value(x) + loss.value(-x)), rel=1e-9, abs=1e-9)
+
+
+def within_a_unit(number: float, true: Fraction) -> bool:
+    """Rounded once."""
+    return abs(Fraction(number) - true) <= abs(true) / 2**53
+
+
+@pytest.mark.parametrize("end", ["78.0000000000078", "78.00000000000001", "1.0000000000000002"])
+def test_outer_slopes_are_those_of_the_decimals(end):
+    """The outer slope goes on for ever; between floats so close to each other it would keep a few digits."""
+    start = "1" if end < "2" else "78"
+    loss = parse_loss(f"table:-{end}=2,-{start}=1,0=0,{start}=1,{end}=2")
+    assert loss.even
+    assert within_a_unit(loss.pieces[-1].coefficient, 1 / (Fraction(end) - Fraction(start)))
+
+
+@pytest.mark.parametrize("tau", ["0.05", "0.997", "0.999", "0.001"])
+def test_both_slopes_of_a_pinball_loss(tau):
+    below, above = (piece.coefficient for piece in parse_loss(f"pinball:{tau}").pieces)
+    assert within_a_unit(below, 1 - Fraction(tau)) and above == float(tau)
 
 
 @settings(max_examples=50)

@@ -8,6 +8,7 @@ import json
 import logging
 import os
 import pickle
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -20,7 +21,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpcore import loss, store
+from dpcore import loss, provenance, store
 from dpcore.optimal import solve
 from dpcore.privacy import Privacy
 from dpcore.problem import Budget, SolverSettings, noise_problem
@@ -112,10 +113,104 @@ def test_bytes_by_kind_and_key(kept):
     assert kept.get("sweep", (1, "a")) == b"two"
 
 
-def test_another_version_starts_afresh(kept, monkeypatch):
-    kept.put("sweep", 1, b"one")
-    monkeypatch.setattr(store, "__version__", "0.0.0")
-    assert kept.get("sweep", 1) is None
+# Who proved it ---------------------------------------------------------------------------------------
+
+SERVED = """
+import json, sys
+from dpcore.cli import main
+from dpcore.optimal import solve
+from dpcore.problem import SolverSettings, noise_problem
+from dpcore.store import Store
+
+kept, problem = Store(sys.argv[1]), noise_problem(0.5, 0.0)
+found = kept.solution(problem, SolverSettings())
+if found is None:
+    kept.keep(solve(problem, SolverSettings()))
+sys.argv = ["dpcore", "sweep", "--epsilon", "0.5,1", "--delta", "0", "--workers", "1", "--out", "rows.csv"]
+main()
+print(json.dumps(found is not None))
+"""
+
+
+def served(package: Path, folder: Path) -> tuple[bool, int]:
+    """(a solution, how many rows of a sweep) of those kept before that the package in this folder serves."""
+    environment = {**os.environ, "PYTHONPATH": str(package), "DP_FRONTIER_STORE": str(folder)}
+    command = [sys.executable, "-c", SERVED, str(folder)]
+    done = subprocess.run(command, cwd=package, env=environment, capture_output=True, text=True, check=True)
+    summary, found = map(json.loads, done.stdout.splitlines())
+    return found, summary["from_store"]
+
+
+def test_what_other_source_proved_is_never_served(tmp_path):
+    """One line of the solver, of the referee or of any other file: no solution and no row of a sweep survives it."""
+    package, folder = tmp_path / "site-packages", tmp_path / "store"
+    shutil.copytree(ROOT / "dpcore", package / "dpcore", ignore=shutil.ignore_patterns("__pycache__"))
+    assert served(package, folder) == (False, 0)
+    assert served(package, folder) == (True, 2), "the same source serves"
+    for changed in ("optimal/additive.py", "audit.py"):
+        file = package / "dpcore" / changed
+        before = file.read_text()
+        file.write_text(before + "SLACK = 0.0\n")
+        assert served(package, folder) == (False, 0), changed
+        file.write_text(before)
+    assert served(package, folder) == (True, 2), "and what it had proved is still its own"
+
+
+def test_a_digest_knows_every_file_its_place_and_the_libraries(tmp_path, monkeypatch):
+    (tmp_path / "part").mkdir()
+    (tmp_path / "one.py").write_text("a = 1\n")
+    (tmp_path / "part" / "two.py").write_text("b = 2\n")
+    seen = [provenance.provenance(tmp_path)]
+    assert provenance.provenance(tmp_path) == seen[0]
+    (tmp_path / "part" / "two.py").write_text("b = 3\n")
+    seen.append(provenance.provenance(tmp_path))
+    (tmp_path / "part" / "two.py").rename(tmp_path / "two.py")
+    seen.append(provenance.provenance(tmp_path))
+    (tmp_path / "one.py").write_text("a = 1\nb = 3\n")
+    (tmp_path / "two.py").write_text("")
+    seen.append(provenance.provenance(tmp_path))
+    for name in ("highspy", "numba", "numpy", "scipy"):
+        with monkeypatch.context() as patch:
+            patch.setattr(provenance, "version", lambda asked, name=name: "other" if asked == name else "1")
+            seen.append(provenance.provenance(tmp_path))
+    assert len(set(seen)) == len(seen)
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    assert provenance.provenance(empty) != provenance.provenance(empty), "nothing to compare: nothing is shared"
+
+
+def test_what_others_proved_makes_room_first(tmp_path, monkeypatch):
+    small = Store(tmp_path / "store", limit=100_000)
+    small.put("sweep", "own", bytes(20_000))
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "PROVENANCE", "another")
+        assert small.get("sweep", "own") is None
+        for number in range(3):
+            small.put("sweep", number, bytes(20_000))
+    for number in range(2):
+        small.put("sweep", f"own {number}", bytes(20_000))
+    assert all(small.get("sweep", key) is not None for key in ("own", "own 0", "own 1")), "older than what went"
+    with entries(tmp_path) as database:
+        count = "SELECT COUNT(*) FROM answers WHERE made_by = 'another'"
+        assert database.execute(count).fetchone() == (1,)
+
+
+def test_a_table_of_another_layout_is_made_anew(tmp_path):
+    """The one of earlier releases had no column for who proved an entry."""
+    folder = tmp_path / "store"
+    folder.mkdir()
+    with sqlite3.connect(folder / "results.sqlite") as database:
+        columns = "key BLOB PRIMARY KEY, used REAL, size INTEGER, seal BLOB, value BLOB"
+        database.execute(f"CREATE TABLE answers ({columns})")
+        database.execute("INSERT INTO answers VALUES (x'00', 1.0, 1, x'00', x'00')")
+    database.close()
+    for _ in range(2):
+        fresh = Store(folder)
+        fresh.put("sweep", 1, b"one")
+        assert fresh.get("sweep", 1) == b"one"
+        fresh.close()
+    with entries(tmp_path) as database:
+        assert database.execute("SELECT COUNT(*) FROM answers").fetchone() == (1,)
 
 
 # Keys ------------------------------------------------------------------------------------------------
@@ -228,7 +323,7 @@ def test_an_entry_moved_to_another_key_is_not_believed(kept, tmp_path):
 
 
 @pytest.mark.parametrize("value", ["text", 7, 1.5, None, b"", bytes(50)], ids=str)
-@pytest.mark.parametrize("column", ["value", "seal", "used", "size"])
+@pytest.mark.parametrize("column", ["value", "seal", "used", "size", "made_by"])
 def test_a_cell_of_any_type_in_any_column_does_no_harm(kept, tmp_path, column, value):
     kept.put("sweep", 1, b"one")
     with entries(tmp_path) as database:
@@ -237,7 +332,7 @@ def test_a_cell_of_any_type_in_any_column_does_no_harm(kept, tmp_path, column, v
             database.execute(f"UPDATE answers SET {column} = ?", (value,))
         except sqlite3.IntegrityError:
             return
-    assert kept.get("sweep", 1) == (b"one" if column in ("used", "size") else None)
+    assert kept.get("sweep", 1) == (b"one" if column in ("used", "size", "made_by") else None)
     kept.put("sweep", 1, b"two")
     assert kept.get("sweep", 1) == b"two"
 

@@ -46,14 +46,14 @@ def epsilon_at(noise: Noise, delta: float, *, sensitivity: float) -> float:
 
 
 def least_epsilon(passes: Callable[[float], bool], *, within: float = 1e-12, most: float = 700.0) -> float:
-    """The least ε ≥ 0 that passes, rounded up by bisection to a relative `within`; ∞ if none up to about `most`."""
+    """The least ε ≥ 0 that passes, rounded up by bisection to a relative `within`; ∞ if none up to `most`."""
     if passes(0.0):
         return 0.0
-    low, high = 0.0, 1.0
+    low, high = 0.0, min(1.0, most)
     while not passes(high):
-        low, high = high, 2 * high
-        if high > most:
+        if high >= most:
             return math.inf
+        low, high = high, min(2 * high, most)
     while high - low > within * high:
         middle = 0.5 * (low + high)
         low, high = (low, middle) if passes(middle) else (middle, high)

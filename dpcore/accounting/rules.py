@@ -19,14 +19,15 @@ from numpy.typing import NDArray
 from ..errors import InputError
 from ..loss import UNIT
 from ..noise import Gaussian
-from .curves import epsilon_at
+from ..noise.gaussian import gaussian_delta
+from .curves import least_epsilon
 from .loss_grids import on_grid, reach
 from .mechanisms import Additive, Mechanism, Release, sides
 from .optimal_composition import Group, optimal_epsilon, sum_upper
 from .pairs import Pair
 from .renyi import zero_concentrated
 from .subsampling import Sampling
-from .truth import FINE, QUICK, Truth
+from .truth import FINE, QUICK, Band, Truth
 
 Array = NDArray[np.float64]
 
@@ -93,7 +94,8 @@ def totals(
             value, note = _inverse(lambda d, f=by_rule: f(tuple(releases), d)[0], epsilon), ""
         out.append(Total(rule, value, None, certified, note))
     band = truth.epsilon(delta) if delta is not None else truth.delta(epsilon)  # type: ignore[arg-type]
-    return [*out, Total("exact", min([band.upper, *(one.upper for one in out if one.certified)]), band.lower)]
+    band = Band(band.lower, min([band.upper, *(one.upper for one in out if one.certified)]))
+    return [*out, Total("exact", band.upper, band.lower)]
 
 
 def _inverse(epsilon_at_delta: Callable[[float], float], epsilon: float) -> float:
@@ -302,9 +304,8 @@ def central_limit(releases: tuple[Release, ...], delta: float) -> tuple[float, s
     if found is None or delta <= 0:
         return math.inf, "no approximation is known here"
     mu, error = found
-    if mu > 60:
-        return math.inf, "too far from the limit"
-    epsilon = epsilon_at(Gaussian(1 / mu), min(delta, 1 - 1e-12), sensitivity=1.0) if mu > 1e-6 else 0.0
+    delta = min(delta, 1 - 1e-12)
+    epsilon = least_epsilon(lambda e: gaussian_delta(1 / mu, e) <= delta, most=math.inf) if mu > 1e-6 else 0.0
     note = f"μ = {mu:.4g}"
     if error is not None:
         note += f"; trade-off functions are within {error:.2g} of the limit"

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._validate import above, in_range
 from ..errors import InputError
+from ..numbers import read_number
 from .loss_grids import lower_hull, on_grid, reach
 from .tradeoff import guarantee_tradeoff
 from .two_laws import Pair, mirrored
@@ -51,12 +52,10 @@ def parse_sampling(text: str) -> Sampling:
     """The sampling that "poisson:0.01", "fixed:0.01" or "fixed:60/6000" names."""
     kind, _, rate = text.strip().partition(":")
     accepted = "poisson:RATE or fixed:RATE or fixed:M/N with a rate above 0, at most 1"
-    try:
-        part, slash, whole = rate.partition("/")
-        value = float(part) / above(0, 1e300, whole=whole) if slash else float(part)
-        return Sampling(kind, value)
-    except (ValueError, ZeroDivisionError):
-        raise InputError("sampling", text, accepted) from None
+    part, total = (read_number(number, "sampling", accepted) for number in (*rate.split("/"), "1")[:2])
+    if kind not in KINDS or rate.count("/") > 1 or not 0 < part <= total:
+        raise InputError("sampling", text, accepted)
+    return Sampling(kind, part / total)
 
 
 def amplified(epsilon: float, delta: float, rate: float) -> tuple[float, float]:

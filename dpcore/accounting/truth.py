@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 from scipy import special
 
-from ..errors import InputError
+from ..errors import CertificateError, InputError
 from ..noise import Gaussian
 from .curves import epsilon_at
 from .loss_grids import MOST_CELLS, LossGrid, on_grid, reach
@@ -36,6 +36,10 @@ class Band:
 
     lower: float
     upper: float
+
+    def __post_init__(self) -> None:
+        if self.lower > self.upper:
+            raise CertificateError(f"lower bound {self.lower!r} above upper bound {self.upper!r}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +93,7 @@ class Truth:
         uppers = [side.bound(times, upper=True, delta=delta) for side in self.sides]
         # any direction bounds the worse one from below
         lower = self.sides[int(np.argmax(uppers))].bound(times, upper=False, delta=delta)
-        return Band(min(lower, max(uppers)), max(uppers))
+        return Band(lower, max(uppers))
 
     def epsilon_upper(self, delta: float, *, times: int = 1) -> float:
         """The upper end of `epsilon` alone."""
@@ -104,7 +108,7 @@ class Truth:
             return Band(found * (1 - 1e-10), min(found * (1 + 1e-10), 1.0))
         uppers = [side.bound(times, upper=True, epsilon=epsilon) for side in self.sides]
         lower = self.sides[int(np.argmax(uppers))].bound(times, upper=False, epsilon=epsilon)
-        return Band(min(lower, max(uppers)), max(uppers))
+        return Band(lower, max(uppers))
 
 
 def gaussian_band(mu: float, delta: float) -> Band:

@@ -92,6 +92,11 @@ class FinitePair(Pair):
     def infinite(self) -> float:
         return float(self.own[0]) if self.losses.size and self.losses[0] == math.inf else 0.0
 
+    @property
+    def swapped(self) -> FinitePair:
+        """The same two laws the other way round."""
+        return FinitePair(-self.losses[::-1], self.other[::-1], self.own[::-1])
+
     @cached_property
     def _sums(self) -> tuple[Array, Array]:
         return np.append(0.0, np.cumsum(self.own)), np.append(0.0, np.cumsum(self.other))

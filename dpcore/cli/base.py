@@ -17,6 +17,9 @@ from ..errors import InputError
 MISSING = "(missing)"
 """Given to the validators in place of an option that was left out, so that they say what it should have been."""
 
+DELTA = "how much more probable any event may become beyond the factor e^epsilon"
+"""What the option `--delta` is."""
+
 EXIT_FAILED, EXIT_BAD_INPUT, EXIT_INTERRUPTED = 1, 2, 130
 
 

@@ -8,8 +8,9 @@ from typing import Any
 
 from .._validate import real
 from ..errors import InputError
+from ..numbers import read_number, read_numbers
 from ..problem import SolverSettings
-from .base import MISSING, ended, refuse_unwritable, stop_on_interrupt, write_out
+from .base import DELTA, MISSING, ended, refuse_unwritable, stop_on_interrupt, write_out
 from .reading import LOSSES
 from .reading import read_loss as read_table_or_loss
 
@@ -23,7 +24,7 @@ def add_parser(commands: Any) -> None:
     )
     problem = command.add_argument_group("the problem")
     problem.add_argument("--epsilon", metavar="E", default=MISSING, help="0, or 0.001 to 20")
-    problem.add_argument("--delta", metavar="D", default=MISSING, help="0, or 1e-12 to 0.999")
+    problem.add_argument("--delta", metavar="D", default=MISSING, help=f"{DELTA}: 0, or 1e-12 to 0.999")
     problem.add_argument("--sensitivity", metavar="S", default="1", help="of the query, in its unit (default 1)")
     problem.add_argument("--range", metavar="LO:HI", default=MISSING, help="of the query's values")
     problem.add_argument("--loss", metavar="LOSS", default="l1", help=f"{LOSSES}, or steep:2 (default l1)")
@@ -104,16 +105,14 @@ def _problem(arguments: argparse.Namespace) -> Any:
         instance_cap=arguments.instance_cap,
         monotone=arguments.monotone,
         ordered=arguments.ordered,
-        partition=() if arguments.partition is None else arguments.partition.split(","),
+        partition=read_numbers(arguments.partition or "", "partition", commas=True),
     )
 
 
 def read_range(text: str) -> tuple[float, float]:
     """LO:HI as two numbers."""
     low, colon, high = text.partition(":")
-    try:
-        if not colon:
-            raise ValueError
-        return float(low), float(high)
-    except ValueError:
-        raise InputError("range", text, "LO:HI, two numbers with LO < HI") from None
+    accepted = "LO:HI, two numbers with LO < HI"
+    if not colon:
+        raise InputError("range", text, accepted)
+    return read_number(low, "range", accepted), read_number(high, "range", accepted)

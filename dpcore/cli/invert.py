@@ -9,7 +9,7 @@ from .. import __version__
 from .._validate import above, decimal, in_range
 from ..errors import InputError
 from ..privacy import EPSILON_RANGE
-from .base import MISSING, ended, refuse_unwritable, stop_on_interrupt, write_out
+from .base import DELTA, MISSING, ended, refuse_unwritable, stop_on_interrupt, write_out
 from .reading import LOSSES, add_query_options, add_solver_options, read_problem, read_settings
 
 
@@ -17,7 +17,7 @@ def add_parser(commands: Any) -> None:
     text = "The smallest epsilon at which a mechanism, or the best possible one, reaches an error."
     parser = commands.add_parser("invert", help="epsilon from an error", description=text)
     options = parser.add_argument_group("the problem")
-    options.add_argument("--delta", metavar="D", default=MISSING, help="0, or 1e-12 to 0.999")
+    options.add_argument("--delta", metavar="D", default=MISSING, help=f"{DELTA}: 0, or 1e-12 to 0.999")
     options.add_argument("--loss", metavar="LOSS", help=f"{LOSSES} (default l1)")
     add_query_options(options)
     wanted = parser.add_argument_group("what is to be reached (one of these)")

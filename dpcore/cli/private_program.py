@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from .. import __version__
 from .._validate import above, whole
 from ..errors import InputError
-from .base import MISSING, ended, refuse_unwritable, stop_on_interrupt, write_out
+from .base import DELTA, MISSING, ended, refuse_unwritable, stop_on_interrupt, write_out
 
 if TYPE_CHECKING:
     from ..private_optimization import PrivateProgram, Quality, RowNoise, Simulation
@@ -32,7 +32,7 @@ def add_parser(commands: Any) -> None:
     options = command.add_argument_group("the private limits")
     options.add_argument("--lower-limits", metavar="CSV", help="lines row,limit: private rows and guaranteed limits")
     options.add_argument("--epsilon", metavar="E", default=MISSING, help="1e-6 to 20")
-    options.add_argument("--delta", metavar="D", default=MISSING, help="0, or 1e-12 to 0.5")
+    options.add_argument("--delta", metavar="D", default=MISSING, help=f"{DELTA}: 0, or 1e-12 to 0.5")
     options.add_argument("--sensitivity", metavar="S", help="l1-sensitivity of all private limits together (files)")
     options.add_argument("--granularity", metavar="STEP", help="private limits are multiples of STEP (1: counts)")
     options = command.add_argument_group("what to do")
@@ -165,12 +165,18 @@ def _release(program: PrivateProgram, limits: Any, plan: Any) -> dict[str, Any]:
     columns = zip(program.model.column_names, plan.x.tolist())
     return {
         "release": {
-            "limits": dict(zip(names, limits.tolist())),
+            "limits": dict(zip(names, _counted(program, limits.tolist()))),
             "objective": plan.objective,
             "plan": {name: value for name, value in columns if value},
         },
         "version": __version__,
     }
+
+
+def _counted(program: PrivateProgram, limits: list[float]) -> list[float | int]:
+    """Limits that are counts as whole numbers."""
+    whole = program.granularity is not None and float(program.granularity).is_integer()
+    return [int(limit) if whole and limit.is_integer() else limit for limit in limits]
 
 
 def summary(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
 from ..privacy import Privacy
-from .base import MISSING, ended, refuse_unwritable, stop_on_interrupt, write_out
+from .base import DELTA, MISSING, ended, refuse_unwritable, stop_on_interrupt, write_out
 
 if TYPE_CHECKING:
     from ..vector import Allocation, SensitivityProfile, VectorQuery
@@ -23,12 +23,13 @@ def add_parser(commands: Any) -> None:
         description="Mechanisms for a query whose coordinates have their own sensitivities.",
     )
     parser.add_argument("--epsilon", metavar="E", default=MISSING, help="0, or 0.001 to 20")
-    parser.add_argument("--delta", metavar="D", default=MISSING, help="0, or 1e-12 to 0.999")
+    parser.add_argument("--delta", metavar="D", default=MISSING, help=f"{DELTA}: 0, or 1e-12 to 0.999")
     parser.add_argument(
         "--profile", metavar="P", default=MISSING,
         help="1,2,3 or linear:20 (uniform, linear, quadratic, exponential, one-hot) or csv:FILE or csv:FILE:COLUMN",
     )  # fmt: skip
-    parser.add_argument("--normalise", metavar="NORM", default="none", help="l1, l2 or none (default)")
+    norms = "scale a named profile to norm 1: l1, l2 or none (default)"
+    parser.add_argument("--normalise", metavar="NORM", default="none", help=norms)
     parser.add_argument("--power", metavar="P", default="2", help="of the error Σ |T_i|^P, 1 to 10 (default 2)")
     parser.add_argument("--weights", metavar="W", help="weights of the coordinates in the error: 1,2,3")
     parser.add_argument("--l1", metavar="S", help="global l1 sensitivity, if less than the profile's")
@@ -48,7 +49,7 @@ def _run(arguments: argparse.Namespace) -> int:
     query = _read(arguments)
     if arguments.out is not None:
         refuse_unwritable(arguments.out)
-    value = None if arguments.value is None else _numbers(arguments.value, len(query.profile))
+    value = None if arguments.value is None else _numbers("value", arguments.value)
     words = [word.strip() for word in arguments.mechanism.split(",")]
     keys = MECHANISMS if words == ["all"] else tuple(words)
     with stop_on_interrupt() as stop:
@@ -78,12 +79,10 @@ def _release(query: VectorQuery, found: list[Allocation], value: list[float]) ->
     }
 
 
-def _numbers(text: str, count: int) -> list[float]:
-    words = text.replace(",", " ").split()
-    try:
-        return [float(word) for word in words]
-    except ValueError:
-        raise InputError("value", text if len(text) <= 80 else text[:80] + "…", f"{count} numbers") from None
+def _numbers(name: str, text: str) -> list[float]:
+    from ..numbers import read_numbers
+
+    return read_numbers(text, name, "numbers, one per coordinate", commas=True)
 
 
 def report(query: VectorQuery, found: list[Allocation]) -> list[dict[str, Any]]:
@@ -100,6 +99,7 @@ def report(query: VectorQuery, found: list[Allocation]) -> list[dict[str, Any]]:
         row = {
             "name": one.name,
             "key": one.key,
+            "names": list(query.profile.names) or None,
             "scales": one.scales.tolist(),
             "error": finite(one.error) if exists else None,
             "reduction_db": finite(decibels(ratio)),
@@ -130,15 +130,15 @@ def _read(arguments: argparse.Namespace) -> VectorQuery:
 
     privacy = Privacy(arguments.epsilon, arguments.delta)
     profile = read_profile(arguments.profile, arguments.normalise)
-    weights = None if arguments.weights is None else tuple(arguments.weights.replace(",", " ").split())
-    return VectorQuery(privacy, profile, arguments.power, weights, arguments.l1, arguments.l2)  # type: ignore[arg-type]
+    weights = None if arguments.weights is None else tuple(_numbers("weights", arguments.weights))
+    return VectorQuery(privacy, profile, arguments.power, weights, arguments.l1, arguments.l2)
 
 
 def read_profile(text: str, normalise: str) -> SensitivityProfile:
-    """`parse_profile`, but csv:FILE[:COLUMN] reads a file's first column or the one of that name or number."""
+    """`parse_profile`, but csv:FILE[:COLUMN] is a file's column of sensitivities, or the one of that name or number."""
     from ..vector import parse_profile
     from ..vector.files import profile_from_csv
-    from ..vector.profile import PROFILES
+    from ..vector.profile import PROFILES, refuse_scaling
 
     if text == MISSING:
         raise InputError("profile", MISSING, PROFILES + ", or csv:FILE")
@@ -152,4 +152,5 @@ def read_profile(text: str, normalise: str) -> SensitivityProfile:
         content = Path(path).read_text(encoding="utf-8-sig")
     except (OSError, ValueError, UnicodeDecodeError):
         raise InputError("profile", text, "csv:FILE or csv:FILE:COLUMN with a readable text file") from None
-    return profile_from_csv(content, column).normalised(normalise)
+    refuse_scaling(normalise)
+    return profile_from_csv(content, column)

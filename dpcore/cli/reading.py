@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
+import math
+import os
 
 from .._validate import whole
 from ..errors import InputError
 from ..loss import Loss, parse_loss
+from ..numbers import read_columns, read_number
 from ..privacy import Privacy
 from ..privacy_profile import Composed, PairList, PrivacyProfile, parse_profile
 from ..problem import Budget, NoiseProblem, SolverSettings, noise_problem
-from .base import MISSING
+from .base import DELTA, MISSING
 
 LOSSES = "l1, l2, lp:1.5, pinball:0.8, asym:1:3, huber:1, exceed:2 or table:FILE (CSV or JSON, two columns)"
 
@@ -19,7 +21,7 @@ LOSSES = "l1, l2, lp:1.5, pinball:0.8, asym:1:3, huber:1, exceed:2 or table:FILE
 def add_problem_options(parser: argparse.ArgumentParser) -> None:
     options = parser.add_argument_group("the problem")
     options.add_argument("--epsilon", metavar="E", default=MISSING, help="0, or 0.001 to 20")
-    options.add_argument("--delta", metavar="D", default=MISSING, help="0, or 1e-12 to 0.999")
+    options.add_argument("--delta", metavar="D", default=MISSING, help=f"{DELTA}: 0, or 1e-12 to 0.999")
     options.add_argument("--loss", metavar="LOSS", default="l1", help=f"{LOSSES} (default l1)")
     add_query_options(options)
 
@@ -69,7 +71,7 @@ def read_problem(arguments: argparse.Namespace) -> NoiseProblem:
 def read_loss(text: str) -> Loss:
     """`parse_loss`, but table:FILE reads a file (table:x=c,x=c,… is taken as it stands)."""
     family, _, rest = text.strip().partition(":")
-    if family != "table" or ("=" in rest and not Path(rest).exists()):
+    if family != "table" or ("=" in rest and not os.path.exists(rest)):
         return parse_loss(text)
     if not rest:
         raise InputError("loss", text, "table:FILE with the name of a CSV or JSON file")
@@ -79,14 +81,13 @@ def read_loss(text: str) -> Loss:
 
 
 def read_support(text: str) -> tuple[float, float]:
+    """LO:HI as two numbers; an empty side is open."""
     low, colon, high = text.partition(":")
     accepted = "LO:HI with LO < HI; a side left empty is open"
     if not colon or ":" in high:
         raise InputError("support", text, accepted)
-    try:
-        return float(low.strip() or "-inf"), float(high.strip() or "inf")
-    except ValueError:
-        raise InputError("support", text, accepted) from None
+    ends = ((low, -math.inf), (high, math.inf))
+    return tuple(read_number(end, "support", accepted) if end.strip() else far for end, far in ends)  # type: ignore[return-value]
 
 
 def read_budget(text: str | None) -> Budget | None:
@@ -124,26 +125,21 @@ def read_profile(text: str | None, arguments: argparse.Namespace) -> PrivacyProf
         return Composed(rest, Privacy(arguments.epsilon, arguments.delta))  # type: ignore[arg-type]
     if (arguments.epsilon, arguments.delta) != (MISSING, MISSING):
         raise InputError("profile", text, "no --epsilon and --delta next to it, but for composed:T")
-    if family == "list" and (":" not in rest or Path(rest).exists()):
+    if family == "list" and (":" not in rest or os.path.exists(rest)):
         return read_pairs(rest)
     return parse_profile(text)
 
 
 def read_pairs(name: str) -> PairList:
-    """The pairs in a CSV file: two columns, epsilon and delta; one header line and # comments are allowed."""
+    """The pairs in a CSV file of two columns, epsilon and delta (`read_columns`)."""
     try:
         with open(name, encoding="utf-8") as file:
-            lines = file.read(100_000).splitlines()
+            text = file.read(100_000)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "no text"
         raise InputError("profile list:FILE", name, f"a readable CSV file ({reason})") from None
-    kept = [line.replace(";", ",") for line in lines if line.strip() and not line.startswith("#")]
-    rows = [[part.strip() for part in line.split(",")] for line in kept]
-    if rows and not rows[0][0].lstrip("-.")[:1].isdigit():
-        rows = rows[1:]
-    if any(len(row) != 2 for row in rows):
-        raise InputError("profile list:FILE", name, "two columns, epsilon and delta")
-    return PairList(tuple(Privacy(*row) for row in rows))  # type: ignore[arg-type]
+    rows = read_columns(text, ("epsilon", "delta"), "profile list:FILE", "two columns, epsilon and delta")
+    return PairList(tuple(Privacy(*row) for row in rows.values()))  # type: ignore[arg-type]
 
 
 def read_settings(arguments: argparse.Namespace) -> SolverSettings:

@@ -91,14 +91,14 @@ def _sweep(arguments: argparse.Namespace) -> int:
 
 
 def _problems(arguments: argparse.Namespace) -> tuple[list[NoiseProblem], list]:
-    from ..sweep import grid, read_numbers
+    from ..sweep import grid, read_axis
 
     for name in ("epsilon", "delta"):
         if getattr(arguments, name) == MISSING:
             raise InputError(name, MISSING, LIST)
     losses = [read_loss(text) for text in arguments.loss or ["l1"]]
-    epsilons = read_numbers(arguments.epsilon, epsilon=arguments.epsilon)
-    deltas = read_numbers(arguments.delta, delta=arguments.delta)
+    epsilons = read_axis(arguments.epsilon, "epsilon")
+    deltas = read_axis(arguments.delta, "delta")
     # The weakest pair: what does not fit it fits none of the grid's.
     weakest = {"epsilon": EPSILON_RANGE[1], "delta": DELTA_RANGE[1], "loss": losses[0].spec}
     return grid(read_problem(argparse.Namespace(**{**vars(arguments), **weakest})), epsilons, deltas, losses)

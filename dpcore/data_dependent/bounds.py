@@ -85,7 +85,7 @@ def lower_step(
     terms = queries(problem, resolution, partition_breaks(problem, resolution))
     bounds, new_seeds, pairs, finished = [], [], 0, True
     for i, term in enumerate(terms):
-        nodes = node_costs_lower(problem, term, float(step))
+        nodes = node_costs_lower(problem, term, step)
         costs = _row_costs(term, nodes)
         delta = max(problem.privacy.delta, LEAST_DELTA)
         program = ChannelProgram(

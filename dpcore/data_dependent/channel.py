@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 import secrets
-from bisect import bisect_right
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -22,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._validate import decimal, real
 from ..loss import Loss
+from ..noise.ladder import chosen
 from ..noise.piecewise import TOTAL
 
 Array = NDArray[np.float64]
@@ -139,7 +139,17 @@ class Grid:
     def cell_of(self, value: float | Fraction) -> int:
         """The cell of a true value; values outside the range count as its nearer end."""
         x = (value if isinstance(value, Fraction) else decimal(value)) - decimal(self.query_range[0])
-        return min(max(math.floor((x - self.first) / self.step), 0), self.cells - 1)
+        return cell_of(x, self.first, self.step, self.cells)
+
+
+def cell_of(place: Fraction, first: Fraction, step: Fraction, cells: int) -> int:
+    """The cell of a place, where the cells begin at `first`; beyond them the nearest one."""
+    return min(max((place - first) // step, 0), cells - 1)
+
+
+def part_of(left: Fraction, right: Fraction, parts: int) -> Fraction:
+    """The middle of one of so many equal parts of an interval, all alike: the operating system's random source."""
+    return left + (right - left) * Fraction(2 * secrets.randbelow(parts) + 1, 2 * parts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,12 +252,10 @@ class Channel:
         """
         value = real(value=value)
         ladder = self._ladders[self.law_of(value)]
-        index = bisect_right(ladder, secrets.randbelow(TOTAL))
+        index = chosen(ladder)
         low, high = self.grid.query_range
         if index == 0:
             return min(max(value, low), high)
         if not self.spread:
             return float(self.grid.points[index - 1])
-        left, right = self.grid.edges[index - 1 : index + 1]
-        inside = Fraction(2 * secrets.randbelow(SUBDIVISIONS) + 1, 2 * SUBDIVISIONS)
-        return float(decimal(low) + left + (right - left) * inside)
+        return float(decimal(low) + part_of(*self.grid.edges[index - 1 : index + 1], SUBDIVISIONS))

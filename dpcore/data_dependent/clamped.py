@@ -57,7 +57,7 @@ class ClampedNoise:
             for piece in loss.pieces:
                 a, b = max(piece.lo, left), min(piece.hi, right)
                 if a < b:
-                    inside.append(piece.constant * self.noise.partial_moment(0.0, a, b))
+                    inside.append(piece.at_zero * self.noise.partial_moment(0.0, a, b))
                     inside.append(piece.coefficient * self.noise.partial_moment(piece.power, a, b))
             atoms = [(x, mass) for x, mass in self.noise.atoms]
             below = float(self.noise.cdf(left)) - sum(m for x, m in atoms if x <= left)

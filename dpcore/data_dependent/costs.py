@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from .._validate import decimal
 from ..loss import UNIT, Loss
+from ..loss_cells import node_values
+from ..places import Places
 from .channel import Grid
 from .problem import DataDependentProblem
 
@@ -180,10 +182,10 @@ def queries(problem: DataDependentProblem, resolution: int, breaks: tuple[int, .
     return found
 
 
-def node_costs_lower(problem: DataDependentProblem, terms: Queries, step: float) -> Array:
+def node_costs_lower(problem: DataDependentProblem, terms: Queries, step: Fraction) -> Array:
     """c̃ at −(n−1) … n − 1 steps: the interpolant lies below c, and c̃ does not fall away from 0, (2n − 1,)."""
     n = terms.rows
-    values = problem.loss.nodes(np.arange(-n, n + 1) * step)
+    values = node_values(problem.loss, Places(Fraction(0), step, np.arange(-n, n + 1)))
     right = np.minimum.accumulate(values[n:][::-1])[::-1]
     left = np.minimum.accumulate(values[: n + 1])
     return np.concatenate([left[1:n], [min(left[-1], right[0])], right[1:n]])

@@ -12,7 +12,7 @@ import numpy as np
 from .. import __version__
 from .._validate import decimal, real
 from ..errors import CertificateError, InputError
-from ..export import finite, layout, solution_from_dict, solution_to_dict
+from ..export import finite, layout, noise_to_csv, solution_from_dict, solution_to_dict, spec_stem
 from ..noise.piecewise import TOTAL, PiecewiseNoise
 from ..problem import SolverSettings
 from ..reload import FORMAT, MAX_BYTES, RELOADED
@@ -98,26 +98,34 @@ def solution_to_json(solution: Solution) -> str:
 
 
 def channel_to_csv(solution: Solution) -> str:
-    """Comment lines, then one line per law: its interval of true values, its atom, its probability of every point."""
-    problem, certificate, mechanism = solution.problem, solution.certificate, solution.mechanism
-    lines = [
-        f"# dpcore {__version__}: data-dependent noise, epsilon {problem.privacy.epsilon!r}, "
-        f"delta {problem.privacy.delta!r}, sensitivity {problem.sensitivity!r}, loss {problem.loss.spec}, "
-        f"range {problem.query_range[0]!r}:{problem.query_range[1]!r}, weight {problem.weight.spec}",
-        f"# average loss between {certificate.lower!r} (no mechanism does better) and {certificate.upper!r} (this one)",
-    ]
+    """A table that any reader takes as it is, one line per law: its interval of true values, its atom, its probability
+    of every point. Where the mechanism is noise that ignores the true value, the table of that noise. What was asked
+    and proved is in the JSON file of the same name."""
+    problem, mechanism = solution.problem, solution.mechanism
     if isinstance(mechanism, ClampedNoise):
-        return (
-            "\n".join([*lines, "# noise that ignores the true value, clamped to the range; see the JSON file"]) + "\n"
-        )
+        return noise_to_csv(solution.independent)
     grid = mechanism.grid
     low = decimal(problem.query_range[0])
     ends = [float(low + grid.edges[b]) for b in grid.breaks]
-    lines.append(",".join(["from", "to", "true value itself", *map(repr, grid.points.tolist())]))
+    lines = [",".join(["from", "to", "true value itself", *map(repr, grid.points.tolist())])]
     for g, row in enumerate(mechanism.masses.tolist()):
         cells = [ends[g], ends[g + 1], float(mechanism.atom_masses[g]), *row]
         lines.append(",".join(map(repr, cells)))
     return "\n".join(lines) + "\n"
+
+
+def file_stem(problem: DataDependentProblem) -> str:
+    """The name of a problem's files, without their ending; see `dpcore.export.file_stem`."""
+    low, high = problem.query_range
+    cap = problem.instance_cap
+    capped = "" if cap is None else f"cap-{cap if cap == 'auto' else format(cap, 'g')}"
+    parts = [
+        "data-dependent", f"epsilon-{problem.privacy.epsilon:g}", f"delta-{problem.privacy.delta:g}",
+        spec_stem(problem.loss.spec), f"sensitivity-{problem.sensitivity:g}", f"values-{low:g}-to-{high:g}",
+        f"weight-{spec_stem(problem.weight.spec)}", capped,
+        *(name for name in ("monotone", "ordered") if getattr(problem, name)),
+    ]  # fmt: skip
+    return "_".join(filter(None, parts))
 
 
 # Reading back -------------------------------------------------------------------------------------------

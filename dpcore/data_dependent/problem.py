@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 
-from .._validate import decimal, in_range
+from .._validate import decimal, in_range, real
 from ..errors import InputError
 from ..loss import Loss, parse_loss, table
 from ..privacy import SENSITIVITY_RANGE, Privacy
@@ -18,7 +18,7 @@ MAX_RANGE = 100
 """Widest range, in sensitivities."""
 
 STEEP = 1000.0
-"""Slope of the steep loss beyond its threshold [SLW, §5.4]."""
+"""Slope of the steep loss beyond its threshold [SLW, §5.3]."""
 
 MAX_LAWS = 200
 """Most intervals a partition may have."""
@@ -72,7 +72,7 @@ class DataDependentProblem:
         object.__setattr__(self, "query_range", _range(self.query_range))
         low, high = self.query_range
         if self.width > MAX_RANGE * decimal(self.sensitivity):
-            accepted = f"a range of at most {MAX_RANGE} sensitivities; noise that ignores the range loses nothing there"
+            accepted = f"a range of at most {MAX_RANGE} sensitivities: longer ones take too many laws"
             raise InputError("query_range", f"{low:g}:{high:g}", accepted)
         if self.width < decimal(self.sensitivity) / 10**6:
             raise InputError("query_range", f"{low:g}:{high:g}", "a range of at least a millionth of the sensitivity")
@@ -92,10 +92,7 @@ class DataDependentProblem:
     def _checked_partition(self) -> tuple[float, ...]:
         low, high = self.query_range
         accepted = f"increasing numbers inside {low:g}:{high:g}, fewer than {MAX_LAWS}"
-        try:
-            breaks = tuple(float(b) for b in self.partition)
-        except (TypeError, ValueError):
-            raise InputError("partition", self.partition, accepted) from None
+        breaks = tuple(real(partition=b) for b in self.partition)
         inner = (low, *breaks, high)
         if len(breaks) >= MAX_LAWS or not all(a < b for a, b in zip(inner, inner[1:])):
             raise InputError("partition", breaks, accepted)
@@ -148,7 +145,7 @@ def _range(ends: object) -> tuple[float, float]:
 
 
 def steep(threshold: float) -> Loss:
-    """|x| up to the threshold, then slope 1000: errors that change the sign of a gradient are rare [SLW, §5.4]."""
+    """|x| up to the threshold, then slope 1000: errors that change the sign of a gradient are rare [SLW, §5.3]."""
     t = in_range(1e-9, 1e9, threshold=threshold)
     x = (-2 * t, -t, 0.0, t, 2 * t)
     return table(x, (t + STEEP * t, t, 0.0, t, t + STEEP * t))

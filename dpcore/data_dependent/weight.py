@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from .._validate import above, decimal, in_range
 from ..errors import InputError
+from ..numbers import read_numbers, write_number
 
 Array = NDArray[np.float64]
 
@@ -76,14 +77,15 @@ def parse_weight(spec: str) -> Weight:
     if family == "normal" and rest.count(":") == 1:
         mean, sd = rest.split(":")
         m, s = in_range(-1e12, 1e12, weight_mean=mean), above(0, 1e12, weight_sd=sd)
-        return Weight(f"normal:{m:.15g}:{s:.15g}", f"normal around {m:g}, standard deviation {s:g}", (m, s))
+        spec = f"normal:{write_number(m)}:{write_number(s)}"
+        return Weight(spec, f"normal around {m:g}, standard deviation {s:g}", (m, s))
     if family == "histogram" and rest:
-        bins = tuple(in_range(0, 1e12, weight_bin=v) for v in rest.split(","))
+        bins = tuple(in_range(0, 1e12, weight_bin=v) for v in read_numbers(rest, "weight_bin", commas=True))
         if len(bins) > MAX_BINS:
             raise InputError("weight", f"{len(bins)} bins", f"at most {MAX_BINS} bins")
         if max(bins) == 0:
             raise InputError("weight", spec, "a histogram with a positive bin")
-        return Weight("histogram:" + ",".join(f"{b:.15g}" for b in bins), f"histogram with {len(bins)} bins", bins)
+        return Weight("histogram:" + ",".join(map(write_number, bins)), f"histogram with {len(bins)} bins", bins)
     raise InputError("weight", spec, f"one of {FORMS}")
 
 

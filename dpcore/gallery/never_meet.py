@@ -54,9 +54,6 @@ class PointLoss(Loss):
     def continuous(self) -> bool:
         raise InputError("loss", self.title, "a loss that is a one-sided limit everywhere, as a well of some width is")
 
-    def nodes(self, nodes: ArrayLike, touch: ArrayLike = 0.5) -> NDArray[np.float64]:
-        return np.zeros(len(np.asarray(nodes))) * self.continuous
-
 
 def plateau(privacy: Privacy) -> int:
     """Sensitivities up to which `jump_loss` is 1: 2⌈1/(2δ)⌉.
@@ -75,7 +72,7 @@ def jump_loss(privacy: Privacy, *, well: float = 0.0) -> Loss:
     right = [Piece(0.0, wide, 1.0), Piece(wide, math.inf, 1.0, 1.0)]
     if well:
         right = [Piece(0.0, well, 0.0), Piece(well, wide, 1.0), right[1]]
-    left = [Piece(-p.hi, -p.lo, p.constant, p.coefficient, p.power) for p in reversed(right)]
+    left = [p.mirrored for p in reversed(right)]
     kind, spec = (Loss, f"well:{well!r}:{wide!r}") if well else (PointLoss, f"point:{wide!r}")
     return kind(spec, "loss that spares one point", (*left, *right))
 

@@ -68,11 +68,15 @@ class Noise(ABC):
         """E c(X), exact up to rounding (infinite if it diverges)."""
         parts = [mass * float(loss.value(x)) for x, mass in self.atoms]
         for piece in loss.pieces:
-            if piece.constant:
-                parts.append(piece.constant * self.partial_moment(0.0, piece.lo, piece.hi))
+            if piece.at_zero:
+                parts.append(piece.at_zero * self.partial_moment(0.0, piece.lo, piece.hi))
             if piece.coefficient:
                 parts.append(piece.coefficient * self.partial_moment(piece.power, piece.lo, piece.hi))
         return math.fsum(parts)
+
+    def loss_upper(self, loss: Loss) -> float:
+        """An upper bound of E c(X) with a derived slack: of laws that may stand in a certificate."""
+        raise NotImplementedError
 
     def sample(self, rng: np.random.Generator, size: int) -> Array:
         """Floating-point samples, for looking at; a release goes through an exact sampler."""

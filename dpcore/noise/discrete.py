@@ -11,11 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._validate import above, whole
+from ..audit_pure import staircase_loss_bounds
 from ..errors import InputError
 from ..loss import Loss
 from ..privacy import Privacy
 from .base import Array, Noise
+from .first_step import first_step
 from .moments import geometric_sum
+from .periods import Side
 
 _DIRECT = 200_000
 """Finite sums of at most this many terms are taken term by term, longer ones as a difference of two tails."""
@@ -127,11 +130,16 @@ class IntegerStaircase(Noise):
                 k = np.arange(lo, hi + 1, dtype=float)
                 parts.append(float(self.pmf(k) @ piece.value(k)))
                 continue
-            if piece.constant:
-                parts.append(piece.constant * self._moment(0.0, lo, hi))
+            if piece.at_zero:
+                parts.append(piece.at_zero * self._moment(0.0, lo, hi))
             if piece.coefficient:
                 parts.append(piece.coefficient * self._moment(piece.power, lo, hi))
         return math.fsum(parts)
+
+    def loss_upper(self, loss: Loss, step: float = 1.0) -> float:
+        """As `Noise.loss_upper`; of step·X."""
+        side = Side.points(loss, self.rate, self.period, step, self.location)
+        return staircase_loss_bounds(side, self.rise)[1]
 
     def _moment(self, power: float, lo: float, hi: float) -> float:
         """Σ_{lo ≤ k ≤ hi} P(k) |k|^power over whole numbers of one sign, an end may be infinite."""
@@ -242,21 +250,17 @@ class DiscreteStaircase(IntegerStaircase):
     def calibrate(cls, privacy: Privacy, sensitivity: int, loss: Loss) -> DiscreteStaircase:
         """The discrete staircase at ε > 0 (δ is not used) whose r is least in expected loss.
 
-        For a loss that grows away from 0 the loss falls, then rises with r (as for `Staircase.calibrate`), so
-        halving finds the best r; otherwise every r up to sensitivity 256 and 256 of them beyond.
+        For a loss that grows away from 0 `first_step` finds it; otherwise the best of every r up to sensitivity 256 and
+        of 256 of them beyond.
         """
         epsilon = privacy.epsilon
         if epsilon == 0:
             raise InputError("epsilon", epsilon, "a positive number for staircase noise")
-        cost = lambda r: cls(epsilon, sensitivity, r).expected_loss(loss)  # noqa: E731
-        if not loss.grows_from_zero:
-            candidates = sorted({round(r) for r in np.linspace(1, sensitivity, min(sensitivity, 256))})
-            return cls(epsilon, sensitivity, min(candidates, key=cost))
-        lo, hi = 1, sensitivity
-        while lo < hi:
-            middle = (lo + hi) // 2
-            lo, hi = (lo, middle) if cost(middle) <= cost(middle + 1) else (middle + 1, hi)
-        return cls(epsilon, sensitivity, lo)
+        even = loss.symmetrised()
+        if even.grows_from_zero:
+            return cls(epsilon, sensitivity, first_step(Side.points(even, epsilon, sensitivity)).end)
+        candidates = sorted({round(r) for r in np.linspace(1, sensitivity, min(sensitivity, 256))})
+        return min((cls(epsilon, sensitivity, r) for r in candidates), key=lambda law: law.expected_loss(loss))
 
     @property
     def parameters(self) -> dict[str, float]:

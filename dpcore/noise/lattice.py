@@ -7,8 +7,6 @@ loss that look the same are the same. Weights are whole numbers that add up to 2
 from __future__ import annotations
 
 import math
-import secrets
-from bisect import bisect_right
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -22,7 +20,8 @@ from .._validate import decimal
 from ..loss import Loss
 from .base import Array, Noise
 from .discrete import IntegerStaircase
-from .piecewise import TOTAL
+from .ladder import chosen
+from .whole import TOTAL, whole_weights
 
 
 def lattice_points(first: int, count: int, step: float) -> Array:
@@ -75,26 +74,19 @@ class LatticeNoise(_Atoms):
             raise ValueError(f"weights must be non-negative and add up to 2^62, not {total}")
 
     @classmethod
-    def from_masses(cls, step: float, first: int, masses: ArrayLike, *, name: str = "Optimal") -> LatticeNoise:
+    def from_masses(
+        cls, step: float, first: int, masses: ArrayLike, *, name: str = "Optimal", monotone: bool = False
+    ) -> LatticeNoise:
         """The law with the given masses, normalised; points of no mass at either end are dropped.
 
-        Weights are rounded up and the largest pays for it (with its mirror image, if it has one): rounding a covering
-        point down would cost e^ε times as much privacy as rounding the covered one up.
+        Mirror images stay mirror images; `monotone` laws do not rise away from 0 [noise.whole].
         """
         masses = np.maximum(np.asarray(masses, dtype=float), 0.0)
         used = np.flatnonzero(masses > 5e-20 * masses.max())  # what is far below a unit would be rounded up to one
         masses, first = masses[used[0] : used[-1] + 1], first + int(used[0])
-        total = math.fsum(masses)
-        weights = [math.ceil(m / total * TOTAL) for m in masses.tolist()]
-        rest = TOTAL - sum(weights)
-        mirrored = weights == weights[::-1]
-        best = len(weights) // 2 if mirrored and len(weights) % 2 else int(np.argmax(weights))
-        if weights[best] < abs(rest):
-            best = int(np.argmax(weights))
-        mirror = len(weights) - 1 - best if mirrored else best
-        weights[best] += rest - rest // 2
-        weights[mirror] += rest // 2
-        return cls(float(step), first, np.array(weights, dtype=np.int64), name)
+        ones = np.ones(len(masses), dtype=np.int64)
+        weights, _ = whole_weights(masses, 0.0, ones, Fraction(1, 2) - first, monotone=monotone)
+        return cls(float(step), first, weights, name)
 
     @cached_property
     def points(self) -> Array:
@@ -147,6 +139,9 @@ class LatticeNoise(_Atoms):
         """Σ P(x) c(x)."""
         return math.fsum(self.masses * loss.value(self.points))
 
+    def loss_upper(self, loss: Loss) -> float:
+        return audit.lattice_loss_upper(self.masses, self.points, loss)
+
     def shortfall(self, epsilon: float, sensitivity: float) -> float:
         """As audited, over the shifts that are multiples of the step."""
         return audit.lattice_shortfall_upper(self.masses, epsilon, whole_steps(sensitivity, self.step))[0]
@@ -159,18 +154,20 @@ class LatticeNoise(_Atoms):
 
     def draw(self) -> int:
         """One exact draw in steps: whole numbers and the operating system's cryptographic source only."""
-        return self.first + bisect_right(self._ladder, secrets.randbelow(TOTAL))
+        return self.first + chosen(self._ladder)
 
-    def release(self, value: float) -> float:
+    def release(self, value: float) -> float | int:
         """The value, rounded to the nearest multiple of the step, plus one exact draw."""
         return released(value, self.step, self.draw())
 
 
-def released(value: float, step: float, drawn: int) -> float:
-    """(nearest multiple of the step) + drawn·step. Rounding maps numbers at most k steps apart to multiples at most k
-    steps apart, so it does not enlarge a sensitivity of k steps."""
+def released(value: float, step: float, drawn: int) -> float | int:
+    """(nearest multiple of the step) + drawn·step: an int where all multiples are, for counts are whole numbers, else
+    the nearest float. Rounding maps numbers at most k steps apart to multiples at most k steps apart, so it does not
+    enlarge a sensitivity of k steps."""
     exact = decimal(step)
-    return float((math.floor(decimal(value) / exact + Fraction(1, 2)) + drawn) * exact)
+    place = (math.floor(decimal(value) / exact + Fraction(1, 2)) + drawn) * exact
+    return int(place) if exact.denominator == 1 else float(place)
 
 
 @dataclass(frozen=True)
@@ -214,6 +211,9 @@ class Stretched(_Atoms):
 
     def expected_loss(self, loss: Loss) -> float:
         return self.law.expected_loss(loss.scaled(self.step))
+
+    def loss_upper(self, loss: Loss) -> float:
+        return self.law.loss_upper(loss, self.step)
 
     def shortfall(self, epsilon: float, sensitivity: float) -> float:
         return self.law.shortfall(epsilon, float(_floor(sensitivity, self.step)))

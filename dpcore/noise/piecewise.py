@@ -8,9 +8,8 @@ view of it.
 from __future__ import annotations
 
 import math
-import secrets
-from bisect import bisect_right
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate
 
@@ -18,11 +17,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import audit
+from .._validate import decimal
 from ..loss import Loss
+from ..loss_cells import means
+from ..places import Places
 from .base import Array, Noise
+from .ladder import chosen, point_of
+from .whole import TOTAL, whole_weights
 
-TOTAL = 1 << 62
-"""Sum of all weights."""
+SUBDIVISIONS = 1 << 60
+"""Lattice points to a unit in a release: finer than floats, so that rounding the value to them costs nothing to see."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +34,8 @@ class PiecewiseNoise(Noise):
     """X = origin + unit·(uniform on a cell [breaks[i], breaks[i+1]) with probability weights[i]/2^62,
     or atom_unit with probability atom_weight/2^62).
 
-    sensitivity : the query's sensitivity, in its unit; unit = sensitivity/resolution.
+    sensitivity : the query's sensitivity, in its unit; unit = sensitivity/resolution, origin and sensitivity being the
+        decimal numbers that they show.
     breaks : int64 (n + 1,), increasing.   weights : int64 (n,), non-negative.
     """
 
@@ -62,34 +67,22 @@ class PiecewiseNoise(Noise):
         atom_unit: int = 0,
         origin: float = 0.0,
         name: str = "Optimal",
+        monotone: bool = False,
     ) -> PiecewiseNoise:
         """The law with the given masses, normalised; cells of no mass at either end are dropped.
 
-        Cells are rounded up to multiples of 2^−62 and the largest pays for it: rounding a covering cell down would
-        cost e^ε times as much privacy as rounding the covered one up. Mirror images stay mirror images (up to the
-        last unit, which makes an odd rest visible to the audit).
+        Mirror images stay mirror images; `monotone` densities do not rise away from 0 [noise.whole].
         """
         masses = np.maximum(np.asarray(masses, dtype=float), 0.0)
         breaks = np.asarray(breaks, dtype=np.int64)
         used = np.flatnonzero(masses > 1e-30)
         if used.size:
             masses, breaks = masses[used[0] : used[-1] + 1], breaks[used[0] : used[-1] + 2]
-        total = math.fsum(masses) + atom
-        weights = [math.ceil(m / total * TOTAL) for m in masses.tolist()]
-        atom_weight = 2 * int(atom / total * (TOTAL // 2))  # even: two mirror images can share what is left over
-        rest = TOTAL - sum(weights) - atom_weight
-        best = int(np.argmax(weights))
-        mirror = len(weights) - 1 - best if weights == weights[::-1] else best
-        if weights[best] < abs(rest):
-            atom_weight += rest
-        else:
-            weights[best] += rest - rest // 2
-            weights[mirror] += rest // 2
-        return cls(
-            sensitivity, resolution, breaks, np.array(weights, dtype=np.int64), atom_unit, atom_weight, origin, name
-        )
+        zero = Places.of(origin, sensitivity, resolution, breaks).position(0.0) - int(breaks[0])
+        weights, atom_weight = whole_weights(masses, atom, np.diff(breaks), zero, monotone=monotone)
+        return cls(sensitivity, resolution, breaks, weights, atom_unit, atom_weight, origin, name)
 
-    def with_atom(self, share: float) -> PiecewiseNoise:
+    def with_atom(self, share: float, *, monotone: bool = False) -> PiecewiseNoise:
         """(1 − share)·this law + share·(a point at the atom's place, 0 if there was none)."""
         return self.from_masses(
             sensitivity=self.sensitivity,
@@ -100,12 +93,28 @@ class PiecewiseNoise(Noise):
             atom_unit=self.atom_unit,
             origin=self.origin,
             name=self.name,
+            monotone=monotone,
         )
 
     @cached_property
+    def places(self) -> Places:
+        """Where the breaks are, exactly, in the query's unit."""
+        return Places.of(self.origin, self.sensitivity, self.resolution, self.breaks)
+
+    @property
+    def unit(self) -> Fraction:
+        """sensitivity/resolution."""
+        return self.places.unit
+
+    @property
+    def atom_place(self) -> Fraction:
+        """Where the atom is, exactly."""
+        return self.places.at(self.atom_unit)
+
+    @property
     def edges(self) -> Array:
-        """Cell edges in the query's unit, (n + 1,)."""
-        return self.origin + self.breaks * (self.sensitivity / self.resolution)
+        """Cell edges in the query's unit, the nearest floats, (n + 1,)."""
+        return self.places.floats
 
     @cached_property
     def masses(self) -> Array:
@@ -118,7 +127,7 @@ class PiecewiseNoise(Noise):
 
     @property
     def atom_location(self) -> float:
-        return self.origin + self.atom_unit * (self.sensitivity / self.resolution)
+        return float(self.atom_place)
 
     @cached_property
     def is_symmetric(self) -> bool:
@@ -167,9 +176,12 @@ class PiecewiseNoise(Noise):
         return math.fsum(heights * np.where(b > a, primitive(b) - primitive(a), 0.0))
 
     def expected_loss(self, loss: Loss) -> float:
-        """E c(X), exact up to rounding, narrow cells far from 0 included: no division by differences of edges."""
-        parts = (self.masses * loss.mean(self.edges[:-1], self.edges[1:])).tolist()
+        """E c(X), exact up to rounding, narrow cells far from 0 included."""
+        parts = (self.masses * means(loss, self.places)).tolist()
         return math.fsum([*parts, *(mass * float(loss.value(x)) for x, mass in self.atoms)])
+
+    def loss_upper(self, loss: Loss) -> float:
+        return audit.loss_upper(self, loss)
 
     def shortfall(self, epsilon: float, sensitivity: float) -> float:
         return audit.shortfall_upper(self, epsilon, sensitivity)[0]
@@ -177,29 +189,40 @@ class PiecewiseNoise(Noise):
     # Exact sampling ----------------------------------------------------------------------------------
 
     @cached_property
-    def _ladder(self) -> list[int]:
+    def ladder(self) -> list[int]:
+        """Cumulative weights, the atom's first."""
         return list(accumulate([self.atom_weight, *self.weights.tolist()]))
 
-    def draw(self, subdivisions: int = 1 << 20) -> int:
+    def _cell(self) -> int:
+        """The number of a cell, from 1, with its probability, or 0 for the atom."""
+        return chosen(self.ladder)
+
+    def _point(self, cell: int, subdivisions: int) -> int:
+        """One of the cell's lattice points, all alike: its left end is among them, its right end is not."""
+        return point_of(int(self.breaks[cell - 1]), int(self.breaks[cell]), subdivisions)
+
+    def draw(self, subdivisions: int = SUBDIVISIONS) -> int:
         """One exact draw in units of sensitivity/(resolution·subdivisions), relative to the origin.
 
         Integer arithmetic and the operating system's cryptographic source only. A cell is a uniform choice
         among its lattice points, so the law has exactly the audited probabilities and privacy on this lattice.
         """
-        index = bisect_right(self._ladder, secrets.randbelow(TOTAL))
-        if index == 0:
-            return self.atom_unit * subdivisions
-        lo, hi = int(self.breaks[index - 1]), int(self.breaks[index])
-        return lo * subdivisions + secrets.randbelow((hi - lo) * subdivisions)
+        cell = self._cell()
+        return self._point(cell, subdivisions) if cell else self.atom_unit * subdivisions
 
-    def release(self, value: float, subdivisions: int = 1 << 20) -> float:
-        """The value, rounded down to the sampling lattice, plus one exact draw.
+    def release(self, value: float, subdivisions: int = SUBDIVISIONS) -> float:
+        """The value plus one exact draw, as the nearest float.
 
-        The sensitivity is a whole number of lattice points, so rounding down does not enlarge it, and the
-        release is private for real-valued queries without any floating-point side channel.
+        The atom is added to the value itself. Where a cell is drawn, the value is first rounded *up* to the lattice:
+        plus one of the cell's points the error then lies in the cell, right end excluded, whatever the value is. So
+        errors stay in the law's support and on the sides of a jump where they were audited.
+
+        Privacy: the sensitivity is a whole number of lattice points, so rounding up does not enlarge it, and cells are
+        as private on the lattice as on the line [Thm 1]. That the atom's place tells values apart which round alike
+        costs nothing: the audit never counts the atom as covered.
         """
-        from fractions import Fraction
-
-        step = Fraction(self.sensitivity) / (self.resolution * subdivisions)
-        floor = Fraction(value) // step
-        return float((floor + self.draw(subdivisions)) * step + Fraction(self.origin))
+        exact, cell = decimal(value), self._cell()
+        if not cell:
+            return float(exact + self.atom_place)
+        step = self.unit / subdivisions
+        return float((math.ceil(exact / step) + self._point(cell, subdivisions)) * step + self.places.origin)

@@ -8,12 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .. import audit
 from .._validate import above, in_range, real
+from ..audit_pure import staircase_loss_bounds
 from ..errors import InputError
-from ..loss import Loss
+from ..loss import UNIT, Loss
 from ..privacy import Privacy
 from .base import Array
+from .first_step import first_step
 from .moments import geometric_sum, power_integral
+from .periods import Side
 from .search import least_argument
 from .symmetric import SymmetricNoise, has_two_slopes
 
@@ -50,15 +54,17 @@ class Staircase(SymmetricNoise):
     ) -> Staircase:
         """The staircase law at ε (δ is not used) whose γ is least in expected loss (default |x|).
 
-        For |x| and every two-slope loss γ = 1/(1 + e^(ε/2)) [GV15]. Otherwise a search; for a loss that
-        grows away from 0 there is one valley: with W(u) = Σ_k e^(−εk) (c(kD + u) + c(−kD − u)), which grows in u,
-        the derivative in γ has the sign of ½(1 − e^−ε) W(γD) − E c(X), negative first, then positive.
+        For |x| and every two-slope loss γ = 1/(1 + e^(ε/2)) [GV15]; for other losses that grow away from 0 `first_step`
+        finds the one valley; otherwise a search.
         """
         epsilon = privacy.epsilon
         if epsilon == 0:
             raise InputError("epsilon", epsilon, "a positive number for staircase noise")
         gamma = amplitude_gamma(epsilon)
         if loss is not None and not has_two_slopes(loss):
+            even = loss.symmetrised()
+            if even.grows_from_zero:
+                return cls(epsilon, sensitivity, first_step(Side.line(even, epsilon, sensitivity)).end, atom)
             law = lambda logit: cls(epsilon, 1.0, _logistic(logit))  # noqa: E731
             unit = loss.scaled(sensitivity)
             grid = [*np.linspace(-epsilon - 6.0, 6.0, 19), -epsilon / 2, *_kinks(unit)]
@@ -97,6 +103,12 @@ class Staircase(SymmetricNoise):
         u = np.where(missing <= gamma, missing, gamma + (missing - gamma) / b)
         return self.sensitivity * (period + np.minimum(u, 1.0))
 
+    def loss_upper(self, loss: Loss) -> float:
+        side = Side.line(loss, self.epsilon, self.sensitivity, self.location)
+        spread = staircase_loss_bounds(side, self.gamma)[1]
+        at_location = float(audit.lattice_costs(np.array([self.location]), loss)[1][0])
+        return ((1 - self.atom) * spread + self.atom * at_location) * (1 + 8 * UNIT)
+
     def _side_moment(self, power: float, lo: float, hi: float, centre: float) -> float:
         """Cell by cell where the interval is short or the centre is not 0; else a difference of two tails,
         which then differ by a factor."""
@@ -124,7 +136,7 @@ class Staircase(SymmetricNoise):
         powers = np.array([piece.power for piece in loss.pieces])
         total = 0.0
         for power in {0.0, *powers.tolist()}:
-            factors = [p.constant if power == 0 else p.coefficient * (p.power == power) for p in loss.pieces]
+            factors = [p.at_zero if power == 0 else p.coefficient * (p.power == power) for p in loss.pieces]
             used = np.flatnonzero(factors)
             if used.size == 0:
                 continue

@@ -16,7 +16,7 @@ from .base import Array, Noise
 def has_two_slopes(loss: Loss) -> bool:
     """The loss is linear on either side of 0 and 0 there: a law that is symmetric about 0 pays ½(sum of the
     slopes)·E|X|, so what is optimal for |x| is optimal for it."""
-    return all(p.constant == 0 and (p.power == 1 or p.coefficient == 0) for p in loss.pieces) and len(loss.pieces) == 2
+    return all(p.at_zero == 0 and (p.power == 1 or p.coefficient == 0) for p in loss.pieces) and len(loss.pieces) == 2
 
 
 class SymmetricNoise(Noise):

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import math
 import secrets
-from dataclasses import dataclass
-from fractions import Fraction
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._validate import decimal
+from ..loss import Loss
+from ..places import Places
 from .base import Array, Noise
-from .piecewise import TOTAL, PiecewiseNoise
+from .ladder import point_of
+from .piecewise import SUBDIVISIONS, TOTAL, PiecewiseNoise
 
 CELLS_PER_MEAN = 80
 """Sums over the tail end after so many of its means, where e^−80 of it is left."""
@@ -49,7 +52,7 @@ class TailedNoise(Noise):
 
     @property
     def unit(self) -> float:
-        return self.body.sensitivity / self.body.resolution
+        return float(self.body.unit)
 
     @property
     def parameters(self) -> dict[str, float]:
@@ -102,19 +105,24 @@ class TailedNoise(Noise):
         return high
 
     @cached_property
-    def listed_tail(self) -> tuple[Array, Array]:
-        """(edges in the query's unit, probabilities) of the tail component, all but e^−80 of it."""
+    def listed_tail(self) -> tuple[Places, Array]:
+        """(places of the ends, probabilities) of the cells of the tail component, all but e^−80 of it."""
         reach = CELLS_PER_MEAN * self.tail_mean
         u = np.arange(-reach, reach + 1)
-        return self.body.origin + u * self.unit, self.tail_cells(u[:-1])
+        return replace(self.body.places, indices=u), self.tail_cells(u[:-1])
 
     def partial_moment(self, power: float, lo: float, hi: float) -> float:
-        edges, masses = self.listed_tail
-        a, b = np.clip(edges[:-1], lo, hi), np.clip(edges[1:], lo, hi)
+        places, masses = self.listed_tail
+        a, b = np.clip(places.floats[:-1], lo, hi), np.clip(places.floats[1:], lo, hi)
         q = power + 1
         primitive = lambda x: np.sign(x) * np.abs(x) ** q / q  # noqa: E731
         tail = math.fsum(masses / self.unit * np.where(b > a, primitive(b) - primitive(a), 0.0))
         return (1 - self.share) * self.body.partial_moment(power, lo, hi) + self.share * tail
+
+    def loss_upper(self, loss: Loss) -> float:
+        from ..audit_profile import loss_upper
+
+        return loss_upper(self, loss)
 
     def shortfall(self, epsilon: float, sensitivity: float) -> float:
         from ..audit_profile import curve_upper
@@ -123,22 +131,26 @@ class TailedNoise(Noise):
 
     # Exact sampling ----------------------------------------------------------------------------------
 
-    def draw(self, subdivisions: int = 1 << 20) -> int:
-        """One exact draw in units of sensitivity/(resolution·subdivisions), relative to the origin: whole numbers and
-        the operating system's cryptographic source only."""
-        if secrets.randbelow(TOTAL) >= self.tail_weight:
-            return self.body.draw(subdivisions)
+    def _tail_point(self, subdivisions: int) -> int:
+        """A lattice point of the tail component, in units of sensitivity/(resolution·subdivisions)."""
         cell = 0
         while secrets.randbelow(self.tail_mean):
             cell += 1
         cell = cell if secrets.randbelow(2) else -cell - 1
-        return cell * subdivisions + secrets.randbelow(subdivisions)
+        return point_of(cell, cell + 1, subdivisions)
 
-    def release(self, value: float, subdivisions: int = 1 << 20) -> float:
-        """The value, rounded down to the sampling lattice, plus one exact draw; see `PiecewiseNoise.release`."""
-        step = Fraction(self.body.sensitivity) / (self.body.resolution * subdivisions)
-        floor = Fraction(value) // step
-        return float((floor + self.draw(subdivisions)) * step + Fraction(self.body.origin))
+    def draw(self, subdivisions: int = SUBDIVISIONS) -> int:
+        """One exact draw in units of sensitivity/(resolution·subdivisions), relative to the origin: whole numbers and
+        the operating system's cryptographic source only."""
+        if secrets.randbelow(TOTAL) >= self.tail_weight:
+            return self.body.draw(subdivisions)
+        return self._tail_point(subdivisions)
+
+    def release(self, value: float, subdivisions: int = SUBDIVISIONS) -> float:
+        """The value, rounded up to the sampling lattice, plus one exact draw; see `PiecewiseNoise.release`."""
+        step = self.body.unit / subdivisions
+        rounded = math.ceil(decimal(value) / step)
+        return float((rounded + self.draw(subdivisions)) * step + self.body.places.origin)
 
     @property
     def heights(self) -> tuple[NDArray[np.int64], Array]:

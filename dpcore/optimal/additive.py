@@ -90,9 +90,6 @@ PAIRS_PER_STEP = 1200
 GRADED = 2.0
 """A pair of a graded lattice, whose row is longer, counts for this many."""
 
-EXACT = 1e-9
-"""Relative accuracy granted to closed formulas."""
-
 STAIRCASE_FROM = 8.0
 """From this ε on no program improves on the staircase with an atom."""
 
@@ -131,6 +128,7 @@ class Search(Anytime):
         self._least_spent: Certificate | None = None
         self._rival = math.inf  # a textbook mechanism that may lie within the gap: better not to lose to it
         self._staircase_fits = False
+        self._settled = False  # both ends are closed forms: no program narrows the bracket
 
     def run(self) -> Solution:
         """Start from closed forms, scan coarse lattices, then refine where it promises most."""
@@ -140,11 +138,12 @@ class Search(Anytime):
         schedule = Schedule(
             self.problem, self.settings.gap, steps, self._uppers(), self.settings.max_cells_per_sensitivity
         )
-        if self._neighbour is not None:
-            self._learn(schedule, self._neighbour)
-        if not self._steps["lower"]:
-            self._scan(schedule)
-        self._refine(schedule)
+        if not self._settled:
+            if self._neighbour is not None:
+                self._learn(schedule, self._neighbour)
+            if not self._steps["lower"]:
+                self._scan(schedule)
+            self._refine(schedule)
         self._neighbour = None
         return self._solution()
 
@@ -152,7 +151,7 @@ class Search(Anytime):
     def _over(self) -> bool:
         if self._stopped or self.upper <= self._rival or time.perf_counter() >= self._deadline:
             return super()._over
-        return self._record().gap <= self._goal / 10
+        return self._settled or self._record().gap <= self._goal / 10
 
     # Closed forms ------------------------------------------------------------------------------------
 
@@ -216,18 +215,18 @@ class Search(Anytime):
         return tuple(sorted(max(step, 0.1 * width) for step in steps))
 
     def _start_pure(self, thrifty: Noise | None = None) -> Staircase | None:
-        """δ = 0: the staircase is optimal for even losses that grow away from 0 [GV14]; for others an upper bound. If
+        """δ = 0: the staircase is optimal for even losses that grow away from 0 [Thm 8]; for others an upper bound. If
         it spends more than the budget, so is the nearest one that does not. Returns the staircase."""
         staircase = laws.best_staircase(self.problem)
-        value = staircase.expected_loss(self.problem.loss)
-        if self.problem.folds and self.problem.paid_loss.grows_from_zero:
-            self.lower = max(self.lower, value * (1 - EXACT))
+        lower = laws.pure_lower(self.problem)
+        if lower is not None:
+            self.lower = max(self.lower, lower)
+            self._settled = self.problem.budget is None
         if self.problem.budget is not None:
             staircase = laws.affordable(self.problem, staircase, 1.0) or thrifty
             if staircase is None:
                 return None
-            value = staircase.expected_loss(self.problem.loss)
-        upper = value * (1 + EXACT) + laws.staircase_blur(staircase, self.problem.loss)
+        upper = staircase.loss_upper(self.problem.loss)
         self.best = _Found(staircase, upper, 0.0, self.problem.sensitivity, False, 0, "closed form")
         return staircase
 
@@ -248,7 +247,7 @@ class Search(Anytime):
         if noise is None:
             return False
         delta_upper, shift = audit.shortfall_upper(noise, self.problem.privacy.epsilon)
-        upper = audit.loss_upper(noise, self.problem.loss)
+        upper = noise.loss_upper(self.problem.loss)
         if delta_upper > self.problem.privacy.delta or not meets_extras(self.problem, noise):
             return False
         if upper < self.upper:
@@ -292,7 +291,9 @@ class Search(Anytime):
         law = neighbour.best.noise if neighbour.best else None
         if isinstance(law, PiecewiseNoise):
             spare = self.problem.privacy.delta - neighbour.problem.privacy.delta
-            self._offer(law.with_atom(spare / (1 - neighbour.problem.privacy.delta)) if spare > 0 else law)
+            if spare > 0:
+                law = law.with_atom(spare / (1 - neighbour.problem.privacy.delta), monotone=self.problem.monotone)
+            self._offer(law)
         self._report()
         for kind in schedule.kinds:
             widest = schedule.window(kind, 1, self._steps)  # another δ may need a far wider one, or a far narrower one
@@ -312,13 +313,13 @@ class Search(Anytime):
 
     def _refine(self, schedule: Schedule) -> None:
         """Step after step for the side that promises the larger gain per pair; a side whose last steps brought nothing
-        loses half of its promise with each."""
-        idle = {("lower",): 0, schedule.uppers: 0}
+        loses half of its promise with each. What failed is not tried again."""
+        idle, failed = {("lower",): 0, schedule.uppers: 0}, set()
         while not self._over:
             promises = []
             for side in idle:
                 choice = schedule.next(side, self._steps, self.lower, self.upper)
-                if choice is not None:
+                if choice is not None and choice not in failed:
                     largest = max(self._steps[choice[0]], key=lambda step: step.pairs)
                     effort = largest.pairs
                     if schedule.sizes_grow:
@@ -330,7 +331,8 @@ class Search(Anytime):
                 return
             _, side, choice = max(promises)
             width = self.upper - self.lower
-            self._step(schedule, *choice)
+            if self._step(schedule, *choice).status == "failed":
+                failed.add(choice)
             idle[side] = idle[side] + 1 if self.upper - self.lower > 0.95 * width else 0
 
     def _step(self, schedule: Schedule, kind: str, k: int) -> Step:
@@ -369,7 +371,7 @@ class Search(Anytime):
             raise InfeasibleError(
                 "support",
                 f"[{lo:g}, {hi:g}]",
-                f"room for a private law (none was found); a width of {problem.sufficient_width:.6g} is always enough",
+                f"room for a private law (none was found); a width of {problem.enough} is always enough",
             )
         certificate, noise, shifts = self._certificate(found), found.noise, 0
         if isinstance(noise, PiecewiseNoise):
@@ -388,11 +390,7 @@ class Search(Anytime):
             delta_upper, shift = noise.shortfall(asked.privacy.epsilon, asked.sensitivity), asked.sensitivity
             if isinstance(noise, PiecewiseNoise):
                 delta_upper, shift = audit.shortfall_upper(noise, asked.privacy.epsilon)
-        spent = None
-        if asked.budget is not None:
-            piecewise = isinstance(noise, PiecewiseNoise)
-            exact = noise.expected_loss(asked.budget.loss) * (1 + EXACT)
-            spent = audit.loss_upper(noise, asked.budget.loss) if piecewise else exact
+        spent = None if asked.budget is None else noise.loss_upper(asked.budget.loss)
         kappa = None if second is None else noise.shortfall(second.epsilon, asked.sensitivity)
         proof = None
         if isinstance(asked.profile, PairList):

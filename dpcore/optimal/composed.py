@@ -19,7 +19,9 @@ from .. import audit
 from ..accounting.curves import dominating_curve_upper
 from ..audit_composed import Losses, grid_step
 from ..audit_profile import ProfileProof
+from ..audit_shape import keeps_shape
 from ..errors import InputError
+from ..loss_cells import means as cell_means
 from ..noise.laplace import Laplace
 from ..noise.piecewise import PiecewiseNoise
 from ..privacy import DELTA_RANGE, EPSILON_RANGE, Privacy
@@ -32,7 +34,7 @@ from .lattice import Array, Lattice
 from .laws import best_staircase, staircase_with_atom
 from .lower import lower_step
 from .program import LatticeProgram, Seed
-from .step import Limits, Window, origin_of, reference_density, seed_of
+from .step import Limits, Window, origin_of, places_of, reference_density, seed_of
 
 STAGES = ((6, 20), (12, 32), (24, 48))
 """(cells per σ of the Gaussian, number of ε′) of the programs, from coarse to fine."""
@@ -111,20 +113,20 @@ class ComposedSearch(Anytime):
         return PiecewiseNoise.from_masses(
             sensitivity=self.problem.sensitivity,
             resolution=2 * lattice.k,
-            breaks=2 * np.arange(lattice.first, lattice.last + 2) - (1 - lattice.edge),
+            breaks=lattice.ends,
             masses=masses,
             origin=origin,
             name=name,
+            monotone=self.problem.monotone,
         )
 
     def _offer(self, noise: PiecewiseNoise, source: str) -> tuple[float, Losses]:
         """Compose the law and keep it if it keeps the promise and is the best so far."""
         delta, losses = self._delta(noise)
-        upper = audit.loss_upper(noise, self.problem.loss)
-        if delta <= self.promise.privacy.delta and upper < self.upper:
-            self.best = _Found(noise, upper, delta, source)
-        if delta <= self.promise.privacy.delta and (self._centre is None or upper < self._centre.upper):
-            self._centre = _Found(noise, upper, delta, source)
+        found = _Found(noise, audit.loss_upper(noise, self.problem.loss), delta, source)
+        if delta <= self.promise.privacy.delta and keeps_shape(noise, self.problem):
+            self.best = found if found.upper < self.upper else self.best
+            self._centre = found if self._centre is None or found.upper < self._centre.upper else self._centre
         return delta, losses
 
     def _on_cells(self, weight: Callable[[Array], Array], scale: float, reach: float, k: int) -> PiecewiseNoise | None:
@@ -262,9 +264,8 @@ class ComposedSearch(Anytime):
         weights = exchange_weights(values, shares, promise.privacy.epsilon, epsilons)
         curve = np.maximum(dominating_curve_upper(self._centre.noise, epsilons), 1e-12)
         most = float(weights @ curve) + (goal - self._centre.delta) / promise.releases
-        origin = origin_of(problem)
-        left = origin + (lattice.indices - 0.5 * (1 - lattice.edge)) * (D / lattice.k)
-        costs = np.maximum(problem.paid_loss.mean(left, left + D / lattice.k), 0.0)
+        cells = places_of(problem, 2 * lattice.k, lattice.ends)
+        costs = cell_means(problem.paid_loss, cells)
         deltas = np.maximum(curve, 1e-9)
         for _ in range(CORRECTIONS):
             if self._over:
@@ -275,7 +276,7 @@ class ComposedSearch(Anytime):
                 math.exp(epsilons[0]),
                 float(deltas[0]),
                 self.upper,
-                reference_density(problem, (left + 0.5 * D / lattice.k) / D),
+                reference_density(problem, 0.5 * (cells.floats[1:] + cells.floats[:-1]) / D),
                 monotone=problem.monotone,
                 further=tuple((math.exp(e), float(d)) for e, d in zip(epsilons[1:], deltas[1:])),
                 exchange=(weights, most),

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from .. import audit
 from .._validate import whole
 from ..loss import Loss
-from ..noise.base import Noise
-from ..noise.piecewise import PiecewiseNoise
 from ..problem import Budget, NoiseProblem, SolverSettings
 from ..solution import Solution
-from .additive import EXACT, solve
+from .additive import solve
 from .anytime import ProgressCallback
 
 SPACING = 1.5
@@ -55,7 +52,7 @@ def pareto_frontier(
     free = replace(problem, budget=None)
     loose = solve(free, settings, progress)
     thrifty = solve(replace(free, loss=second_loss), settings, progress)
-    low, high = thrifty.certificate.upper, spent_upper(loose.noise, second_loss)
+    low, high = thrifty.certificate.upper, loose.noise.loss_upper(second_loss)
     found = [_budgeted(loose, Budget(second_loss, high))]
     if each is not None:
         each(found[0])
@@ -66,13 +63,6 @@ def pareto_frontier(
             if each is not None:
                 each(found[-1])
     return _monotone(found[::-1])
-
-
-def spent_upper(noise: Noise, loss: Loss) -> float:
-    """An upper bound of the law's expected loss."""
-    if isinstance(noise, PiecewiseNoise):
-        return audit.loss_upper(noise, loss)
-    return noise.expected_loss(loss) * (1 + EXACT)
 
 
 def _budgeted(solution: Solution, budget: Budget) -> Solution:

@@ -15,12 +15,14 @@ import numpy as np
 
 from .. import audit
 from .._validate import decimal
+from ..audit_shape import keeps_shape
 from ..errors import InfeasibleError, InputError
 from ..noise.base import Noise
 from ..noise.discrete import DiscreteStaircase, Geometric, IntegerStaircase
 from ..noise.lattice import LatticeNoise, lattice_points, stretched
 from ..problem import NoiseProblem, SolverSettings
 from ..solution import Certificate, Solution
+from . import laws
 from .anytime import Anytime, ProgressCallback
 from .integer_bounds import Found, Limits, Stretch, best_point, lower_bound, upper_bound
 
@@ -37,9 +39,6 @@ MOST_NODES = 12_000
 
 MOST_POINTS, MOST_WORK = 200_000, 10**8
 """Largest law, and most points times shifts of one audit; files hold no more."""
-
-EXACT = 2e-10
-"""Relative accuracy granted to sums of closed forms (the tests find some 1e-13)."""
 
 
 def solve_integer(
@@ -97,11 +96,14 @@ class IntegerSearch(Anytime):
         super().__init__(problem, settings, progress, GOAL if self._k <= EXACT_TO else settings.gap)
         self._most = min(MOST_POINTS, MOST_WORK // self._k)
         self.best: _Best | None = None
+        self._settled = False  # both ends are closed forms
 
     def run(self) -> Solution:
         """Closed forms, then lattices from coarse to the query's own, then ever longer stretches of it."""
         self._start()
         self._report()
+        if self._settled:
+            return self._solution()
         stretch = self._first_stretch()
         chain = coarsenings(self._k, (stretch[1] - stretch[0]) * (0.5 if self.problem.folds else 1.0))
         seed, before = None, None
@@ -143,17 +145,17 @@ class IntegerSearch(Anytime):
     # Closed forms ------------------------------------------------------------------------------------
 
     def _start(self) -> None:
-        """Laws that no program makes: at δ = 0 the discrete staircase, optimal for even losses that grow from 0
-        [GV15]; else that law cut off, with what is left of δ at its middle, and the truncated geometric law [G20]."""
+        """Laws that no program makes: at δ = 0 the discrete staircase, optimal for even losses that grow away from 0
+        [Thm 8]; else that law cut off, with what is left of δ at its middle, and the truncated geometric law [G20]."""
         problem, k = self.problem, self._k
         staircase = best_staircase(problem) if problem.privacy.epsilon > 0 else None
         if problem.privacy.delta == 0:
             law = Geometric(staircase.epsilon, 1, staircase.location) if k == 1 else staircase
             noise = stretched(law, problem.granularity)
-            value = noise.expected_loss(problem.loss)
-            self.best = _Best(noise, value * (1 + EXACT), 0.0, k, False, 0, "closed form")
-            if problem.folds and problem.paid_loss.grows_from_zero:
-                self.lower = max(self.lower, value * (1 - EXACT))
+            self.best = _Best(noise, noise.loss_upper(problem.loss), 0.0, k, False, 0, "closed form")
+            lower = laws.pure_lower(problem)
+            if lower is not None:
+                self.lower, self._settled = max(self.lower, lower), True
             return
         if staircase is not None:
             self._offer(*_cut_staircase(problem, staircase))
@@ -205,10 +207,10 @@ class IntegerSearch(Anytime):
         if not low <= first <= first + len(masses) - 1 <= high or len(masses) > self._most:
             return
         problem = self.problem
-        noise = LatticeNoise.from_masses(problem.granularity, first, masses)
+        noise = LatticeNoise.from_masses(problem.granularity, first, masses, monotone=problem.monotone)
         delta_upper, shift = audit.lattice_shortfall_upper(noise.masses, problem.privacy.epsilon, self._k)
-        upper = audit.lattice_loss_upper(noise.masses, noise.points, problem.loss)
-        if delta_upper <= problem.privacy.delta and upper < self.upper:
+        upper = noise.loss_upper(problem.loss)
+        if delta_upper <= problem.privacy.delta and upper < self.upper and keeps_shape(noise, problem):
             self.best = _Best(noise, upper, delta_upper, shift, False, len(masses), "closed form")
 
     # Where to look -----------------------------------------------------------------------------------

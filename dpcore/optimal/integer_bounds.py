@@ -11,12 +11,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
 from .. import audit
+from .._validate import decimal
+from ..audit_shape import keeps_shape
+from ..loss_cells import node_values
 from ..noise.lattice import LatticeNoise, lattice_points
 from ..noise.staircase import amplitude_gamma
+from ..places import Places
 from ..problem import NoiseProblem
 from . import laws
 from .lattice import Array, Lattice
@@ -106,7 +111,8 @@ def lower_bound(problem: NoiseProblem, m: int, stretch: Stretch, seed: Seed | No
     lattice, anchor = _nodes(problem, m, stretch)
     loss, step = problem.paid_loss, problem.granularity
     points = _points(anchor, lattice, m, step)
-    costs = audit.lattice_costs(points, loss)[0] if m == 1 else loss.nodes(points)
+    places = Places(Fraction(0), decimal(step), anchor + m * lattice.indices)
+    costs = audit.lattice_costs(points, loss)[0] if m == 1 else node_values(loss, places)
     for end, here, (lo, hi) in (
         (0, lattice.open_left, (-math.inf, float(points[0]))),
         (-1, lattice.open_right, (float(points[-1]), math.inf)),
@@ -208,13 +214,13 @@ class Spread:
         n = self.m * (len(self.lattice.indices) - 1) + len(self.shares)
         return lattice_points(self.first, n, step)
 
-    def law(self, step: float, masses: Array) -> LatticeNoise:
+    def law(self, step: float, masses: Array, monotone: bool) -> LatticeNoise:
         """The law that spreads the nodes' masses."""
         n = len(self.lattice.indices)
         out = np.zeros(self.m * (n - 1) + len(self.shares))
         for t, share in enumerate(self.shares.tolist()):
             out[t : t + self.m * (n - 1) + 1 : self.m] += share * masses
-        return LatticeNoise.from_masses(step, self.first, out)
+        return LatticeNoise.from_masses(step, self.first, out, monotone=monotone)
 
 
 def spread(problem: NoiseProblem, m: int, stretch: Stretch) -> Spread | None:
@@ -296,9 +302,9 @@ def certified(
     delta, epsilon, weight, margin = problem.privacy.delta, problem.privacy.epsilon, 0.0, 1e-15
     for _ in range(24):
         mixed = (1 - weight) * masses + (weight * strict[0] if weight else 0.0)
-        law = nodes.law(problem.granularity, mixed)
+        law = nodes.law(problem.granularity, mixed, problem.monotone)
         bound, shift = audit.lattice_shortfall_upper(law.masses, epsilon, problem.lattice_sensitivity)
-        if bound <= delta:
+        if bound <= delta and keeps_shape(law, problem):
             return law, bound, shift, weight > 0
         if strict is None:
             break

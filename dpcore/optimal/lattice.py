@@ -60,6 +60,11 @@ class Lattice:
         return np.arange(self.first, self.last + 1)
 
     @property
+    def ends(self) -> Ints:
+        """Where the cells around the indices begin and end, in half steps from the origin."""
+        return 2 * np.arange(self.first, self.last + 2) - (1 - self.edge)
+
+    @property
     def classes(self) -> int:
         return self.last + 1 if self.folded else self.last - self.first + 1
 

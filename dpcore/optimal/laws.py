@@ -5,22 +5,29 @@ from __future__ import annotations
 import contextlib
 import math
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 
+from .._validate import decimal
 from ..errors import InfeasibleError
-from ..loss import Loss
+from ..noise.first_step import first_step
 from ..noise.gaussian import Gaussian
 from ..noise.laplace import Laplace
+from ..noise.periods import Side
 from ..noise.piecewise import PiecewiseNoise
 from ..noise.search import least_argument
 from ..noise.staircase import Staircase, amplitude_gamma
+from ..places import Places
 from ..privacy import DELTA_RANGE, EPSILON_RANGE, Privacy
 from ..problem import NoiseProblem
 from .lattice import Array, Lattice
 
 FINE = 1 << 30
 """Units per sensitivity of laws whose breaks lie on no lattice."""
+
+MOST_UNITS = 1 << 61
+"""Units of a law from end to end, so that sums of two fit into 64 bits."""
 
 
 def geometric(lattice: Lattice, epsilon: float, centre: float) -> Array:
@@ -48,6 +55,10 @@ def gaussians(lattice: Lattice, problem: NoiseProblem, centre: float) -> list[Ar
     return [masses / masses.sum() for masses in laws]
 
 
+TIGHT = 1e-12
+"""Shares of a limit that do not count."""
+
+
 @dataclass(frozen=True)
 class Spending:
     """A budget on a lattice of cells: the second loss's means and its value at the atom, and the bound."""
@@ -61,16 +72,21 @@ class Spending:
 class StrictLaw:
     """Masses on a lattice, and an atom, that satisfy all privacies and the budget with something to spare.
 
-    shortfalls : per (ε, δ).   spent : of the budget.   cost : loss, that of the atom left out.   slack : least share
-    of a limit left over.
+    rows : shortfalls per (ε, δ), each at every shift of the lattice.   spent : of the budget.   cost : loss, that of
+    the atom left out.   slack : least share of a limit left over, where anything is.
     """
 
     masses: Array
-    shortfalls: tuple[float, ...]
+    rows: tuple[Array, ...]
     spent: float
     cost: float
     slack: float
     atom: float = 0.0
+
+    @property
+    def shortfalls(self) -> tuple[float, ...]:
+        """The largest per (ε, δ)."""
+        return tuple(float(row.max()) for row in self.rows)
 
 
 def strict_law(
@@ -81,9 +97,11 @@ def strict_law(
     spending: Spending | None,
     atom: float = 0.0,
 ) -> StrictLaw | None:
-    """The law and its figures, None if a limit leaves less than a thousandth to spare (a millionth of a budget)."""
-    shortfalls = tuple(float(lattice.shortfalls(masses, p.amplification).max()) + atom for p in problem.privacies)
-    slack = min(1 - h / p.delta for h, p in zip(shortfalls, problem.privacies))
+    """The law and its figures, None if a limit leaves less than a thousandth to spare (a millionth of a budget). At
+    shifts that a narrow support leaves nothing the law may just meet its limit."""
+    rows = tuple(lattice.shortfalls(masses, p.amplification) + atom for p in problem.privacies)
+    spare = np.concatenate([1 - row / p.delta for row, p in zip(rows, problem.privacies)])
+    slack = float(spare[np.abs(spare) > TIGHT].min(initial=1.0))
     if slack < 1e-3:
         return None
     spent = 0.0
@@ -92,7 +110,7 @@ def strict_law(
         if spent > spending.most * (1 - 1e-6):
             return None
         slack = min(slack, 1 - spent / spending.most) if spending.most else slack
-    return StrictLaw(masses, shortfalls, spent, float(masses @ costs), slack, atom)
+    return StrictLaw(masses, rows, spent, float(masses @ costs), slack, atom)
 
 
 def private_masses(
@@ -152,40 +170,64 @@ def staircase_with_atom(problem: NoiseProblem, staircase: Staircase, delta: floa
 
 
 def truncated_geometric(problem: NoiseProblem) -> PiecewiseNoise | None:
-    """The geometric law cut where δ allows [G20], for small ε close to optimal, centred at the loss's minimiser as far
-    as the support allows (mirror images and monotone laws: at 0).
+    """The geometric law cut where δ allows [G20], for small ε close to optimal, with its middle at the loss's minimiser
+    as far as the support allows (mirror images and monotone laws: at 0); None when ε is 0, δ above ½ or the support
+    too narrow."""
+    return _truncated(problem, problem.support)
 
-    On cells of one sensitivity, or of a fraction of it where they would be few or the support has no room for them.
-    None when ε or δ is too large or the support too narrow. The last k of the 2n + 1 cells weigh at most δ if
-    n ≥ k·(half-width for δ).
+
+def _truncated(problem: NoiseProblem, support: tuple[float, float]) -> PiecewiseNoise | None:
+    """A truncated geometric law inside a support, which need be no wider than truncated Laplace noise.
+
+    Cells of D/k, the levels of the density falling by e^{−ε/k} from one to the next, and in the middle a wider one, as
+    wide as is needed: places at most D apart are at most k levels apart, and what a shift by D uncovers, the last k
+    cells, weighs no more than in truncated Laplace noise of the same width [method: border].
     """
     privacy, D = problem.privacy, problem.sensitivity
-    if privacy.epsilon == 0:
+    delta = privacy.delta * (1 - 1e-9) - min(4e-15, privacy.delta / 2)  # room for rounding
+    if privacy.epsilon == 0 or privacy.delta > 0.5:
         return None
-    delta = privacy.delta * (1 - 1e-9) - min(4e-15, privacy.delta / 2)  # room for what the audit rounds up
-    lo, hi = problem.support
-    centred = problem.folds or problem.monotone
-    best = 0.0 if centred else problem.loss.minimiser(lo, hi)[0]
-    for k in (1, 2, 4, 16, 64, 256):
-        half = math.ceil(privacy.truncation(delta) * k)
-        if half > 60_000 or half * k > 2_000_000:
-            return None
-        if half < 64 and k < 64:
-            continue
-        reach = (half + 0.5) * D / k * (1 + 1e-12)
-        middle = float(np.clip(best, lo + reach, hi - reach)) if lo + reach <= hi - reach else math.nan
-        if math.isnan(middle) or (centred and middle != 0):
-            continue
-        lattice = Lattice(k, -half, half, -half, half, folded=True)
-        return PiecewiseNoise.from_masses(
-            sensitivity=D,
-            resolution=2 * k,
-            breaks=2 * np.arange(-half, half + 2) - 1,
-            masses=geometric(lattice, privacy.epsilon, 0.0),
-            origin=middle,
-            name="Truncated geometric",
-        )
-    return None
+    reach = privacy.truncation(delta)
+    k = next((k for k in (1, 2, 4, 16) if reach * k >= 64), 64)
+    cell, half = FINE // k, math.ceil(2 * k * reach) * (FINE // k // 2)
+    least = math.floor(privacy.truncation() * FINE * (1 - 1e-12))
+    grid = Places.of(0.0, D, FINE, [0])
+    room = grid.position(support[1]) - grid.position(support[0])
+    if 2 * half > room:
+        half = math.floor(room) // 2
+    place = _placed(problem, support, FINE, 2 * half) if half >= least else None
+    if place is None:
+        return None
+    steps, middle = divmod(half, cell)
+    ends = middle + cell * np.arange(steps + 1, dtype=np.int64)
+    side = np.exp(-privacy.epsilon * np.arange(1, steps + 1) / k)
+    centre = [2 * middle / cell] if middle else []
+    breaks = np.concatenate([-ends[::-1], ends if middle else ends[1:]])
+    common = int(np.gcd.reduce(np.append(breaks, (half + place[1], FINE))))
+    return PiecewiseNoise.from_masses(
+        sensitivity=D,
+        resolution=FINE // common,
+        breaks=(breaks + half + place[1]) // common,
+        masses=np.concatenate([side[::-1], centre, side]),
+        origin=place[0],
+        name="Truncated geometric",
+    )
+
+
+def _placed(
+    problem: NoiseProblem, support: tuple[float, float], resolution: int, units: int
+) -> tuple[float, int] | None:
+    """(origin, first break) of an interval of so many units within a support: its middle as near to the loss's
+    minimiser as can be, and at 0 for mirror images; None if it does not fit."""
+    (lo, hi), D = support, problem.sensitivity
+    best = 0.0 if problem.folds or problem.monotone else problem.loss.minimiser(lo, hi)[0]
+    grid = Places.of(best, D, resolution, [0])
+    first, low, high = -(units // 2), grid.position(lo), grid.position(hi)
+    if low <= first and first + units <= high:
+        return best, first
+    if problem.folds or units > high - low:
+        return None
+    return (lo, 0) if first < low else (hi, -units)
 
 
 MANY_STEPS = 0.3
@@ -219,13 +261,15 @@ def best_staircase(problem: NoiseProblem) -> Staircase:
     return noise
 
 
-def staircase_blur(staircase: Staircase, loss: Loss) -> float:
-    """How much the float expectation of a staircase may miss besides a relative 1e-9: its narrow steps end at floats
-    near the location, so each weighs right only up to 2u·|location|/width, and what they cost cancels near the minimum.
-    """
-    D, x = staircase.sensitivity, staircase.location
-    width = min(step for step in (staircase.gamma, 1 - staircase.gamma) if step > 0) * D
-    return float(loss.rounding(x - D, x + D)) * (1 + abs(x) / width)
+def pure_lower(problem: NoiseProblem) -> float | None:
+    """What every (ε, 0)-DP law pays at least, rounded down, for an even loss that grows away from 0 [Thm 8]; None for
+    other losses."""
+    loss, epsilon = problem.paid_loss, problem.privacy.epsilon
+    if not loss.even or not loss.grows_from_zero:
+        return None
+    if problem.granularity is None:
+        return first_step(Side.line(loss, epsilon, problem.sensitivity)).lower
+    return first_step(Side.points(loss, epsilon, problem.lattice_sensitivity, problem.granularity)).lower
 
 
 def affordable(problem: NoiseProblem, staircase: Staircase, share: float) -> Staircase | None:
@@ -236,7 +280,7 @@ def affordable(problem: NoiseProblem, staircase: Staircase, share: float) -> Sta
     at_atom = (1 - share) * float(loss.value(best))
 
     def fits(noise: Staircase) -> bool:
-        return share * noise.expected_loss(loss) + at_atom <= most * (1 - 1e-7)
+        return share * noise.loss_upper(loss) + at_atom <= most * (1 - 1e-7)
 
     if fits(staircase):
         return staircase
@@ -277,60 +321,36 @@ def _implying(problem: NoiseProblem) -> Privacy:
 
 
 def lossless(problem: NoiseProblem) -> PiecewiseNoise | None:
-    """A truncated geometric law inside the interval around the minimiser where the loss is least, if that is wide
-    enough for (ε, δ): then no noise law does better. None otherwise."""
+    """A truncated geometric or uniform law inside the interval around the minimiser where the loss is least, if that is
+    wide enough for (ε, δ): then no noise law does better. None otherwise."""
     best, least = problem.loss.minimiser(*problem.support)
     flat = [p for p in problem.loss.pieces if p.coefficient == 0 and p.constant == least and p.lo <= best <= p.hi]
     if not flat:
         return None
     lo, hi = max(min(p.lo for p in flat), problem.support[0]), min(max(p.hi for p in flat), problem.support[1])
-    if problem.folds or problem.monotone:
-        lo, hi = -min(-lo, hi), min(-lo, hi)
-    need = 2 * problem.privacy.truncation() * (1 + 1e-9) * problem.sensitivity
-    if not hi - lo >= need:
-        return None
-    if math.isinf(hi - lo):
-        lo, hi = (
-            (hi - 2 * need, hi) if math.isfinite(hi) else (lo, lo + 2 * need) if math.isfinite(lo) else (-need, need)
-        )
-    middle = 0.5 * (lo + hi)
-    for k in (4, 16, 64, 256, 1024):
-        half = math.floor((hi - lo) / 2 / problem.sensitivity * k * (1 - 1e-12))
-        if half >= need / 2 / problem.sensitivity * k and half <= 20000:
-            lattice = Lattice(k, -half, half - 1, -half, half - 1, folded=True, edge=1)
-            return PiecewiseNoise.from_masses(
-                sensitivity=problem.sensitivity,
-                resolution=k,
-                breaks=np.arange(-half, half + 1),
-                masses=geometric(lattice, problem.privacy.epsilon, -0.5),
-                origin=middle,
-                name="Truncated geometric",
-            )
-    return None
+    return _truncated(problem, (lo, hi)) or _uniform(problem, (lo, hi))
 
 
 def uniform(problem: NoiseProblem) -> PiecewiseNoise | None:
     """The uniform law of width D/δ, as near to the minimiser as the support allows: a shift of D uncovers a share δ."""
-    lo, hi = problem.support
-    resolution = 1 << 20
-    delta = problem.privacy.delta
-    units = math.ceil(resolution / delta * (1 + 1e-12 + 2e-15 / delta))  # room for what the audit rounds up
-    width = units * problem.sensitivity / resolution
-    if not width <= hi - lo:
+    return _uniform(problem, problem.support)
+
+
+def _uniform(problem: NoiseProblem, support: tuple[float, float]) -> PiecewiseNoise | None:
+    delta = min(decimal(problem.privacy.delta), Fraction(problem.privacy.delta))
+    resolution = delta.numerator * -(-FINE // delta.numerator)  # then D/δ is a whole number of units
+    if resolution > MOST_UNITS * delta:
+        resolution = min(FINE, math.floor(MOST_UNITS * delta) - 1)
+    units = math.ceil(resolution / delta)
+    units += units % 2 * problem.folds
+    place = _placed(problem, support, resolution, units)
+    if place is None:
         return None
-    best = 0.0 if problem.monotone or problem.folds else problem.loss.minimiser(lo, hi)[0]
-    if problem.folds:
-        start = -width / 2
-    else:
-        start = float(np.clip(best - width / 2, lo, hi - width))
-        if problem.monotone and not start <= 0 <= start + width:
-            return None
-    noise = PiecewiseNoise.from_masses(
+    return PiecewiseNoise.from_masses(
         sensitivity=problem.sensitivity,
         resolution=resolution,
-        breaks=[0, units],
+        breaks=[place[1], place[1] + units],
         masses=[1.0],
-        origin=start,
+        origin=place[0],
         name="Uniform",
     )
-    return noise if lo <= noise.edges[0] and noise.edges[-1] <= hi else None

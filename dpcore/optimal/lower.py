@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..loss import Loss
+from ..loss_cells import infima_lower, node_values
 from ..problem import NoiseProblem
 from .lattice import Array, Lattice
 from .mesh import Grading, Mesh
@@ -21,7 +22,7 @@ from .step import (
     Window,
     further_limits,
     origin_of,
-    position,
+    places_of,
     reference_density,
     seed_of,
 )  # fmt: skip
@@ -46,12 +47,12 @@ def lower_step(
     loss, D = problem.paid_loss, problem.sensitivity
     alike = problem.budget is None or all(c.grows_from_zero for c in problem.paid_losses)
     edge = int(not loss.continuous and not problem.monotone and alike)
-    lattice, origin = _rounding_lattice(problem, k, edge, window)
+    lattice = _rounding_lattice(problem, k, edge, window)
     if grading is not None:
         lattice = Mesh.of(lattice, grading)
-    left = origin + lattice.indices * (D / lattice.k)
-    touch = _touch(problem, lattice, origin, seed)
-    costs, *second_costs = (_rounded_costs(c, problem, lattice, origin, touch) for c in problem.paid_losses)
+    places = places_of(problem, lattice.k, lattice.indices)
+    touch = _touch(problem, lattice, seed)
+    costs, *second_costs = (_rounded_costs(c, problem, lattice, touch) for c in problem.paid_losses)
     delta = max(problem.privacy.delta, LEAST_DELTA)
     budget = None
     if problem.budget is not None:
@@ -62,7 +63,7 @@ def lower_step(
         problem.privacy.amplification,
         delta,
         limits.scale,
-        reference_density(problem, left / D),
+        reference_density(problem, places.floats / D),
         monotone=problem.monotone,
         open_left=lattice.open_left,
         open_right=lattice.open_right,
@@ -89,7 +90,7 @@ def lower_step(
     bound = proof.lower(*problem.privacies)
     bound = max(bound, loss.infimum(*problem.support))
     events, weights = (np.concatenate([own, *(m[at] for m in further)]) for own, at in ((events, 1), (weights, 2)))
-    used = events[weights > TINY * weights.max(initial=0.0)] / lattice.k + origin / D
+    used = events[weights > TINY * weights.max(initial=0.0)] / lattice.k + origin_of(problem) / D
     return Step(
         k,
         edge,
@@ -107,32 +108,32 @@ def lower_step(
     )
 
 
-def _rounding_lattice(problem: NoiseProblem, k: int, edge: int, window: Window) -> tuple[Lattice, float]:
+def _rounding_lattice(problem: NoiseProblem, k: int, edge: int, window: Window) -> Lattice:
     """Nodes origin + i·D/k (edge 0) or cells to their right (edge 1): events over the window, the lattice one
     sensitivity further. Where the support ends before that, its end, rounded outwards, ends the lattice and the events.
     """
-    D, origin = problem.sensitivity, origin_of(problem)
-    event_first = math.floor((window.left - origin / D) * k)
-    event_last = math.ceil((window.right - origin / D) * k) - edge
+    grid, start = places_of(problem, k, [0]), origin_of(problem) / problem.sensitivity
+    event_first = math.floor((window.left - start) * k)
+    event_last = math.ceil((window.right - start) * k) - edge
     if problem.folds:
         event_first = -event_last - edge
     first, last = event_first - k, event_last + k
-    lo, hi = (position(end, origin, D, k) for end in problem.support)
+    lo, hi = (grid.position(end) for end in problem.support)
     if first <= lo:
         first = event_first = math.floor(lo)
     if last >= hi - edge:
         last = event_last = math.ceil(hi) - edge
     reach = None if window.reach is None else max(1, math.ceil(window.reach * k))
-    return Lattice(k, first, last, event_first, event_last, problem.folds, edge, reach), origin
+    return Lattice(k, first, last, event_first, event_last, problem.folds, edge, reach)
 
 
-def _touch(problem: NoiseProblem, lattice: Lattice, origin: float, seed: Seed | None) -> Array:
+def _touch(problem: NoiseProblem, lattice: Lattice, seed: Seed | None) -> Array:
     """Where in each cell a tangent to the loss touches it: in the middle, but next to the minimum nearer to it the more
     mass gathers there, for a node with an atom should not pay for its neighbours [Thm 2]."""
     touch = np.full(len(lattice.indices) - 1, 0.5)
     if seed is None or lattice.k > 4 * seed.k:
         return touch
-    least = (problem.paid_loss.minimiser(*problem.support)[0] - origin) / problem.sensitivity
+    least = (problem.paid_loss.minimiser(*problem.support)[0] - origin_of(problem)) / problem.sensitivity
     below, there, above = seed.density(least + np.array([-1, 0, 1]) / seed.k)
     beside = 0.5 * (below + above)
     node, each = max(there - beside, 0.0) / seed.k + beside / lattice.k, beside / lattice.k
@@ -142,38 +143,29 @@ def _touch(problem: NoiseProblem, lattice: Lattice, origin: float, seed: Seed | 
     return touch
 
 
-def _rounded_costs(loss: Loss, problem: NoiseProblem, lattice: Lattice, origin: float, touch: Array) -> Array:
+def _rounded_costs(loss: Loss, problem: NoiseProblem, lattice: Lattice, touch: Array) -> Array:
     """What a law rounded to the lattice pays at least: node values, or infima over cells; at the end nodes the infimum
     of what lies beyond, for the line goes on there."""
-    left = origin + lattice.indices * (problem.sensitivity / lattice.k)
-    costs = _cell_infima(loss, problem, lattice, origin) if lattice.edge else loss.nodes(left, touch)
+    places = places_of(problem, lattice.k, lattice.indices)
+    costs = _cell_infima(loss, problem, lattice) if lattice.edge else node_values(loss, places, touch)
+    first, last = (math.nextafter(x, inwards) for x, inwards in zip(places.floats[[0, -1]], (math.inf, -math.inf)))
     if lattice.open_left:
-        costs[0] = min(costs[0], loss.infimum(-math.inf, float(left[0])))
+        costs[0] = min(costs[0], loss.infimum(-math.inf, first))
     if lattice.open_right:
-        costs[-1] = min(costs[-1], loss.infimum(float(left[-1]), math.inf))
+        costs[-1] = min(costs[-1], loss.infimum(last, math.inf))
     return costs
 
 
-def _cell_infima(loss: Loss, problem: NoiseProblem, lattice: Lattice, origin: float) -> Array:
-    """Infimum of the loss over every open cell, rounded down. Which cells a piece meets is decided exactly."""
-    D, k = problem.sensitivity, lattice.k
-    left = origin + lattice.indices * (D / k)
-    out = np.full(len(left), np.inf)
-    for piece in loss.pieces:
-        lo, hi = (position(x, origin, D, k) for x in (piece.lo, piece.hi))
-        start = 0 if math.isinf(lo) else max(0, math.floor(lo) - lattice.first)
-        end = len(left) if math.isinf(hi) else min(len(left), math.ceil(hi) - lattice.first)
-        if start < end:
-            a = np.clip(left[start:end], piece.lo, piece.hi)
-            b = np.clip(left[start:end] + D / k, piece.lo, piece.hi)
-            out[start:end] = np.minimum(out[start:end], np.minimum(piece.value(a), piece.value(b)))
+def _cell_infima(loss: Loss, problem: NoiseProblem, lattice: Lattice) -> Array:
+    """Infimum of the loss over every open cell, rounded down."""
+    out = infima_lower(loss, places_of(problem, lattice.k, np.arange(lattice.first, lattice.last + 2)))
     # The atoms are thought at the minimiser; if that is an end of the support, the open cell next to it may miss it.
     lo, hi = problem.support
     if math.isfinite(lo):
-        out[0] = min(out[0], float(loss.value(lo)))
+        out[0] = min(out[0], loss.infimum(lo, lo))
     if math.isfinite(hi):
-        out[-1] = min(out[-1], float(loss.value(hi)))
-    return out - loss.rounding(left, left + D / k)
+        out[-1] = min(out[-1], loss.infimum(hi, hi))
+    return out
 
 
 def _grown(window: Window, used: Array, folded: bool) -> Window:

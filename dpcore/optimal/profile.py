@@ -16,6 +16,7 @@ import numpy as np
 
 from .. import audit_profile
 from ..audit_profile import ProfileProof
+from ..audit_shape import keeps_shape
 from ..loss import Loss
 from ..noise.gaussian import Gaussian
 from ..noise.piecewise import TOTAL, PiecewiseNoise
@@ -115,6 +116,7 @@ class ProfileSearch(Anytime):
                 masses=normal_masses(ends),
                 origin=float(centre),
                 name=name,
+                monotone=self.problem.monotone,
             )
             self._offer(body, places, False, "closed form")
 
@@ -174,7 +176,7 @@ class ProfileSearch(Anytime):
             if upper >= self.upper:
                 return
             proof = audit_profile.proof_of(noise, self.profile, places)
-            if proof.holds:
+            if proof.holds and keeps_shape(noise, self.problem):
                 self.best = _Found(noise, upper, proof, repaired, len(body.weights), source)
                 return
 

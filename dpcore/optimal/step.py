@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from fractions import Fraction
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .. import audit
 from ..noise.piecewise import PiecewiseNoise
+from ..places import Places
 from ..privacy import Privacy
 from ..problem import NoiseProblem
 from .lattice import Array, Ints, Lattice
@@ -107,13 +108,25 @@ class Step:
     proof: Proof | None = None
 
 
+NEAR_END = 8.0
+"""An end of the support this many times as far from the minimiser as truncated Laplace noise reaches matters little."""
+
+
 def origin_of(problem: NoiseProblem) -> float:
-    """Where lattices start, in the query's unit: at an end of the support, else at the loss's minimiser, where its kink
-    and the atom are (for mirror images and for monotone laws always at 0)."""
-    lo, hi = problem.support
+    """Where lattices start, in the query's unit: at the end of the support that is nearest to the loss's minimiser, or
+    at the minimiser, where its kink and the atom are, if both ends are far from it (for mirror images and for monotone
+    laws always at 0)."""
     if problem.folds or problem.monotone:
         return 0.0
-    return lo if math.isfinite(lo) else hi if math.isfinite(hi) else problem.loss.minimiser()[0]
+    best = problem.loss.minimiser(*problem.support)[0]
+    end = min(problem.support, key=lambda x: abs(x - best))
+    reach = NEAR_END * (1 + problem.joint.truncation()) * problem.sensitivity
+    return end if math.isfinite(end) and abs(end - best) <= reach else best
+
+
+def places_of(problem: NoiseProblem, k: int, indices: ArrayLike) -> Places:
+    """The places of indices on the lattice of k per sensitivity."""
+    return Places.of(origin_of(problem), problem.sensitivity, k, indices)
 
 
 def reference_density(problem: NoiseProblem, x: Array) -> Array:
@@ -125,11 +138,6 @@ def reference_density(problem: NoiseProblem, x: Array) -> Array:
 def further_limits(problem: NoiseProblem, tight: float = 1.0) -> tuple[tuple[float, float], ...]:
     """(e^ε, tight·δ) of all pairs but the first, for a program."""
     return tuple((p.amplification, tight * max(p.delta, LEAST_DELTA)) for p in problem.privacies[1:])
-
-
-def position(x: float, origin: float, sensitivity: float, k: int) -> Fraction | float:
-    """(x − origin)·k/sensitivity, exactly."""
-    return x if math.isinf(x) else (Fraction(x) - Fraction(origin)) * k / Fraction(sensitivity)
 
 
 def seed_of(lattice: Lattice, outcome: Outcome) -> Seed:

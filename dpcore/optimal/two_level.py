@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 
-from ..loss import Loss
+import numpy as np
+
+from .. import audit
+from ..loss import UNIT, Loss
+from ..noise.periods import integral_bounds
 from ..privacy import Privacy
 from ..problem import NoiseProblem
-
-SLACK = 1e-10
-"""Relative; covers the rounding of two means of the loss, of e^ε and of a few operations (each below 1e-12)."""
 
 
 def two_level_lower(problem: NoiseProblem) -> float:
@@ -25,29 +26,28 @@ def two_level_lower(problem: NoiseProblem) -> float:
 
 
 def _lower(loss: Loss, privacy: Privacy, sensitivity: float) -> float:
-    """c(g) − δ (c(g) − c(0)) for the largest g found whose peak the shifts can cover."""
+    """ℓ − δ (ℓ − c(0)) for the largest g found whose peak, of the level ℓ ≤ c(g), the shifts can cover."""
     low, high = 0.0, sensitivity / 2
     for _ in range(60):
         g = math.sqrt(low * high) if low > 0 else high * 1e-6
-        covered = _cover(loss, g, sensitivity) >= privacy.amplification * _peak(loss, g) * (1 + SLACK)
-        low, high = (g, high) if covered else (low, g)
+        low, high = (g, high) if _covered(loss, g, sensitivity, privacy.epsilon) else (low, g)
         if high - low <= 1e-13 * high or (low == 0 and high < 1e-9 * sensitivity):
             break
     if low == 0:
         return 0.0
-    level, least = float(loss.value(low)), float(loss.value(0.0))
-    return max(0.0, (level - privacy.delta * (level - least)) * (1 - SLACK))
+    (least, level), _ = audit.lattice_costs(np.array([0.0, low]), loss)
+    return max(0.0, float((1 - privacy.delta) * level + privacy.delta * least) * (1 - 8 * UNIT))
 
 
-def _peak(loss: Loss, g: float) -> float:
-    """∫_{−g}^{g} (c(g) − c(x)) dx."""
-    return 2 * g * max(0.0, float(loss.value(g)) - float(loss.mean(0.0, g)))
+def _covered(loss: Loss, g: float, sensitivity: float, epsilon: float) -> bool:
+    """2 ∫_{2g}^{D} (c(φ − s) − ℓ) dφ ≥ e^ε ∫_{−g}^{g} (ℓ − c(x))₊ dx, certainly; s = 0 where c is linear on both sides
+    of 0 and g otherwise, ℓ a lower bound of c(g).
 
-
-def _cover(loss: Loss, g: float, sensitivity: float) -> float:
-    """2 ∫_{2g}^{D} (c(φ − s) − c(g)) dφ, s = 0 where c is linear on both sides of 0 and g otherwise."""
-    if 2 * g >= sensitivity:
-        return 0.0
+    Rounding: integrals are enclosed, D − 2g errs by 2 u D, the products by a few u.
+    """
+    width = sensitivity - 2 * g + 4 * UNIT * sensitivity
+    (level,), (most,) = audit.lattice_costs(np.array([g]), loss)
     back = 0.0 if len(loss.pieces) == 2 and all(p.power == 1 for p in loss.pieces) else g
-    mean = float(loss.mean(2 * g - back, sensitivity - back))
-    return 2 * (sensitivity - 2 * g) * max(0.0, mean - float(loss.value(g)))
+    cover = integral_bounds(loss, 2 * g - back, sensitivity - back)[0] - width * level * (1 + 4 * UNIT)
+    peak = g * most * (1 + 4 * UNIT) - integral_bounds(loss, 0.0, g)[0]
+    return bool(cover >= audit.amplification_bounds(epsilon)[1] * max(peak, 0.0) * (1 + 8 * UNIT) and cover > 0)

@@ -8,13 +8,22 @@ from fractions import Fraction
 import numpy as np
 
 from .. import audit
+from ..audit_shape import keeps_shape
+from ..loss_cells import means as cell_means
 from ..noise.piecewise import PiecewiseNoise
 from ..noise.staircase import amplitude_gamma
+from ..places import Places
 from ..problem import NoiseProblem
 from . import laws
 from .lattice import Array, Lattice
 from .program import BudgetRow, LatticeProgram, Outcome, Seed
-from .step import Limits, Step, Window, further_limits, origin_of, position, reference_density, seed_of
+from .step import Limits, Step, Window, further_limits, origin_of, places_of, reference_density, seed_of
+
+NO_ATOM = 1e-9
+"""Less than a program's tolerance."""
+
+FINEST = 1 << 20
+"""Most parts of a unit in which the place of an atom is told."""
 
 
 def upper_step(
@@ -31,15 +40,15 @@ def upper_step(
 
     edge : 0 centres a cell at the origin, 1 puts a cell edge there.   `bound` is infinite when no law came out.
     """
-    cells = _cell_lattice(problem, k, edge, window)
-    if cells is None:
+    lattice = _cell_lattice(problem, k, edge, window)
+    if lattice is None:
         return Step(k, edge, math.inf, None, math.inf, 0.0, False, seed, window, 0, 0, "no cell fits")
-    lattice, left, origin = cells
     loss, D, privacy = problem.paid_loss, problem.sensitivity, problem.privacy
-    means = np.maximum(loss.mean(left, left + D / k), 0.0)
+    cells = places_of(problem, 2 * k, lattice.ends)
+    means = cell_means(loss, cells)
     atom_x = 0.0 if problem.symmetric or problem.monotone else loss.minimiser(*problem.support)[0]
-    spending = _spending(problem, left, left + D / k, atom_x)
-    reference = reference_density(problem, (left + 0.5 * D / k) / D)
+    spending = _spending(problem, cells, atom_x)
+    reference = reference_density(problem, 0.5 * (cells.floats[1:] + cells.floats[:-1]) / D)
 
     def program_for(objective: Array, at_atom: float, tight: float, budget: BudgetRow | None) -> LatticeProgram:
         return LatticeProgram(
@@ -55,7 +64,7 @@ def upper_step(
             budget=budget,
         )
 
-    repair = laws.private_masses(lattice, problem, means, origin / D, spending)
+    repair = laws.private_masses(lattice, problem, means, origin_of(problem) / D, spending)
     if repair is None and spending is not None:
         program = program_for(spending.means, spending.at_atom, 0.99, None)
         program.start(seed, limits.deadline)
@@ -82,9 +91,7 @@ def upper_step(
     outcome = program.solve(limits.deadline, limits.stop, enough=enough)
     noise, delta_upper, worst_shift, repaired = None, math.inf, 0.0, False
     if outcome.status == "optimal":
-        noise, delta_upper, worst_shift, repaired = _certified(
-            problem, lattice, outcome, repair, atom_x, origin, spending
-        )
+        noise, delta_upper, worst_shift, repaired = _certified(problem, lattice, outcome, repair, atom_x, spending)
     bound = audit.loss_upper(noise, problem.loss) if noise is not None else math.inf
     return Step(
         k,
@@ -95,20 +102,19 @@ def upper_step(
         worst_shift,
         repaired,
         seed_of(lattice, outcome),
-        _fitted(window, lattice, outcome, problem, origin / D),
+        _fitted(window, lattice, outcome, problem, origin_of(problem) / D),
         len(means),
         outcome.pairs,
         outcome.status,
     )
 
 
-def _spending(problem: NoiseProblem, left: Array, right: Array, atom_x: float) -> laws.Spending | None:
+def _spending(problem: NoiseProblem, cells: Places, atom_x: float) -> laws.Spending | None:
     """The budget on cells with these ends."""
     if problem.budget is None:
         return None
     loss = problem.budget_loss
-    means = np.maximum(loss.mean(left, right), 0.0)
-    return laws.Spending(means, float(loss.value(atom_x)), problem.budget.most)
+    return laws.Spending(cell_means(loss, cells), float(loss.value(atom_x)), problem.budget.most)
 
 
 def _fitted(window: Window, lattice: Lattice, outcome: Outcome, problem: NoiseProblem, origin: float) -> Window:
@@ -130,14 +136,13 @@ def _fitted(window: Window, lattice: Lattice, outcome: Outcome, problem: NoisePr
     return Window(float(left), float(right))
 
 
-def _cell_lattice(problem: NoiseProblem, k: int, edge: int, window: Window) -> tuple[Lattice, Array, float] | None:
-    """Cells of width D/k over the window, inside the support, their left ends and the origin; None when the support
-    holds no such cell."""
-    D, origin = problem.sensitivity, origin_of(problem)
+def _cell_lattice(problem: NoiseProblem, k: int, edge: int, window: Window) -> Lattice | None:
+    """Cells of width D/k over the window, inside the support; None when the support holds no such cell."""
+    grid, start = places_of(problem, k, [0]), origin_of(problem) / problem.sensitivity
     half = Fraction(1 - edge, 2)
-    lo, hi = (position(end, origin, D, k) for end in problem.support)
-    first = math.floor((window.left - origin / D) * k + 0.5 * (1 - edge))
-    last = math.ceil((window.right - origin / D) * k + 0.5 * (1 - edge)) - 1
+    lo, hi = (grid.position(end) for end in problem.support)
+    first = math.floor((window.left - start) * k + 0.5 * (1 - edge))
+    last = math.ceil((window.right - start) * k + 0.5 * (1 - edge)) - 1
     if math.isfinite(lo):
         first = max(first, math.ceil(lo + half))
     if math.isfinite(hi):
@@ -145,10 +150,7 @@ def _cell_lattice(problem: NoiseProblem, k: int, edge: int, window: Window) -> t
     if problem.folds:
         last = min(last, -first - edge)
         first = -last - edge
-    if last < first:
-        return None
-    lattice = Lattice(k, first, last, first, last, problem.folds, edge)
-    return lattice, origin + (lattice.indices - 0.5 * (1 - edge)) * (D / k), origin
+    return Lattice(k, first, last, first, last, problem.folds, edge) if last >= first else None
 
 
 def _certified(
@@ -157,7 +159,6 @@ def _certified(
     outcome: Outcome,
     repair: laws.StrictLaw | None,
     atom_x: float,
-    origin: float,
     spending: laws.Spending | None,
 ) -> tuple[PiecewiseNoise | None, float, float, bool]:
     """(noise, its δ rounded up, worst shift, repaired): the program's law, mixed with a strictly private one by as
@@ -168,40 +169,30 @@ def _certified(
         masses = np.where(spending.means > 0, 0.0, masses)
     total = math.fsum(masses) + outcome.atom
     masses, atom = masses / total, outcome.atom / total
-    fine = 1 if math.isclose(atom_x, origin, abs_tol=0.0) else 1 << 20
-    resolution = 2 * k * fine
-    unit = problem.sensitivity / resolution
-    atom_unit = round((atom_x - origin) / unit)
-    atom_unit += (origin + atom_unit * unit < problem.support[0]) - (origin + atom_unit * unit > problem.support[1])
-    breaks = (2 * np.arange(lattice.first, lattice.last + 2) - (1 - lattice.edge)) * fine
-    figures = [(h / total, p.delta, 1e-15 / p.delta) for h, p in zip(outcome.shortfalls, problem.privacies)]
-    strict = repair.shortfalls if repair is not None else ()
-    if spending is not None:
-        figures.append((float(masses @ spending.means) + atom * spending.at_atom, spending.most, 1e-14))
-        strict = (*strict, repair.spent) if repair is not None else ()
+    if problem.monotone:
+        masses = _fallen(masses, lattice)
+    if atom < NO_ATOM:
+        masses, atom = masses / math.fsum(masses), 0.0
+    fine, atom_unit = _atom_on_lattice(problem, 2 * k, atom_x)
     dust = 1e-13 * delta / problem.privacy.amplification
+    rows: list[Row] = []
     for attempt in range(24):
         weight = 0.0
         if repair is not None and attempt:
-            room = 8.0 ** (attempt - 1)
-            weight = max(
-                (value - limit * (1 - margin * room)) / (value - least)
-                if value > max(limit * (1 - margin * room), least)
-                else 0.0
-                for (value, limit, margin), least in zip(figures, strict)
-            )
-            weight = min(weight, 1.0)
+            rows = rows or _rows(problem, lattice, masses, atom, repair, spending)
+            weight = _share(rows, 8.0 ** (attempt - 1))
         mixed = (1 - weight) * masses + (weight * repair.masses if weight else 0.0)
         mixed_atom = (1 - weight) * atom + (weight * repair.atom if weight else 0.0)
         mixed[mixed < dust] = 0.0
         noise = PiecewiseNoise.from_masses(
             sensitivity=problem.sensitivity,
-            resolution=resolution,
-            breaks=breaks,
+            resolution=2 * k * fine,
+            breaks=lattice.ends * fine,
             masses=mixed,
             atom=mixed_atom,
             atom_unit=atom_unit,
-            origin=origin,
+            origin=origin_of(problem),
+            monotone=problem.monotone,
         )
         delta_upper, worst_shift = audit.shortfall_upper(noise, problem.privacy.epsilon)
         if delta_upper <= problem.privacy.delta and meets_extras(problem, noise):
@@ -211,9 +202,64 @@ def _certified(
     return None, math.inf, 0.0, False
 
 
+Row = tuple[Array, Array, float, float]
+"""Figures of a law and of the strict one, the limit of either, and by what share of it the audit may round up."""
+
+
+def _rows(
+    problem: NoiseProblem,
+    lattice: Lattice,
+    masses: Array,
+    atom: float,
+    repair: laws.StrictLaw,
+    spending: laws.Spending | None,
+) -> list[Row]:
+    """All that limits a law: its shortfalls at every shift, and the budget."""
+    found = [lattice.shortfalls(masses, p.amplification) + atom for p in problem.privacies]
+    rows = [(h, own, p.delta, 1e-15 / p.delta) for h, own, p in zip(found, repair.rows, problem.privacies)]
+    if spending is not None:
+        spent = np.array([float(masses @ spending.means) + atom * spending.at_atom])
+        rows.append((spent, np.array([repair.spent]), spending.most, 1e-14))
+    return rows
+
+
+def _share(rows: list[Row], room: float) -> float:
+    """The least share of the strict law with which every figure meets its limit less `room` times the margin. Figures
+    that leave the strict law nothing to spare are left to the audit."""
+    share = 0.0
+    for own, strict, limit, margin in rows:
+        most = limit * (1 - margin * room)
+        over = (own > np.maximum(most, strict)) & (strict < limit * (1 - laws.TIGHT))
+        share = max(share, float(((own - most) / np.where(over, own - strict, 1.0))[over].max(initial=0.0)))
+    return min(share, 1.0)
+
+
+def _fallen(masses: Array, lattice: Lattice) -> Array:
+    """The masses with every one lowered to those between it and 0, of the same sum: the program's answer is monotone
+    up to its tolerance only."""
+    left, right = lattice.indices + lattice.edge <= 0, lattice.indices >= 0
+    out = masses.copy()
+    out[right] = np.minimum.accumulate(out[right])
+    out[left] = np.minimum.accumulate(out[left][::-1])[::-1]
+    return out * (masses.sum() / out.sum())
+
+
+def _atom_on_lattice(problem: NoiseProblem, resolution: int, atom_x: float) -> tuple[int, int]:
+    """(parts of a unit, place of the atom in them): at atom_x, or where that takes too many parts within the support
+    next to it."""
+    grid = places_of(problem, resolution, [0])
+    position = grid.position(atom_x)
+    if position.denominator <= FINEST:
+        return position.denominator, position.numerator
+    unit, (lo, hi) = round(position * FINEST), (grid.position(end) * FINEST for end in problem.support)
+    return FINEST, unit + 1 if unit < lo else unit - 1 if unit > hi else unit
+
+
 def meets_extras(problem: NoiseProblem, noise: PiecewiseNoise) -> bool:
-    """The law satisfies all pairs but the first and the budget, as far as the problem has them, by the audit's upper
-    bounds."""
+    """The law has the shape asked for, and satisfies all pairs but the first and the budget, as far as the problem has
+    them, by the audit's upper bounds."""
+    if not keeps_shape(noise, problem):
+        return False
     budget = problem.budget
     if any(audit.shortfall_upper(noise, p.epsilon)[0] > p.delta for p in problem.privacies[1:]):
         return False

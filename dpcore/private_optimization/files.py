@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 import tempfile
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from scipy import sparse
 
 from ..errors import InputError, SolverError
 from ..lp import ModelFile, read_model, write_model
+from ..numbers import read_number
 from .program import Model, PrivateProgram
 
 MOST_BYTES = 20 << 20
@@ -101,28 +101,16 @@ def read_rows(text: str, model: Model) -> tuple[np.ndarray, np.ndarray]:
         if cells[0] not in index:
             some = ", ".join(model.row_names[:6])
             raise InputError(f"limits line {number}, row", cells[0][:40], f"the name of a row of the model: {some}, …")
-        limit = _number(cells[1] if len(cells) == 2 else "")
-        if limit is None:
-            accepted = "a finite number: the least limit any data set can have (for ≥ rows the most)"
-            raise InputError(
-                f"limits line {number}, limit of {cells[0]}", ",".join(cells[1:])[:40] or "(missing)", accepted
-            )
+        accepted = "a finite number: the least limit any data set can have (for ≥ rows the most)"
+        limit = ",".join(cells[1:]) or "(missing)"  # two cells may be a number with a comma
+        limits.append(read_number(limit, f"limits line {number}, limit of {cells[0]}", accepted))
         rows.append(index[cells[0]])
-        limits.append(limit)
     if not rows:
         raise InputError("limits", "no line", "a line `row,limit` for every private row")
     if len(set(rows)) < len(rows):
         twice = next(model.row_names[row] for row in rows if rows.count(row) > 1)
         raise InputError("limits, row", twice, "every row once")
     return np.array(rows), np.array(limits)
-
-
-def _number(text: str) -> float | None:
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    return value if math.isfinite(value) else None
 
 
 def save_program(program: PrivateProgram, model_path: str | Path, rows_path: str | Path) -> None:

@@ -167,7 +167,7 @@ def _optimal(program: PrivateProgram, gap: float, time_limit: float, stop: Calla
     law, note = solution.noise, "least mean shift of all (ε, δ)-DP noise that never exceeds 0"
     if not isinstance(law, PiecewiseNoise | LatticeNoise) or law.support[1] > 0:
         raise InputError("mechanism", "optimal", "tight: no one-sided law was found in time")
-    reach = (program.sensitivity / FINE - law.support[0]) * (1 + 4 * UNIT)  # limits are rounded down to less than that
+    reach = -law.support[0] * (1 + 4 * UNIT)
     return RowNoise("optimal", law, solution.certificate.lower, solution.certificate.upper, True, note, reach=reach)
 
 

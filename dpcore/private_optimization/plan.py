@@ -134,5 +134,6 @@ class Planner:
 
     def _second(self, low: Array, high: Array) -> tuple[Array, Array] | None:
         """The interior-point method's (x, row multipliers) of the scaled program."""
-        hessian, costs, matrix, lower, upper = self._scaling.dense()
-        return minimise(hessian, costs, matrix, low, high, lower, upper)
+        hessian, costs, matrix, lower, upper = self._scaling.quadratic()
+        seconds = max(0.0, self.deadline - time.perf_counter())
+        return minimise(hessian, costs, matrix, low, high, lower, upper, seconds)

@@ -73,11 +73,11 @@ class Scaling:
         lp.add_rows(*self.limits(low, high), starts=matrix.indptr[:-1], columns=matrix.indices, values=values)
         return lp
 
-    def dense(self) -> tuple[Array, Array, Array, Array, Array]:
+    def quadratic(self) -> tuple[sparse.csc_array, Array, sparse.csr_array, Array, Array]:
         """(hessian, costs, matrix, lower, upper) of the scaled program, as a minimum."""
         model = self.model
-        hessian = model.sign * model.quadratic.toarray() * (self.size / self.cost)
-        matrix = model.matrix.toarray() * self.rows[:, None]
+        hessian = sparse.csc_array(model.quadratic * (model.sign * self.size / self.cost))
+        matrix = sparse.csr_array(sparse.diags_array(self.rows) @ model.matrix)
         return hessian, model.sign * model.costs / self.cost, matrix, model.lower / self.size, model.upper / self.size
 
 

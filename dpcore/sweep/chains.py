@@ -11,11 +11,11 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, fields
 
-from .. import __version__
 from ..errors import InputError
 from ..mechanisms import baselines
 from ..optimal import solve_many
 from ..problem import NoiseProblem, SolverSettings
+from ..provenance import PROVENANCE
 from ..solution import Certificate
 
 LONGEST = 5
@@ -83,23 +83,24 @@ def _follows(problem: NoiseProblem, before: NoiseProblem) -> bool:
 
 
 def solve_chain(
-    chain: Chain, settings: SolverSettings, stop: Callable[[], bool] | None = None, version: str = __version__
+    chain: Chain, settings: SolverSettings, stop: Callable[[], bool] | None = None, made_by: str = PROVENANCE
 ) -> list[Outcome]:
     """The outcomes of a chain, in its order; fewer when `stop()` became true."""
-    return list(outcomes(chain, settings, stop, version))
+    return list(outcomes(chain, settings, stop, made_by))
 
 
 def outcomes(
-    chain: Chain, settings: SolverSettings, stop: Callable[[], bool] | None = None, version: str = __version__
+    chain: Chain, settings: SolverSettings, stop: Callable[[], bool] | None = None, made_by: str = PROVENANCE
 ) -> Iterator[Outcome]:
     """As `solve_chain`, one after the other. A search that was stopped is not among them.
 
     Raises
     ------
-    InputError : this process runs another version than the one that asks, so that figures would not agree.
+    InputError : this process runs other code than the one that asks, so that figures would not agree.
     """
-    if version != __version__:
-        raise InputError("cluster", f"a worker with dpcore {__version__}", f"workers with dpcore {version}")
+    if made_by != PROVENANCE:
+        accepted = "the same dpcore, HiGHS, Numba, NumPy and SciPy as the process that asks"
+        raise InputError("workers", "one that runs other code", accepted)
     stopped = stop or (lambda: False)
     done = 0
     while done < len(chain) and not stopped():

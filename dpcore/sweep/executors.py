@@ -10,9 +10,9 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 
-from .. import __version__
 from ..errors import InputError, SolverError
 from ..problem import SolverSettings
+from ..provenance import PROVENANCE
 from .chains import Chain, Outcome, outcomes, solve_chain
 
 Found = Iterator[tuple[int, Outcome]]
@@ -40,7 +40,7 @@ def in_processes(tasks: Mapping[int, Chain], settings: SolverSettings, stop: Sto
     missing = dict(tasks)
     for attempt in range(ATTEMPTS):
         pool = Parallel(n_jobs=workers, return_as="generator_unordered", batch_size=1, pre_dispatch="all")
-        running = pool(delayed(_numbered)(number, chain, settings) for number, chain in missing.items())
+        running = pool(delayed(_numbered)(number, chain, settings, PROVENANCE) for number, chain in missing.items())
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ResourceWarning)
@@ -57,8 +57,8 @@ def in_processes(tasks: Mapping[int, Chain], settings: SolverSettings, stop: Sto
             running.close()
 
 
-def _numbered(number: int, chain: Chain, settings: SolverSettings) -> tuple[int, list[Outcome]]:
-    return number, solve_chain(chain, settings)
+def _numbered(number: int, chain: Chain, settings: SolverSettings, made_by: str) -> tuple[int, list[Outcome]]:
+    return number, solve_chain(chain, settings, None, made_by)
 
 
 def on_cluster(tasks: Mapping[int, Chain], settings: SolverSettings, stop: Stop, address: str) -> Found:
@@ -70,7 +70,7 @@ def on_cluster(tasks: Mapping[int, Chain], settings: SolverSettings, stop: Stop,
 
     Raises
     ------
-    InputError : no scheduler answers at this address, or its workers have another version of this package.
+    InputError : no scheduler answers at this address, or its workers run other code than this process.
     SolverError : the scheduler went away, or a chain killed several workers.
     """
     from distributed import Client
@@ -84,7 +84,7 @@ def on_cluster(tasks: Mapping[int, Chain], settings: SolverSettings, stop: Stop,
     futures = {}
     try:
         for number, chain in tasks.items():
-            future = client.submit(solve_chain, chain, settings, None, __version__, pure=False, priority=-number)
+            future = client.submit(solve_chain, chain, settings, None, PROVENANCE, pure=False, priority=-number)
             futures[future] = number
         waiting = set(futures)
         while waiting and not stop():

@@ -8,13 +8,15 @@ from decimal import Decimal
 
 import numpy as np
 
-from .._validate import in_range
+from .._validate import in_range, whole
 from ..errors import InputError
 from ..loss import Loss
+from ..numbers import read_number
 from ..privacy import DELTA_RANGE, EPSILON_RANGE, Privacy
 from ..problem import NoiseProblem
 
 MOST_VALUES = 1000
+ACCEPTED = "numbers with commas, or LOW:HIGH:COUNT with 0 < LOW < HIGH"
 """Values on one axis of a grid."""
 
 
@@ -51,24 +53,24 @@ def grid(
     return problems, refused
 
 
-def read_numbers(text: str, **named: object) -> list[float]:
+def read_axis(text: str, field: str) -> list[float]:
     """Numbers from "0.1,1,5", or "LOW:HIGH:COUNT" for COUNT of them evenly spread on a log scale, each rounded to four
-    significant digits; parts of both kinds may be joined by commas. `named`: the field in messages, `epsilon=text`."""
-    ((field, value),) = named.items() or (("numbers", text),)
+    significant digits; parts of both kinds may be joined by commas. `field`: its name in messages."""
     out: list[float] = []
     for part in text.split(","):
-        try:
-            out += _spread(*part.split(":")) if ":" in part else [float(part)]
-        except (ValueError, TypeError, OverflowError):
-            raise InputError(field, value, "numbers with commas, or LOW:HIGH:COUNT with 0 < LOW < HIGH") from None
+        out += _spread(part, field) if ":" in part else [read_number(part, field, ACCEPTED)]
     if len(out) > MOST_VALUES:
-        raise InputError(field, value, f"at most {MOST_VALUES} numbers")
+        raise InputError(field, text, f"at most {MOST_VALUES} numbers")
     return out
 
 
-def _spread(low: str, high: str, count: str) -> list[float]:
-    first, last, many = float(low), float(high), int(count)
-    if not (0 < first < last < float("inf") and 2 <= many <= MOST_VALUES):
-        raise ValueError(low)
+def _spread(text: str, field: str) -> list[float]:
+    parts = text.split(":")
+    if len(parts) != 3:
+        raise InputError(field, text, ACCEPTED)
+    first, last = (read_number(part, field, ACCEPTED) for part in parts[:2])
+    many = whole(2, MOST_VALUES, **{f"{field}, COUNT": parts[2]})
+    if not 0 < first < last:
+        raise InputError(field, text, ACCEPTED)
     inner = np.geomspace(first, last, many)[1:-1].tolist()
     return [first, *(float(f"{Decimal(x):.4g}") for x in inner), last]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -11,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
+from .sheets import read_sheet
 
 Array = NDArray[np.float64]
 
@@ -59,19 +58,13 @@ def load(name: str, seed: int = 0) -> Table:
 
 
 def read_table(text: str) -> Table:
-    """A table from CSV text: numeric columns, the last one the target; a header is skipped."""
-    try:
-        rows = [row for row in csv.reader(io.StringIO(text)) if any(cell.strip() for cell in row)]
-        try:
-            values = np.array(rows, dtype=float)
-        except ValueError:
-            values = np.array(rows[1:], dtype=float)
-    except (ValueError, csv.Error):
-        raise InputError("data", "a file", "a CSV file of numbers, all lines equally long, a header at most") from None
-    if values.ndim != 2 or len(values) < 20 or values.shape[1] < 3 or not np.isfinite(values).all():
-        raise InputError("data", f"{values.shape}", "at least 20 lines of at least three finite numbers")
-    if len(values) > MOST_ROWS or values.shape[1] > MOST_COLUMNS:
-        raise InputError("data", f"{values.shape}", f"at most {MOST_ROWS} lines and {MOST_COLUMNS} columns")
+    """A table from CSV text (`read_sheet`): columns of numbers, the last one the target."""
+    sheet = read_sheet(text)
+    count, width = len(sheet.rows), sheet.width
+    if not (20 <= count <= MOST_ROWS and 3 <= width <= MOST_COLUMNS):
+        accepted = f"20 to {MOST_ROWS} lines and 3 to {MOST_COLUMNS} columns of numbers"
+        raise InputError("data", f"{count} lines and {width} columns", accepted)
+    values = np.array([sheet.numbers(at, "a number") for at in range(width)]).T
     return _centred("Uploaded table", values[:, :-1], values[:, -1], public=False)
 
 

@@ -12,7 +12,8 @@ import secrets
 from decimal import Context, Decimal
 from fractions import Fraction
 
-from ..exact import coin, draw_geometric
+from ..exact import coin, draw_geometric, draw_staircase
+from ..noise.ladder import chosen, point_of
 
 FINE = 1 << 60
 """Lattice steps to the sensitivity, or to the scale; a power of two, so that most staircases' γ·FINE is whole."""
@@ -84,3 +85,80 @@ def _falls(fall: Fraction) -> int:
     while coin(fall):
         count += 1
     return count
+
+
+# Parts of an answer -----------------------------------------------------------------------------------
+#
+# (steps drawn, length of a step) of each coordinate, `fine` steps to the sensitivity or the scale. Plain numbers go in,
+# so that exported scripts carry these functions as they are.
+
+
+def laplace_steps(scales: list[float], resource: float, fine: int) -> list[tuple[int, Fraction]]:
+    """Laplace noise of these scales β_i; resource R ≥ Σ |d_i|/β_i for every change d.
+
+    A step is β_i/N. Rounding makes Σ |d_i|/step_i at most N·R + n; a rate of 1/(N + n/R) a step makes R of that again.
+    """
+    rate = Fraction(1, fine + math.ceil(len(scales) / Fraction(resource)))
+    return [(draw_laplace(rate), Fraction(scale) / fine) for scale in scales]
+
+
+def block_steps(
+    sensitivities: list[float], ends: list[int], budgets: list[float], gammas: list, fine: int
+) -> list[tuple[int, Fraction]]:
+    """Blocks that end at `ends`, densities ∝ e^(−budget·level(max_i |t_i|/λ_i)); gamma None: level(ρ) = ρ."""
+    out, start = [], 0
+    for end, budget, gamma in zip(ends, budgets, gammas):
+        points, cells = drawn_block(end - start, budget, gamma, fine)
+        out += [(cell, Fraction(value) / points) for value, cell in zip(sensitivities[start:end], cells)]
+        start = end
+    return out
+
+
+def drawn_block(size: int, budget: float, gamma: float, fine: int) -> tuple[int, list[int]]:
+    """(steps to the sensitivity, cells). One coordinate: the very law of the accountant, rounded down to the lattice;
+    a larger block: an ε-DP law within 2⁻⁶⁰ of the one displayed."""
+    if gamma is None:
+        rate = Fraction(budget) / fine
+        return fine, [draw_laplace(rate)] if size == 1 else draw_cube(size, draw_smooth_radius(size, rate))
+    points = max(fine, Fraction(gamma).denominator)  # both powers of two: γ·points is whole
+    if size == 1:
+        return points, [draw_staircase(Fraction(budget), Fraction(gamma), Fraction(0), points)]
+    radius = draw_stepped_radius(size, fall_upper(budget), int(Fraction(gamma) * points), points)
+    return points, draw_cube(size, radius)
+
+
+def plane_steps(total: float, epsilon: float, gamma: float, fine: int) -> list[tuple[int, Fraction]]:
+    """Two coordinates with the density ∝ e^(−ε·level(‖t‖₁/Δ₁)), Δ₁ = total.
+
+    Rounding down moves a pair by at most N + 1 steps of Δ₁/N, so that is the width of the levels.
+    """
+    inner = max(1, round(gamma * fine))
+    radius = draw_stepped_radius(2, fall_upper(epsilon), inner, fine + 1, diamond=True)
+    return [(steps, Fraction(total) / fine) for steps in draw_diamond(radius)]
+
+
+def cell_steps(
+    sensitivities: list[float], ladder: list[int], breaks: list[int], atom: int, resolution: int, fine: int
+) -> list[tuple[int, Fraction]]:
+    """λ_i times a law of cells between `breaks`, in units of 1/resolution, with the point `atom`; `ladder` holds the
+    cumulative weights, the atom's first."""
+    out = []
+    for value in sensitivities:
+        cell = chosen(ladder)
+        drawn = point_of(breaks[cell - 1], breaks[cell], fine) if cell else atom * fine
+        out.append((drawn, Fraction(value) / (resolution * fine)))
+    return out
+
+
+def staircase_steps(
+    sensitivities: list[float], epsilon: float, gamma: float, atom: float, fine: int
+) -> list[tuple[int, Fraction]]:
+    """λ_i times staircase noise with an atom at 0."""
+    points = max(fine, Fraction(gamma).denominator)
+    draw = lambda: draw_staircase(Fraction(epsilon), Fraction(gamma), Fraction(atom), points)  # noqa: E731
+    return [(draw(), Fraction(value) / points) for value in sensitivities]
+
+
+def noisy(value: float, drawn: int, step: Fraction) -> float:
+    """The value, rounded down to the lattice, plus the steps drawn, as the nearest float."""
+    return float((Fraction(value) // step + drawn) * step)

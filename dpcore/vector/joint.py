@@ -8,25 +8,26 @@ number of steps, rounding may cost one more step, and the law is made for that.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InputError
-from ..exact import draw_staircase
 from ..noise.base import Noise
 from ..noise.piecewise import PiecewiseNoise
 from ..noise.staircase import Staircase
-from .exact import FINE, draw_cube, draw_diamond, draw_laplace, draw_smooth_radius, draw_stepped_radius, fall_upper
+from .exact import FINE, block_steps, cell_steps, laplace_steps, noisy, plane_steps, staircase_steps
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Drawn = tuple[int, int, Fraction]
 """(coordinate, steps drawn, length of a step)."""
+Recipe = tuple[Callable, dict[str, Any]]
+"""A function of `exact` and its numbers but for `fine`, as plain Python has them."""
 
 MOST = 1e300
 """Largest magnitude of an answer that is released."""
@@ -44,8 +45,23 @@ class Part(Protocol):
     def sample(self, rng: np.random.Generator, size: int) -> Array:
         """Floating point, (size, len(coordinates))."""
 
+    @property
+    def recipe(self) -> Recipe | None:
+        """How exact draws are made; None if they are not."""
+
     def draw(self) -> Iterator[Drawn]:
         """One exact draw, coordinate by coordinate."""
+
+
+class Exact:
+    """A part with a recipe."""
+
+    sampler: ClassVar[str] = ""
+
+    def draw(self) -> Iterator[Drawn]:
+        function, numbers = self.recipe
+        for i, (steps, step) in zip(self.coordinates.tolist(), function(**numbers, fine=FINE)):
+            yield i, steps, step
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +71,7 @@ class Normal:
     coordinates: Ints
     scales: Array
     sampler: ClassVar[str] = "Gaussian noise has no exact sampler here"
+    recipe: ClassVar[None] = None
 
     def sample(self, rng: np.random.Generator, size: int) -> Array:
         return rng.normal(size=(size, len(self.scales))) * self.scales
@@ -64,28 +81,23 @@ class Normal:
 
 
 @dataclass(frozen=True, eq=False)
-class DoubleExponential:
-    """Laplace noise of scale β_i. scales : (n,).   resource : R ≥ Σ |d_i|/β_i for every change d.
-
-    A step is β_i/N. Rounding makes Σ |d_i|/step_i at most N·R + n; a rate of 1/(N + n/R) a step makes R of that again.
-    """
+class DoubleExponential(Exact):
+    """Laplace noise of scale β_i. scales : (n,).   resource : R ≥ Σ |d_i|/β_i for every change d."""
 
     coordinates: Ints
     scales: Array
     resource: float
-    sampler: ClassVar[str] = ""
 
     def sample(self, rng: np.random.Generator, size: int) -> Array:
         return rng.laplace(size=(size, len(self.scales))) * self.scales
 
-    def draw(self) -> Iterator[Drawn]:
-        rate = Fraction(1, FINE + math.ceil(len(self.scales) / Fraction(self.resource)))
-        for i, scale in zip(self.coordinates.tolist(), self.scales.tolist()):
-            yield i, draw_laplace(rate), Fraction(scale) / FINE
+    @property
+    def recipe(self) -> Recipe:
+        return laplace_steps, {"scales": self.scales.tolist(), "resource": float(self.resource)}
 
 
 @dataclass(frozen=True, eq=False)
-class Boxes:
+class Boxes(Exact):
     """Blocks with densities ∝ e^(−ε_b·level(max_i |t_i|/λ_i)), one after another.
 
     sensitivities : (n,) λ_i.   ends : (B,) where each block ends.   budgets : (B,) ε_b.   gammas : (B,) of the steps,
@@ -97,7 +109,6 @@ class Boxes:
     ends: Ints
     budgets: Array
     gammas: Array
-    sampler: ClassVar[str] = ""
 
     @property
     def sizes(self) -> Ints:
@@ -112,55 +123,33 @@ class Boxes:
         uniform = rng.uniform(-1.0, 1.0, (size, len(self.coordinates)))
         return uniform * np.repeat(radii, sizes, axis=1) * self.sensitivities
 
-    def draw(self) -> Iterator[Drawn]:
-        start = 0
-        for end, budget, gamma in zip(self.ends.tolist(), self.budgets.tolist(), self.gammas.tolist()):
-            points, cells = _drawn_block(end - start, budget, gamma)
-            for at, cell in zip(range(start, end), cells):
-                yield int(self.coordinates[at]), cell, Fraction(float(self.sensitivities[at])) / points
-            start = end
-
-
-def _drawn_block(size: int, budget: float, gamma: float) -> tuple[int, list[int]]:
-    """(steps to the sensitivity, cells). One coordinate: the very law of the accountant, rounded down to the lattice;
-    a larger block: an ε-DP law within 2⁻⁶⁰ of the one displayed."""
-    if math.isnan(gamma):
-        rate = Fraction(budget) / FINE
-        return FINE, [draw_laplace(rate)] if size == 1 else draw_cube(size, draw_smooth_radius(size, rate))
-    points = max(FINE, Fraction(gamma).denominator)  # both powers of two: γ·points is whole
-    if size == 1:
-        return points, [draw_staircase(Fraction(budget), Fraction(gamma), Fraction(0), points)]
-    radius = draw_stepped_radius(size, fall_upper(budget), int(Fraction(gamma) * points), points)
-    return points, draw_cube(size, radius)
+    @property
+    def recipe(self) -> Recipe:
+        numbers = {name: getattr(self, name).tolist() for name in ("sensitivities", "ends", "budgets", "gammas")}
+        return block_steps, numbers | {"gammas": [None if math.isnan(gamma) else gamma for gamma in numbers["gammas"]]}
 
 
 @dataclass(frozen=True, eq=False)
-class Planar:
-    """Two coordinates with the density ∝ e^(−ε·level(‖t‖₁/Δ₁)). total : Δ₁.
-
-    Rounding down moves a pair by at most N + 1 steps of Δ₁/N, so that is the width of the levels.
-    """
+class Planar(Exact):
+    """Two coordinates with the density ∝ e^(−ε·level(‖t‖₁/Δ₁)). total : Δ₁."""
 
     coordinates: Ints
     total: float
     epsilon: float
     gamma: float
-    sampler: ClassVar[str] = ""
 
     def sample(self, rng: np.random.Generator, size: int) -> Array:
         radii = _stepped(rng, size, 2, self.epsilon, self.gamma)[:, None]
         total, difference = rng.uniform(-1.0, 1.0, (2, size, 1))
         return self.total * radii * np.hstack([total + difference, total - difference]) / 2
 
-    def draw(self) -> Iterator[Drawn]:
-        inner = max(1, round(self.gamma * FINE))
-        radius = draw_stepped_radius(2, fall_upper(self.epsilon), inner, FINE + 1, diamond=True)
-        for i, steps in zip(self.coordinates.tolist(), draw_diamond(radius)):
-            yield i, steps, Fraction(self.total) / FINE
+    @property
+    def recipe(self) -> Recipe:
+        return plane_steps, {"total": float(self.total), "epsilon": float(self.epsilon), "gamma": float(self.gamma)}
 
 
 @dataclass(frozen=True, eq=False)
-class Scaled:
+class Scaled(Exact):
     """λ_i times independent draws of one law for sensitivity 1. sensitivities : (n,)."""
 
     coordinates: Ints
@@ -177,15 +166,15 @@ class Scaled:
         count = len(self.coordinates)
         return self.law.sample(rng, size * count).reshape(size, count) * self.sensitivities
 
-    def draw(self) -> Iterator[Drawn]:
-        law = self.law
-        for i, value in zip(self.coordinates.tolist(), self.sensitivities.tolist()):
-            if isinstance(law, PiecewiseNoise):
-                yield i, law.draw(FINE), Fraction(value) / (law.resolution * FINE)
-            else:
-                points = max(FINE, Fraction(law.gamma).denominator)
-                drawn = draw_staircase(Fraction(law.epsilon), Fraction(law.gamma), Fraction(law.atom), points)
-                yield i, drawn, Fraction(value) / points
+    @property
+    def recipe(self) -> Recipe | None:
+        law, numbers = self.law, {"sensitivities": self.sensitivities.tolist()}
+        if self.sampler:
+            return None
+        if isinstance(law, PiecewiseNoise):
+            cells = {"ladder": law.ladder, "breaks": law.breaks.tolist(), "atom": int(law.atom_unit)}
+            return cell_steps, numbers | cells | {"resolution": int(law.resolution)}
+        return staircase_steps, numbers | {name: float(getattr(law, name)) for name in ("epsilon", "gamma", "atom")}
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,7 +215,7 @@ class JointNoise:
         out = answer.copy()
         for part in self.parts:
             for i, drawn, step in part.draw():
-                out[i] = float((Fraction(float(answer[i])) // step + drawn) * step)
+                out[i] = noisy(float(answer[i]), drawn, step)
         return out
 
 

@@ -6,13 +6,15 @@ import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._validate import whole
+from .._validate import decimal, whole
 from ..errors import InputError
+from ..numbers import read_number, read_numbers, write_number
 
 Array = NDArray[np.float64]
 
@@ -25,6 +27,7 @@ LEAST_TOP = 1e-25
 """The largest sensitivity is at least this: its tenth power, times any weight, is still a float."""
 
 LONGEST = 1_000_000
+LONGEST_NAME = 60
 
 PRESETS: dict[str, tuple[int, int]] = {
     "uniform": (0, 0),
@@ -35,7 +38,11 @@ PRESETS: dict[str, tuple[int, int]] = {
 }
 """Name → (a, b) of λ_i = i^a e^(b·i), i = 1 … K: the profiles of [MK, §V]. One-hot: the last coordinate alone."""
 
-PROFILES = "numbers with decimal points (0.85, 0.15), or uniform:K, linear:K, quadratic:K, exponential:K, one-hot:K"
+NORMS = {"l1": 1, "l2": 2}
+"""Name → q: a preset can be scaled to ‖λ‖_q = 1."""
+
+OWN = "numbers with decimal points (0.85; 0.15), each with a name before it or not (age: 0.85)"
+PROFILES = "numbers with decimal points (0.85,0.15), or uniform:K, linear:K, quadratic:K, exponential:K, one-hot:K"
 
 
 @dataclass(frozen=True)
@@ -44,10 +51,12 @@ class SensitivityProfile:
 
     values : each 0 (the coordinate does not depend on the data) or up to 1e12; at least one from 1e-25 on.
     name : where the profile comes from, for people.
+    names : the coordinates' names, made plain (`plain_name`), "" for one without; () where none has one.
     """
 
     values: tuple[float, ...]
     name: str = "list"
+    names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         values = _checked(self.values, "profile", f"numbers from 0 to {LARGEST:g}, one of them positive")
@@ -57,23 +66,36 @@ class SensitivityProfile:
         if values.max() < LEAST_TOP:
             raise InputError("profile", f"at most {values.max():g}", f"at least one sensitivity from {LEAST_TOP:g} on")
         object.__setattr__(self, "values", tuple(values.tolist()))
+        if self.names and len(self.names) != len(values):
+            raise InputError("names", f"{len(self.names)} names", f"{len(values)}, one per coordinate, or none")
+        object.__setattr__(self, "names", tuple(map(plain_name, self.names)) if any(self.names) else ())
 
     @classmethod
     def preset(cls, name: str, dimension: int, *, normalise: str = "none") -> SensitivityProfile:
-        """uniform 1, linear i, quadratic i², exponential e^i or one-hot, i = 1 … K, with norm 1 if asked for.
+        """uniform 1, linear i, quadratic i², exponential e^i or one-hot, i = 1 … K; with ‖λ‖₁ = 1 ("l1") or ‖λ‖₂ = 1
+        ("l2") if asked for, from logarithms, so that a long exponential does not overflow.
 
-        Without a normalisation an exponential beyond 1e12 is scaled down to a largest sensitivity of 1e12.
+        Raises
+        ------
+        InputError : another name, dimension or norm; a profile that without a norm goes beyond 1e12.
         """
         if name not in PRESETS:
             raise InputError("profile", name, PROFILES)
+        if normalise not in ("none", *NORMS):
+            raise InputError("normalise", normalise, "l1, l2 or none")
         dimension = whole(1, LONGEST, dimension=dimension)
         index, (a, b) = np.arange(1.0, dimension + 1), PRESETS[name]
         logs = a * np.log(index) + b * index
         if name == "one-hot":
             logs[:-1] = -math.inf
-        if normalise == "none" and logs[-1] <= math.log(LARGEST):
-            return cls(tuple(np.where(np.isneginf(logs), 0.0, index**a * np.exp(b * index))), f"{name}:{dimension}")
-        return cls._from_logs(logs, f"{name}:{dimension}", normalise)
+        if normalise != "none":
+            top, q = logs.max(), NORMS[normalise]
+            scaled = np.exp(logs - top - math.log(math.fsum(np.exp(q * (logs - top)))) / q)
+            return cls(tuple(np.where(np.isneginf(logs), 0.0, np.maximum(scaled, SMALLEST))), f"{name}:{dimension}")
+        if logs[-1] > math.log(LARGEST):
+            most = math.floor(math.log(LARGEST))
+            raise InputError("dimension", dimension, f"up to {most} for an exponential that is not scaled to norm 1")
+        return cls(tuple(np.where(np.isneginf(logs), 0.0, index**a * np.exp(b * index))), f"{name}:{dimension}")
 
     @classmethod
     def from_bounds(
@@ -84,32 +106,15 @@ class SensitivityProfile:
         One record replaced moves a sum by at most high − low; one added or removed (replace=False) by at most
         max(|low|, |high|). A mean over a known number of records moves by that over the number.
         """
-        pairs = np.array([_pair(pair, place) for place, pair in enumerate(bounds)])
+        pairs = [_pair(pair, place) for place, pair in enumerate(bounds)]
         if statistic not in ("sum", "mean"):
             raise InputError("statistic", statistic, "sum or mean")
         if statistic == "mean" and not replace:
             raise InputError("statistic", statistic, "sum when records are added or removed: their number is private")
         records = whole(1, 10**12, records=records)
-        change = pairs[:, 1] - pairs[:, 0] if replace else np.abs(pairs).max(axis=1)
-        return cls(tuple(change / (records if statistic == "mean" else 1)), f"column {statistic}s")
-
-    def normalised(self, norm: str) -> SensitivityProfile:
-        """The profile scaled to ‖λ‖₁ = 1 ("l1") or ‖λ‖₂ = 1 ("l2"), or itself ("none"); computed from logarithms."""
-        if norm == "none":
-            return self
-        with np.errstate(divide="ignore"):
-            return self._from_logs(np.log(self.array), self.name, norm)
-
-    @classmethod
-    def _from_logs(cls, logs: Array, name: str, norm: str) -> SensitivityProfile:
-        """The profile e^logs, scaled to the norm, or down to a largest value of 1e12 ("none")."""
-        logs = logs - logs.max()
-        if norm not in ("l1", "l2", "none"):
-            raise InputError("normalise", norm, "l1, l2 or none")
-        q = {"l1": 1, "l2": 2, "none": math.inf}[norm]
-        shift = math.log(LARGEST) if norm == "none" else -math.log(math.fsum(np.exp(q * logs))) / q
-        values = np.maximum(np.exp(logs + shift), SMALLEST)
-        return cls(tuple(np.where(np.isneginf(logs), 0.0, np.minimum(values, LARGEST))), name)
+        count = records if statistic == "mean" else 1
+        changes = (high - low if replace else max(abs(low), abs(high)) for low, high in pairs)
+        return cls(tuple(float(change / count) for change in changes), f"column {statistic}s")
 
     def __len__(self) -> int:
         return len(self.values)
@@ -153,24 +158,64 @@ def majorizes(values: ArrayLike, other: ArrayLike, *, tolerance: float = 1e-12) 
 
 
 def parse_profile(text: str, *, normalise: str = "none") -> SensitivityProfile:
-    """The profile a text describes: a preset and a dimension (linear:20) or numbers, with blanks, lines, commas or
-    semicolons between them.
+    """The profile a text describes: a preset and a dimension (linear:20), scaled if asked for, or the query's own
+    numbers as on a command line (`read_numbers` with commas).
 
     Raises
     ------
-    InputError : another text, also one whose commas may be decimal ones (1,5; 2,5), or with a gap between two commas.
+    InputError : another text; a norm for own numbers.
     """
     word, colon, rest = text.strip().partition(":")
     if colon:
         return SensitivityProfile.preset(word.strip().lower(), rest.strip(), normalise=normalise)  # type: ignore[arg-type]
-    words = text.replace(",", " ").replace(";", " ").split()
-    if not words or re.search(r"[,;]\s*[,;]", text) or (";" in text and re.search(r"\d,\d", text)):
-        raise InputError("profile", text if len(text) <= 80 else text[:80] + "…", PROFILES)
-    try:
-        numbers = tuple(float(word) for word in words)
-    except ValueError:
-        raise InputError("profile", text if len(text) <= 80 else text[:80] + "…", PROFILES) from None
-    return SensitivityProfile(numbers).normalised(normalise)
+    refuse_scaling(normalise)
+    return SensitivityProfile(tuple(read_numbers(text, "profile", PROFILES, commas=True)))
+
+
+def own_profile(text: str) -> SensitivityProfile:
+    """The sensitivities of a text exactly as they are: numbers as `read_numbers` reads them, or items name: number
+    with semicolons, new lines, or commas before blanks between them.
+
+    Raises
+    ------
+    InputError : another text; a name with other signs than `plain_name` leaves.
+    """
+    if ":" not in text:
+        return SensitivityProfile(tuple(read_numbers(text, "profile", OWN)))
+    items = [item.strip() for item in re.split(r"[;\n]|,(?=\s)", text.strip().removesuffix(";"))]
+    parts = [item.rpartition(":") for item in items if item]
+    for name, _, _ in parts:
+        if name.strip() != plain_name(name):
+            accepted = f"names of up to {LONGEST_NAME} letters, digits, blanks and signs such as _ . / ( ) but first"
+            raise InputError("profile", name.strip(), accepted)
+    values = tuple(read_number(number.strip(), "profile", OWN) for _, _, number in parts)
+    return SensitivityProfile(values, names=tuple(name.strip() for name, _, _ in parts))
+
+
+def own_text(profile: SensitivityProfile) -> str:
+    """The text that `own_profile` reads as this profile."""
+    numbers = map(write_number, profile.values)
+    if not profile.names:
+        return "; ".join(numbers)
+    return "\n".join(f"{name}: {number}" if name else number for name, number in zip(profile.names, numbers))
+
+
+def plain_name(text: str) -> str:
+    """A name in letters of any script, digits, blanks and a few signs, which mean nothing to charts, programs and
+    spreadsheets; other signs become blanks, and a name that is too long ends in …"""
+    name = " ".join(re.sub(r"[^\w .%‰°€£¥·/()'+−…-]", " ", text).split()).lstrip(" %'+−-")
+    return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1].rstrip() + "…"
+
+
+def refuse_scaling(normalise: str) -> None:
+    """Nothing for "none". Own numbers are a query's real sensitivities, and noise for scaled ones does not protect it.
+
+    Raises
+    ------
+    InputError : another norm.
+    """
+    if normalise != "none":
+        raise InputError("normalise", normalise, "none for own numbers: only named profiles are scaled")
 
 
 def _checked(values: Iterable[float], field: str, accepted: str, *, least: float = 0.0) -> Array:
@@ -187,12 +232,13 @@ def _checked(values: Iterable[float], field: str, accepted: str, *, least: float
     return array
 
 
-def _pair(pair: tuple[float, float], place: int) -> tuple[float, float]:
+def _pair(pair: tuple[float, float], place: int) -> tuple[Fraction, Fraction]:
+    """Both bounds as the decimal numbers that they are written as: 0.3 − 0.1 is 0.2."""
     accepted = f"two numbers low ≤ high within ±{LARGEST:g}"
     try:
         low, high = (float(end) for end in pair)
     except (TypeError, ValueError):
-        raise InputError("bounds", f"{pair} (column {place + 1})", accepted) from None
+        raise InputError("bounds", f"{pair} (coordinate {place + 1})", accepted) from None
     if not -LARGEST <= low <= high <= LARGEST:
-        raise InputError("bounds", f"[{low:g}, {high:g}] (column {place + 1})", accepted)
-    return low, high
+        raise InputError("bounds", f"[{low:g}, {high:g}] (coordinate {place + 1})", accepted)
+    return decimal(low), decimal(high)

@@ -15,7 +15,7 @@ from dpcore.accounting.mechanisms import Release, parse_mechanism
 from dpcore.accounting.rules import Total, by_count, totals
 from dpcore.accounting.truth import Band
 from dpcore.solution import Progress
-from pages.shared.answers import TICK
+from work.question import TICK
 
 for name in ("dp_accounting.rdp", "scipy.signal"):  # what composing needs: else the first question waits for it
     import_module(name)

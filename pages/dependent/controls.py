@@ -11,7 +11,9 @@ from dpcore.data_dependent import DataDependentProblem, data_dependent_problem
 from dpcore.data_dependent.problem import read_loss
 from dpcore.errors import InputError
 from dpcore.mechanisms import MECHANISMS
+from dpcore.numbers import read_numbers, write_number
 from dpcore.problem import SolverSettings
+from pages.shared import fields, prose
 from pages.shared.address import FRAME, Address, Choice, Choices, Label, Number, Switch, Text
 from pages.shared.inputs import explain
 from service import configuration
@@ -37,9 +39,13 @@ PAGE = Address(
     weight=Choice("uniform", WEIGHTS), mean=Number(2.0), sd=Number(1.0), bins=Text("1, 3, 2", 400),
     cap=Choice("none", CAPS), cap_value=Number(1.0), monotone=Switch(), ordered=Switch(), partition=Text("", 400),
     overlays=Choices(("laplace", "truncated-laplace"), OVERLAYS), gap=Number(1.0), seconds=Number(20.0),
-    place=Number(0.3, 0.0, 1.0), panel=Choice(PANELS[0], PANELS),
+    place=Number(0.3, 0.0, 1.0), true_value=Number(None, empty=False, linked=False), panel=Choice(PANELS[0], PANELS),
 )  # fmt: skip
-"""Every control of the page; `place` is the true value looked at, as a share of the range."""
+"""Every control of the page; `place` is the true value looked at, as a share of the range, `true_value` the one to
+release."""
+
+NAMES = {"low": "lowest value", "high": "highest value", "mean": "mean of the weight", "cap_value": "cap"}
+"""Names of fields whose labels say little by themselves."""
 
 
 @dataclass
@@ -66,7 +72,7 @@ def sidebar() -> Asked:
     asked = Asked(unit=str(PAGE["unit"] or "").strip())
     try:
         seconds = above(0, configuration.current().seconds, time_limit=PAGE["seconds"])
-        asked.settings = SolverSettings(gap=_given("gap") / 100, time_limit=seconds)
+        asked.settings = SolverSettings(gap=PAGE["gap"] / 100, time_limit=seconds)
         asked.problem = read_problem(PAGE.values())
     except InputError as error:
         asked.complaint = explain(error)
@@ -88,44 +94,30 @@ def _place(name: str) -> str:
     return "privacy"
 
 
-def _given(key: str) -> float:
-    if PAGE[key] is None:
-        raise InputError(key, None, "a number")
-    return float(PAGE[key])
-
-
 def read_problem(values: dict) -> DataDependentProblem:
     """The problem that the controls' values describe."""
 
     def number(key: str) -> str:
-        if values[key] is None:
-            raise InputError(key, None, "a number")
-        return f"{values[key]:.15g}"
+        return write_number(values[key])
 
     loss, weight, cap = values["loss"], values["weight"], values["cap"]
     argument = {"pinball": "tau", "huber": "threshold", "exceed": "threshold", "steep": "threshold"}.get(loss)
     text = {
         "normal": lambda: f"normal:{number('mean')}:{number('sd')}",
-        "histogram": lambda: "histogram:" + _list("bins", values),
+        "histogram": lambda: "histogram:" + ",".join(map(write_number, read_numbers(values["bins"] or "", "weights"))),
     }
-    inner = _list("partition", values)
     return data_dependent_problem(
-        float(number("epsilon")),
-        float(number("delta")),
-        float(number("sensitivity")),
+        values["epsilon"],
+        values["delta"],
+        values["sensitivity"],
         read_loss(f"{loss}:{number(argument)}" if argument else loss),
-        query_range=(float(number("low")), float(number("high"))),
+        query_range=(values["low"], values["high"]),
         weight=text[weight]() if weight in text else weight,
         instance_cap={"none": None, "auto": "auto"}.get(cap, values["cap_value"]),
         monotone=values["monotone"],
         ordered=values["ordered"],
-        partition=inner.split(",") if inner else (),
+        partition=read_numbers(values["partition"] or "", "partition"),
     )
-
-
-def _list(key: str, values: dict) -> str:
-    """Numbers with commas between them."""
-    return ",".join((values[key] or "").replace(";", ",").replace(",", " ").split())
 
 
 def _privacy() -> None:
@@ -134,7 +126,7 @@ def _privacy() -> None:
     with left:
         _number("epsilon", "ε", 0.1, "How much one person may change what is seen: 0, or from 0.001 to 20.")
     with right:
-        _number("delta", "δ", 0.05, "Probability that the promise fails; keep it well below 1/n for n people.")
+        _number("delta", "δ", 0.05, prose.ABOUT_DELTA)
 
 
 def _query() -> None:
@@ -193,8 +185,7 @@ def _effort() -> None:
 
 
 def _number(key: str, label: str, step: float, help: str | None = None) -> None:
-    # The current value, not the first one: what a quick second run draws must not show a default for a moment.
-    st.number_input(label, value=PAGE[key], key=key, format="%g", step=step, help=help)
+    fields.number(PAGE, key, label, step=step, help=help, name=NAMES.get(key, ""))
 
 
 def _choice(key: str, label: str, help: str | None = None) -> None:

@@ -10,7 +10,7 @@ import streamlit as st
 from dpcore.data_dependent import Solution
 from dpcore.data_dependent.channel import Channel
 from dpcore.errors import InputError
-from pages.shared import compute, frame, prose
+from pages.shared import compute, frame, prose, watching
 from pages.shared.inputs import explain
 
 from .controls import Asked
@@ -63,29 +63,29 @@ def headline(solution: Solution, asked: Asked) -> None:
     st.caption(" ".join(words))
 
 
-def going_on(job: compute.Job, drawn: bool) -> None:
+def going_on(job: compute.Job, waited_for: watching.Jobs, *, drawn: bool) -> None:
     """A strip that follows the job, and Stop; runs the page again once there is more to draw."""
 
-    @st.fragment(run_every=compute.pace(job))
-    def watch() -> None:
-        if job.done or (not drawn and shown(job) is not None):
-            st.rerun()
-        left, right = st.columns([5, 1], vertical_alignment="center")
+    def say() -> None:
         last = job.trace[-1] if job.trace else None
         if last is None or not math.isfinite(last.upper):
-            left.markdown(job.doing)
+            st.markdown(job.doing)
         else:
             lower, upper = prose.bracket(max(last.lower, 0.0), last.upper)
             gap_text = f", a gap of {prose.percent_up(last.gap)}" if last.lower > 0 else ""
-            left.markdown(f"{job.doing} the least possible loss lies between **{lower}** and **{upper}**{gap_text}")
-        right.button("Stop here", key="stop", on_click=compute.stop, args=("picture",), help="Keep the best so far")
+            st.markdown(f"{job.doing} the least possible loss lies between **{lower}** and **{upper}**{gap_text}")
 
-    watch()
+    more = lambda: not drawn and shown(job) is not None  # noqa: E731
+    watching.go_on({"picture": job})
+    watching.strip(waited_for, say, help="Keep the best so far", more=more)
 
 
 def failure(job: compute.Job) -> None:
     """Why there is no mechanism to show."""
     if isinstance(job.error, InputError):
         st.error(explain(job.error), icon=":material/error:")
+    elif job.over:
+        st.info("Stopped before the first release was found.")
+        watching.go_on({"picture": job})
     else:
         st.error("There is no answer for these values yet. Try a longer time limit or a wider gap.")

@@ -9,6 +9,7 @@ import streamlit as st
 from dpcore.data_dependent import DataDependentProblem, solve
 from dpcore.problem import SolverSettings
 from pages.shared import compute, drawing, frame, prose
+from pages.shared.watching import live
 
 from . import charts, work
 from .panels import law_table, laws_alt
@@ -26,22 +27,17 @@ def published() -> None:
     name = st.segmented_control("Nine laws at", list(work.REGIMES), default="(1, 0.2)", key="regime") or "(1, 0.2)"
     nine = _ask("figure 5", work.nine_laws(name), solve, 20, gap=0.01)
     everything = [*jobs.values(), *methods.values(), nine]
-    was_done = all(job.done for job in everything)
 
-    @st.fragment(run_every=None if was_done else 1.0)
     def figures() -> None:
-        done = all(job.done for job in everything)
-        if done and not was_done:
-            st.rerun()  # which ends the repetition
         left, right = st.columns(2, gap="large")
         with left:
             _closing(jobs, methods)
         with right:
             _nine_laws(nine)
-        if not done:
+        if not all(job.done for job in everything):
             st.caption("Still at work …")
 
-    figures()
+    live(everything, figures, every=1.0)
 
 
 def _ask(slot: str, problem: DataDependentProblem, task: Callable, seconds: float, **settings: float) -> compute.Job:

@@ -14,7 +14,7 @@ from dpcore.data_dependent.clamped import ClampedNoise
 from dpcore.data_dependent.reference import ReferenceBracket, solve_reference
 from dpcore.mechanisms import baselines
 from dpcore.problem import NoiseProblem, SolverSettings
-from pages.shared.answers import TICK
+from work.question import TICK
 
 VALUES = 161
 """True values at which losses are drawn."""

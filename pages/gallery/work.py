@@ -12,7 +12,7 @@ from dpcore.optimal import solve
 from dpcore.privacy import Privacy
 from dpcore.problem import SolverSettings
 from dpcore.solution import Solution
-from pages.shared.answers import TICK
+from work.question import TICK
 
 CELLS = (1, 2, 4, 8)
 """Per sensitivity, of the grids."""

@@ -10,9 +10,11 @@ import streamlit as st
 from dpcore.errors import InputError
 from dpcore.loss import Loss, parse_loss
 from dpcore.mechanisms import MECHANISMS
+from dpcore.numbers import write_number
 from dpcore.privacy import DELTA_RANGE, EPSILON_RANGE
 from dpcore.problem import NoiseProblem, noise_problem
-from dpcore.sweep import read_numbers
+from dpcore.sweep import read_axis
+from pages.shared import fields, prose
 from pages.shared.address import FRAME, Address, Choice, Label, Number
 from pages.shared.inputs import LABELS, LOSS_ARGUMENTS, LOSSES, explain, read_unit
 
@@ -35,7 +37,7 @@ MAPS = Address(
     unit=Label("people", 24),
     low_epsilon=Number(0.05), high_epsilon=Number(5.0), low_delta=Number(0.005), high_delta=Number(0.5),
     steps=Number(9, 3, 20, whole=True), quantity=Choice("gain", QUANTITIES), rival=Choice("best", RIVALS),
-    wanted=Number(0.8), at_delta=Number(0.1), at_epsilon=Number(1.0),
+    wanted=Number(0.8, empty=True), at_delta=Number(0.1), at_epsilon=Number(1.0),
     second=Choice("exceed", SECONDS), second_threshold=Number(0.5), target=Choice("1", GAPS),
 )  # fmt: skip
 """Every control of the page."""
@@ -46,6 +48,13 @@ FIELDS = LABELS | {
     "error": "error you can afford",
 }  # fmt: skip
 """Names of the controls in messages about them."""
+
+NAMES = {
+    "low_epsilon": "least ε", "high_epsilon": "largest ε", "low_delta": "least δ", "high_delta": "largest δ",
+    "at_epsilon": "ε of the curves over δ", "at_delta": "δ of the curves over ε", "threshold": "threshold t",
+    "second_threshold": "threshold of the second loss",
+}  # fmt: skip
+"""Names of fields whose labels say little by themselves."""
 
 
 @dataclass
@@ -106,7 +115,7 @@ def _plane() -> None:
     left, right = st.columns(2)
     with left:
         _number("low_epsilon", "ε from", 0.05)
-        _number("low_delta", "δ from", 0.005)
+        _number("low_delta", "δ from", 0.005, prose.ABOUT_DELTA)
     with right:
         _number("high_epsilon", "to", 0.5)
         _number("high_delta", "to", 0.05)
@@ -119,7 +128,7 @@ def _wish() -> None:
     _number("wanted", "Mean loss of at most", 0.05, "The page finds the ε that each mechanism needs for it.")
     left, right = st.columns(2)
     with left:
-        _number("at_delta", "at δ", 0.01)
+        _number("at_delta", "at δ", 0.01, prose.ABOUT_DELTA)
     if not FRAME["projector"]:
         with right:
             _number("at_epsilon", "curves over δ at ε", 0.1)
@@ -137,7 +146,7 @@ def _choice(key: str, label: str) -> None:
 
 
 def _number(key: str, label: str, step: float, help: str | None = None) -> None:
-    st.number_input(label, value=MAPS[key], key=key, format="%g", step=step, help=help)
+    fields.number(MAPS, key, label, step=step, help=help, name=NAMES.get(key, ""))
 
 
 def read() -> Asked:
@@ -162,14 +171,11 @@ def read() -> Asked:
     return asked
 
 
-def _loss(family: str, threshold: float | None, which: str = "") -> Loss:
+def _loss(family: str, threshold: float, which: str = "") -> Loss:
     values = {"threshold": threshold, "tau": MAPS["tau"]}
     names = LOSS_ARGUMENTS.get(family, ())
-    for name in names:
-        if values[name] is None:
-            raise InputError(f"{which}{name}", None, "a number")
     try:
-        return parse_loss(":".join([family, *(repr(float(values[name])) for name in names)]))
+        return parse_loss(":".join([family, *(write_number(values[name]) for name in names)]))
     except InputError as error:
         raise InputError(f"{which}{error.field}", error.value, error.accepted) from None
 
@@ -178,9 +184,9 @@ def _axis(name: str, lowest: float, highest: float, count: int) -> tuple[float, 
     """Values evenly spread on a log scale between the two ends that the controls name."""
     low, high = MAPS[f"low_{name}"], MAPS[f"high_{name}"]
     for end in (low, high):
-        if end is None or not lowest <= end <= highest:
+        if not lowest <= end <= highest:
             raise InputError(f"map {name}", end, f"a number from {lowest:g} to {highest:g}")
     if not low < high or math.isclose(low, high):
         raise InputError(f"map {name}", f"{low:g} to {high:g}", "a first value below the last")
-    inner = read_numbers(f"{low!r}:{high!r}:{int(count)}", **{name: f"{low:g} to {high:g}"})[1:-1]
+    inner = read_axis(f"{low!r}:{high!r}:{count}", name)[1:-1]
     return tuple(sorted({float(low), *(float(f"{value:.2g}") for value in inner), float(high)}))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import streamlit as st
 
@@ -11,7 +11,7 @@ from dpcore.invert import OPTIMAL, Inversion
 from dpcore.mechanisms import MECHANISMS
 from dpcore.problem import NoiseProblem
 from dpcore.sweep import Outcome
-from pages.shared import compute, drawing, frame, prose
+from pages.shared import compute, drawing, frame, prose, watching
 from pages.shared.address import FRAME
 from pages.shared.inputs import HOME
 
@@ -106,9 +106,9 @@ def outcomes(job: compute.Job) -> list[Outcome]:
 def first_cells(job: compute.Job) -> None:
     """Wait a moment until there is something to see: what is drawn now is on screen before the browser is busy for
     seconds with the library that draws pictures."""
-    with compute.FLOOR.left():
+    with compute.PAGE_LOCK.left():
         while not (job.done or outcomes(job)) and time.monotonic() < job.asked + FIRST_CELLS:
-            job.finished.wait(0.01)
+            job.wait(0.01)
 
 
 def heat_map(asked: Asked, job: compute.Job) -> None:
@@ -280,53 +280,22 @@ SLOTS = {"map": "the map", "wish": "the ε needed", "along": "the curve over ε"
          "frontier": "the frontier"}  # fmt: skip
 
 
-def live(jobs: Sequence[compute.Job | None], draw: Callable[[], None]) -> None:
-    """A panel that is drawn again by itself while its jobs are under way; once they have ended, the page runs again."""
-    under_way = [job for job in jobs if job is not None and not job.done]
-
-    @st.fragment(run_every=0.6 if under_way else None)
-    def panel() -> None:
-        if under_way and all(job.done for job in under_way):
-            st.rerun()
-        draw()
-
-    panel()
-
-
 def going_on(asked: Asked, jobs: dict[str, compute.Job]) -> None:
     """How far the map is, an estimate of the time left, and Stop."""
-    under_way = {slot: job for slot, job in jobs.items() if not job.done}
-    halted = [slot for slot, job in jobs.items() if job.done and job.halt.is_set()]
-    if halted:
-        st.button("Stopped early: go on", key="resume", on_click=_resume, args=(halted,))
-
-    def strip() -> None:
-        left, right = st.columns([6, 1], vertical_alignment="center")
-        left.markdown(so_far(asked, jobs["map"], under_way))
-        right.button("Stop", key="stop", on_click=_stop, args=(list(under_way),), help="What is there stays.")
-
-    if under_way:
-        live(list(under_way.values()), strip)
+    watching.go_on(jobs)
+    say = lambda: st.markdown(so_far(asked, jobs))  # noqa: E731
+    watching.strip(watching.under_way(jobs), say, label="Stop", help="What is there stays.")
 
 
-def so_far(asked: Asked, job: compute.Job, under_way: dict[str, compute.Job]) -> str:
+def so_far(asked: Asked, jobs: dict[str, compute.Job]) -> str:
     """Progress in words, with an estimate of the time left."""
+    job = jobs["map"]
     cells, done = asked.plane.cells, len(outcomes(job))
     if job.done:
-        return "Still at work: " + ", ".join(SLOTS[slot] for slot, one in under_way.items() if not one.done) + " …"
+        return "Still at work: " + ", ".join(SLOTS[slot] for slot, one in jobs.items() if not one.done) + " …"
     spent = sum(one.seconds for one in outcomes(job))
     left = f", about {spent / done * (cells - done):.0f} s left" if done >= 5 else ""
     return f"{done} of {cells} cells{left} …"
-
-
-def _stop(slots: Sequence[str]) -> None:
-    for slot in slots:
-        compute.stop(slot)
-
-
-def _resume(slots: Sequence[str]) -> None:
-    for slot in slots:
-        compute.forget(slot)
 
 
 def next_steps() -> None:

@@ -17,8 +17,8 @@ from dpcore.store import Store
 from dpcore.sweep import Outcome, grid, sweep
 from dpcore.sweep.chains import chains
 from dpcore.sweep.run import named_cluster
-from pages.shared.answers import TICK
 from service import configuration
+from work.question import TICK
 
 CELL_SECONDS = 8.0
 """Time limit of one cell; a wider gap is shown where it is not enough."""

@@ -53,7 +53,10 @@ def sidebar() -> Topic:
         if not FRAME["projector"]:
             st.html('<div class="ends"><span>stronger privacy</span><span>more accurate</span></div>')
         if topic.name != "response" and PAGE["mechanism"] not in PURE:
-            st.select_slider("Privacy δ", DELTA.stops, format_func=prose.delta_text, key="delta", on_change=_new_game)
+            st.select_slider(
+                "Privacy δ", DELTA.stops, format_func=prose.delta_text, key="delta", on_change=_new_game,
+                help=prose.ABOUT_DELTA,
+            )  # fmt: skip
         topic.sidebar(PAGE)
         lessons.to_start_from(PAGE, PRESETS, key="lecture", note=NOTE)
     return topic

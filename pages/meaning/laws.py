@@ -47,6 +47,11 @@ class Law:
         return promised(self.privacy)
 
     @property
+    def solved(self) -> bool:
+        """Whether its numbers are certified upper bounds, not exact formulas."""
+        return self.key == "optimal"
+
+    @property
     def tight(self) -> Pair:
         """The dominating pair of all changes up to the sensitivity."""
         return group(self.noise, 1.0)

@@ -93,14 +93,25 @@ def event(x: np.ndarray, upper: np.ndarray, lower: np.ndarray) -> tuple[list, li
     return outline_x, outline_y
 
 
-def probability(value: float) -> str:
-    """A probability for people, to four digits; tiny ones as powers."""
-    return tidy(prose.number(value, 4))
+def probability(value: float, digits: int = 4) -> str:
+    """A probability for people; tiny ones as powers."""
+    return tidy(prose.number(value, digits))
 
 
 def at_most(value: float, digits: int = 4) -> str:
     """An upper bound for people, rounded up."""
     return tidy(prose.at_most(value, digits))
+
+
+def told(law: Law, value: float, digits: int = 4) -> str:
+    """A δ of the law, or a chance of guessing right, for people: of an exact formula the nearest number, a certified
+    upper bound rounded up. One quantity, one text, whichever topic says it."""
+    return at_most(value, digits) if law.solved else probability(value, digits)
+
+
+def success(law: Law, variation: float) -> str:
+    """How often the best attacker guesses right, from the total variation: one half more of it than by luck."""
+    return f"{told(law, 50 + 50 * variation)}\u202f%"
 
 
 def tidy(text: str) -> str:

@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 import streamlit as st
 
 from dpcore.errors import InputError
+from dpcore.numbers import read_numbers
 from dpcore.private_optimization import BASELINES, FEASIBLE, PrivateProgram, stories
 from dpcore.private_optimization.noises import NAMES
 from dpcore.private_optimization.program import DELTA_RANGE, EPSILON_RANGE
+from pages.shared import fields, prose
 from pages.shared.address import FRAME, Address, Choice, Choices, Number, Text
 from pages.shared.inputs import explain
 
@@ -75,10 +77,10 @@ def sidebar() -> Asked:
         st.selectbox("Story", PROGRAMS.options("story"), format_func=PROGRAMS.label("story"), key="story")
         files = () if projected and story not in NEED_FILES else _data(story)
         st.subheader("Privacy", anchor=False)
-        _number("epsilon", "ε, of the whole release", 0.1)
-        st.number_input(
-            "δ", value=PROGRAMS["delta"], key="delta", format="%g", step=1e-4,
-            help="Chance that privacy fails altogether, at most. Well below 1/(number of people). 0: no data is used.",
+        fields.number(PROGRAMS, "epsilon", "ε, of the whole release", step=0.1)
+        fields.number(
+            PROGRAMS, "delta", "δ", step=1e-4,
+            help=f"{prose.ABOUT_DELTA} 0: no data is used.",
         )  # fmt: skip
         st.subheader("Noise", anchor=False)
         _choice("mechanism", "In focus")
@@ -100,8 +102,9 @@ def _data(story: str) -> tuple[bytes, ...]:
         _number("sensitivity", "ℓ1-sensitivity of both limits", 0.5)
     elif story == "transport":
         st.text_area(
-            "Patients at each hospital (private)", key="patients", help="Whole numbers with commas between them."
-        )
+            "Patients at each hospital (private)", key="patients",
+            help="Whole numbers, with semicolons, or commas and blanks, between them.",
+        )  # fmt: skip
         _number("most", "No hospital ever has more than", 10)
         _number("pharmacies", "Pharmacies", 1)
         _number("map_seed", "Map number", 1)
@@ -133,10 +136,7 @@ def _choice(key: str, label: str) -> None:
 
 
 def _number(key: str, label: str, step: float) -> None:
-    control = PROGRAMS.controls[key]
-    limits = {"min_value": int(control.low), "max_value": int(control.high), "format": "%d"} if control.whole else {}
-    step = int(step) if control.whole else step
-    st.number_input(label, value=PROGRAMS[key], key=key, step=step, **({"format": "%g"} | limits))
+    fields.number(PROGRAMS, key, label, step=step)
 
 
 def _read(files: tuple[bytes, ...]) -> Asked:
@@ -201,12 +201,9 @@ def _story(kind: str, files: tuple[bytes, ...]) -> Story | None:
 
 
 def _patients() -> tuple[float, ...]:
-    accepted = "1 to 50 whole numbers with commas between them"
-    text = (PROGRAMS["patients"] or "").replace(";", ",").replace("\n", ",")
-    try:
-        values = tuple(float(part) for part in text.split(",") if part.strip())
-    except ValueError:
-        raise InputError("patients", text[:40], accepted) from None
+    accepted = "1 to 50 whole numbers with semicolons, or commas and blanks, between them"
+    text = PROGRAMS["patients"] or ""
+    values = tuple(read_numbers(text, "patients", accepted))
     if not 1 <= len(values) <= 50 or any(v != int(v) or v < 0 for v in values if abs(v) < 1e15):
         raise InputError("patients", text[:40], accepted)
     return values

@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 
 from dpcore.errors import InputError
-from pages.shared import compute, frame, prose
+from pages.shared import compute, frame, prose, watching
 from pages.shared.inputs import explain
 
 from . import charts, work
@@ -105,26 +105,17 @@ def failed(error: Exception) -> None:
 # How far the work is ------------------------------------------------------------------------------------
 
 
-def going_on(jobs: dict[str, compute.Job]) -> None:
-    """How far the work is, and Stop; the page runs again while something is under way."""
-    under_way = {slot: job for slot, job in jobs.items() if not job.done}
-    halted = [slot for slot, job in jobs.items() if job.done and job.halt.is_set()]
-    if halted:
-        st.button("Stopped early: go on", key="resume", on_click=_forget, args=(halted,))
-    if not under_way:
-        return
-    seen = {slot: _news(job) for slot, job in under_way.items()}
+def going_on(jobs: watching.Jobs, waited_for: watching.Jobs) -> None:
+    """How far the work is, and Stop; the page runs again now and then while something is under way."""
+    watching.go_on(jobs)
+    seen = {slot: _news(job) for slot, job in waited_for.items()}
 
-    @st.fragment(run_every=0.4)
-    def watch() -> None:
-        if any(job.done or _news(job) >= seen[slot] + 6 for slot, job in under_way.items()):
-            st.rerun()
-        left, right = st.columns([6, 1], vertical_alignment="center")
-        words = [f"{SLOTS[slot]}{_share(job)}" for slot, job in under_way.items()]
-        left.markdown("At work: " + ", ".join(words) + " …")
-        right.button("Stop", key="stop", on_click=_stop, args=(list(under_way),), help="What is there stays.")
+    def say() -> None:
+        words = [f"{SLOTS[slot]}{_share(job)}" for slot, job in waited_for.items()]
+        st.markdown("At work: " + ", ".join(words) + " …")
 
-    watch()
+    more = lambda: any(_news(job) >= seen[slot] + 6 for slot, job in waited_for.items())  # noqa: E731
+    watching.strip(waited_for, say, label="Stop", help="What is there stays.", more=more)
 
 
 def _news(job: compute.Job) -> int:
@@ -134,13 +125,3 @@ def _news(job: compute.Job) -> int:
 def _share(job: compute.Job) -> str:
     ticks = [record for record in job.trace if isinstance(record, work.Tick)]
     return f" ({ticks[-1].text})" if ticks and ticks[-1].share < 1 else ""
-
-
-def _stop(slots: Sequence[str]) -> None:
-    for slot in slots:
-        compute.stop(slot)
-
-
-def _forget(slots: Sequence[str]) -> None:
-    for slot in slots:
-        compute.forget(slot)

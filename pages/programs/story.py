@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -11,6 +10,7 @@ import numpy as np
 from dpcore.errors import InputError
 from dpcore.private_optimization import PrivateProgram, stories
 from dpcore.private_optimization.files import read_model_text, read_rows
+from dpcore.vector.sheets import read_sheet
 
 
 @dataclass(frozen=True)
@@ -51,23 +51,12 @@ def program_of(story: Story, epsilon: float, delta: float) -> PrivateProgram:
 
 
 def read_returns(raw: bytes) -> tuple[np.ndarray, np.ndarray]:
-    """(means, covariance) of a CSV with a column of returns for every asset, a row for every period; a header is
-    allowed."""
-    lines = [line for line in _text(raw).splitlines() if line.strip()]
-    accepted = "a CSV with a column of numbers for each of 2 to 500 assets and at least 10 rows"
-    first = 0
-    try:
-        [float(cell) for cell in lines[0].split(",")]
-    except (ValueError, IndexError):
-        first = 1
-    if not lines[first:]:
-        raise InputError("returns", "no rows", accepted)
-    try:
-        data = np.loadtxt(io.StringIO("\n".join(lines[first:])), delimiter=",", ndmin=2)
-    except ValueError:
-        raise InputError("returns", "a cell that is no number", accepted) from None
-    if data.shape[0] < 10 or not 2 <= data.shape[1] <= 500 or not np.isfinite(data).all():
-        raise InputError("returns", f"{data.shape[0]} rows, {data.shape[1]} columns", accepted)
+    """(means, covariance) of a CSV (`read_sheet`) with a column of returns for every asset, a row for every period."""
+    sheet = read_sheet(_text(raw))
+    if len(sheet.rows) < 10 or not 2 <= sheet.width <= 500:
+        accepted = "a column of numbers for each of 2 to 500 assets and at least 10 rows"
+        raise InputError("returns", f"{len(sheet.rows)} rows, {sheet.width} columns", accepted)
+    data = np.array([sheet.numbers(at, "a number") for at in range(sheet.width)]).T
     return data.mean(axis=0), np.cov(data.T)
 
 

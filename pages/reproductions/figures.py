@@ -10,9 +10,9 @@ import streamlit as st
 from dpcore.mechanisms import baselines
 from dpcore.problem import NoiseProblem, noise_problem
 from dpcore.solution import Solution
-from pages.maps.panels import live
 from pages.shared import charts as shared_charts
 from pages.shared import compute, drawing, frame, prose
+from pages.shared.watching import live
 
 from . import charts, work
 from .panels import CELLS, PAGE, PRIVACY_NAMES, REGIMES, TEXT, heading, waiting
@@ -41,8 +41,6 @@ def figure_3() -> None:
 
     def draw() -> None:
         compared(jobs["general"].solution or (), optimum.solution or ())
-        for name, job in jobs.items():
-            waiting(f"grids {name}", job, len(partitions))
         lines = [(b.name, b.key, b.loss) for b in baselines(general) if b.key in ("truncated-laplace", "gaussian")]
         best = list(optimum.solution or optimum.trace)
         lines += [("certified optimum", "optimal", best[0].certificate.upper)] if best else []
@@ -53,6 +51,8 @@ def figure_3() -> None:
         alt = f"Reference bounds for {PRIVACY_NAMES[regime]} on grids β = {', '.join(places)}."
         drawing.draw(figure, key="chart_convergence", alt=alt, table=lambda: brackets(named, places, best))
 
+    for name, job in jobs.items():
+        waiting(f"grids {name}", job, len(partitions))
     live([*jobs.values(), optimum], draw)
     st.markdown(TEXT["figure 3 note"])
 
@@ -98,13 +98,13 @@ def figure_5() -> None:
             places = [str(half if name == "support" else k) for k, half in partitions]
 
             def draw(job=job, name=name, places=places, over=over) -> None:
-                waiting(f"grids {name}", job, len(places))
                 named = [("reference", list(job.solution or job.trace))]
                 axis = prose.loss_axis(problem, "")
                 figure = charts.grids(named, [], over=over, places=places, axis=axis, colours=drawing.colours())
                 alt = f"Reference bounds over {over}."
                 drawing.draw(figure, key=f"chart_{name}", alt=alt, table=lambda: brackets(named, places, ()))
 
+            waiting(f"grids {name}", job, len(places))
             live([job], draw)
     st.markdown(TEXT["figure 5 note"])
 
@@ -121,7 +121,6 @@ def shapes() -> None:
     def draw() -> None:
         found = list(job.solution or job.trace)
         if not found:
-            waiting("shapes", job, len(pair))
             return
         laws = [shared_charts.Law(key, name, s.noise) for (name, key, _), s in zip(pair, found)]
         figure = shared_charts.density(laws, unit="", colours=drawing.colours())
@@ -131,12 +130,12 @@ def shapes() -> None:
             facts.append({"law": name, "loss": problem.loss.title, "at least": lower, "at most": upper})
         costs = (f"{row['law']} **{row['at least']}** to **{row['at most']}**" for row in facts)
         frame.headline(f"The least mean loss: {'; '.join(costs)}.")
-        waiting("shapes", job, len(pair))
         alt = "; ".join(f"{row['law']}: {row['at least']} to {row['at most']}" for row in facts)
         drawing.draw(
             figure, key="chart_shapes", alt=f"Densities. {alt}.", table=lambda: st.dataframe(facts, hide_index=True)
         )
 
+    waiting("shapes", job, len(pair))
     live([job], draw)
 
 
@@ -172,7 +171,6 @@ def monotone() -> None:
                 f"At (3, 0.3) some noise errs by at most **{prose.at_most(free.upper, 4)}**; all monotone noise errs "
                 f"by at least **{prose.at_least(bound.lower, 4)}**."
             )
-        waiting("monotone", job, 2)
         out = []
         names = ("any noise", "monotone noise"), ("0.1705 (upper bound)", "0.1830 (lower bound)")
         for name, printed, solution in zip(*names, job.solution or job.trace):
@@ -181,5 +179,6 @@ def monotone() -> None:
         if out:
             st.dataframe(out, hide_index=True)
 
+    waiting("monotone", job, 2)
     live([job], draw)
     st.markdown(TEXT["monotone note"])

@@ -11,10 +11,11 @@ from dpcore.mechanisms import MECHANISMS, baseline
 from dpcore.problem import noise_problem
 from dpcore.solution import Certificate
 from dpcore.sweep import Outcome
-from pages.maps.panels import live, outcomes
+from pages.maps.panels import outcomes
 from pages.maps.work import Axes, Plane, fill
 from pages.shared import compute, drawing, frame, prose
 from pages.shared.address import Address, Choice
+from pages.shared.watching import live, strip, under_way
 
 from . import charts, data, work
 
@@ -79,13 +80,11 @@ def plane(loss: str) -> compute.Job:
 
 def waiting(slot: str, job: compute.Job, total: int) -> None:
     """How far a job is, with a way to stop it."""
-    if job.done:
-        if job.halt.is_set():
-            st.caption("Stopped early.")
-        return
-    left, right = st.columns([6, 1], vertical_alignment="center")
-    left.progress(min(1.0, len(job.trace) / total), text=f"{len(job.trace)} of {total} …")
-    right.button("Stop", key=f"stop {slot}", on_click=compute.stop, args=(slot,))
+    if job.done and job.over:
+        st.caption("Stopped early.")
+    so_far = lambda: min(1.0, len(job.trace) / total)  # noqa: E731
+    say = lambda: st.progress(so_far(), text=f"{len(job.trace)} of {total} …")  # noqa: E731
+    strip(under_way({slot: job}), say, label="Stop", key=f"stop {slot}")
 
 
 # Tables ----------------------------------------------------------------------------------------------
@@ -99,12 +98,12 @@ def tables() -> None:
     def draw() -> None:
         known = [one for one in outcomes(job) if one.certificate is not None]
         verdict(known, table)
-        waiting(f"plane {table.loss}", job, 100)
         figure = charts.deviations(known, table, colours=drawing.colours())
         alt = f"{table.title}: {len(known)} of 100 cells; {sum(map(data.agrees, known))} within the stated error."
         drawing.draw(figure, key="chart_table", alt=alt, table=lambda: rows(known, table))
 
     heading(f"{table.title} ({table.where})", TEXT["tables"], table="Published table")
+    waiting(f"plane {table.loss}", job, 100)
     live([job], draw)
     st.markdown(TEXT["differences"])
 
@@ -153,11 +152,11 @@ def earlier() -> None:
             low, high = (prose.percent(one) for one in (min(shares), max(shares)))
             part = f"**{low}**" if low == high else f"**{low}** to **{high}**"
             frame.headline(f"At δ = {PAGE['row']} the earlier lower bound is {part} of the one proved here.")
-        waiting("plane l1", job, 100)
         figure = charts.earlier_bound(known, float(PAGE["row"]), colours=drawing.colours())
         alt = "Earlier lower bounds as shares of the certified one, over ε."
         drawing.draw(figure, key="chart_earlier", alt=alt, table=lambda: bounds(known))
 
+    waiting("plane l1", job, 100)
     live([job], draw)
 
 

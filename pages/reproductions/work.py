@@ -11,7 +11,7 @@ from dpcore.partition import Partition
 from dpcore.problem import NoiseProblem, SolverSettings
 from dpcore.reference import solve_reference
 from dpcore.solution import Solution
-from pages.shared.answers import TICK
+from work.question import TICK
 
 LIMIT = 12.0
 """Seconds for one problem."""

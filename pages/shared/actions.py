@@ -1,4 +1,5 @@
-"""Buttons that act in the browser alone: copy the link or a text, save a figure as PNG or SVG.
+"""What is taken away: buttons that act in the browser alone (copy the link or a text, save a figure as PNG or SVG), and
+words about files.
 
 actions.row([actions.link(), actions.text("Copy BibTeX", entry)], key="share")
 """
@@ -9,6 +10,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from .address import OWN
 from .prose import asset
 
 
@@ -17,9 +19,15 @@ def row(actions: Sequence[dict], *, key: str) -> None:
     _buttons(data={"actions": list(actions)}, key=key, width="content")
 
 
-def link(label: str = "Copy link") -> dict:
-    """Copies the address of the screen as it is."""
-    return {"kind": "link", "label": label, "help": "The link reproduces this screen: every control is in it."}
+def link() -> dict:
+    """Copies the address of the screen as others are to see it."""
+    told = "The link reproduces this screen: every control is in it, but no answer, no guess and no true value."
+    return {"kind": "link", "label": "Copy link", "help": told, "without": OWN}
+
+
+def link_of_projector() -> dict:
+    """Copies the address of the screen, larger type and all."""
+    return {"kind": "link", "label": "Copy with projector", "help": "As “Copy link”, shown as here.", "without": ()}
 
 
 def text(label: str, content: str) -> dict:
@@ -30,6 +38,20 @@ def text(label: str, content: str) -> dict:
 def figure(label: str, *, chart: str, form: str, name: str) -> dict:
     """Saves the chart of a key as "png" or "svg" in a file without its ending."""
     return {"kind": "figure", "label": label, "chart": chart, "format": form, "name": name}
+
+
+ABOUT_CSV = "Numbers alone. What was asked and what is proved is in the JSON file of the same name."
+
+LONGEST_SHOWN = 100_000
+"""Characters of a script that are shown: a browser takes long to colour more."""
+
+
+def show(program: str) -> None:
+    """An exported script, unless it is very long."""
+    if len(program) > LONGEST_SHOWN:
+        st.caption(f"{len(program) // 1000} kB, too long to be shown: take the file.")
+    else:
+        st.code(program, language="python", wrap_lines=True)
 
 
 _buttons = st.components.v2.component("dp_frontier_actions", css=asset("actions.css"), js=asset("actions.js"))

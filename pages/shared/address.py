@@ -7,14 +7,15 @@ once, opens its address before it draws anything, and gives each widget the cont
     PAGE.open()                                                     # the first line that acts
     PAGE.note()                                                     # says what of the link was not understood
     st.selectbox("Norm", PAGE.options("norm"), format_func=PAGE.label("norm"), key="norm")
-    st.number_input("ε", value=PAGE["epsilon"], key="epsilon", format="%g")
+    fields.number(PAGE, "epsilon", "ε")
     st.button("ε = 5", on_click=PAGE.choose, args=({"epsilon": 5.0},))
 
 After `open`, `PAGE["epsilon"]` holds the current value, whether its widget is drawn or not, and `PAGE.values()` all of
-them. Widgets need neither `bind` nor `persist_state` nor a default (give `value=PAGE[…]` to number boxes only, which
-otherwise could be empty). A value that equals its default is left out of the link. A preset, a button or an
-upload changes controls in a callback by `choose`. `PAGE.read(dict)` reads any other address without touching the
-session, `PAGE.query(values)` writes one. `st.tabs` and the like hold labels: declare `Choice(first, labels)`.
+them. Widgets need neither `bind` nor `persist_state` nor a default. A value that equals its default is left out of the
+link. Defaults never change, for links to keep their meaning; what a first visit starts from is another matter
+(`first`). A preset, a button or an upload changes controls in a callback by `choose`. `PAGE.read(dict)` reads any other
+address without touching the session, `PAGE.query(values)` writes one. `st.tabs` and the like hold labels: declare
+`Choice(first, labels)`.
 
 Why not Streamlit's own `bind="query-params"`: it writes choices by their labels, accepts what the widget refuses,
 knows only widgets that are drawn, and its parameters go away with the page. Streamlit drops the state of widgets that
@@ -34,6 +35,9 @@ from urllib.parse import urlencode
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from dpcore._validate import in_range, whole
+from dpcore.numbers import read_number, write_number
+
 SETTLING = 5.0
 """Seconds after the arrival on a page in which the browser may still be drawing its controls for the first time."""
 
@@ -43,27 +47,37 @@ LONGEST = 20_000
 
 @dataclass(frozen=True)
 class Number:
-    """A number box or slider; None is an empty box. A link may hold any finite number unless limits are given, which
-    must then be the widget's own (the core names what it accepts, see `dpcore.errors.InputError`); nor may it then be
-    empty."""
+    """A field for a number or a slider. Without limits any finite number is accepted (the core names what it takes, see
+    `dpcore.errors.InputError`).
+
+    empty : None is accepted as well, an empty field; by default where it is the first value.
+    linked : as of all controls, it is part of the address. What a visitor answers, guesses or keeps secret is not; an
+        old link that has it is opened without.
+    """
 
     default: float | None
     low: float = -math.inf
     high: float = math.inf
     whole: bool = False
+    empty: bool | None = None
+    linked: bool = True
 
-    def read(self, text: str) -> float | None:
-        if not text.strip():
-            if math.isfinite(self.low) or math.isfinite(self.high):
-                raise ValueError(text)  # sliders are never empty
+    def __post_init__(self) -> None:
+        if self.empty is None:
+            object.__setattr__(self, "empty", self.default is None)
+
+    def read(self, text: str, name: str = "number") -> float | None:
+        """The number in a text; an InputError where it is none of this control's."""
+        if self.empty and not text.strip():
             return None
-        value = int(text) if self.whole else float(text)
-        if not (math.isfinite(value) and self.low <= value <= self.high):
-            raise ValueError(text)
-        return value
+        if self.whole:
+            return whole(int(self.low), int(self.high), **{name: text})
+        if math.isfinite(self.low):
+            return in_range(self.low, self.high, **{name: text})
+        return read_number(text, name, "a number")
 
     def write(self, value: float | None) -> str:
-        return "" if value is None else repr(value).removesuffix(".0")
+        return "" if value is None else write_number(value)
 
 
 @dataclass(frozen=True)
@@ -85,6 +99,7 @@ class Text:
 
     default: str = ""
     longest: int = 200
+    linked: bool = True
 
     def read(self, text: str) -> str:
         if len(text) > min(self.longest, LONGEST) or any(ord(c) < 32 and c not in "\n\r\t" for c in text):
@@ -116,6 +131,7 @@ class Choice:
 
     default: str
     options: Mapping[str, str] | Iterable[str]
+    linked: bool = True
 
     def read(self, text: str) -> str:
         if text not in self.options:
@@ -152,11 +168,13 @@ class Address:
     Parameters
     ----------
     name : the page's name within the session; "" for controls that are on every page.
+    first : values that a first visit starts from whose address says nothing at all, where these are not the defaults.
+        The page's own address is then never empty.
     controls : key → control. The key is the widget's key and the parameter's name in the link.
     """
 
-    def __init__(self, name: str, /, **controls: Control) -> None:
-        self.name, self.controls = name, controls
+    def __init__(self, name: str, first: Mapping[str, object] | None = None, /, **controls: Control) -> None:
+        self.name, self.controls, self.first = name, controls, first
 
     def open(self) -> None:
         """Bring the controls into the session and the session into the address. Before any widget is drawn."""
@@ -165,7 +183,8 @@ class Address:
         state, kept = st.session_state, _kept().get(self.name)
         if kept is None or self._told_otherwise():
             values, state[f"notes of {self.name}"] = self.read(st.query_params)
-            state.update(values)
+            first = {} if st.query_params else self.first or {}
+            self.choose({**values, **first, **self._unlinked(kept or {})})
         else:
             for key, value in kept.items():
                 if key not in state or self._arriving():  # drawn no longer, or a namesake on another page
@@ -180,7 +199,11 @@ class Address:
             if self._arriving():
                 state["settled at"] = time.monotonic() + SETTLING
             state["address"], state["cut short"] = self.name, True
-            _write({**FRAME.values(), **self.values()}, {**FRAME.controls, **self.controls})
+            _write({**FRAME.query(FRAME.values()), **self.query(self.values())})
+
+    def _unlinked(self, values: Mapping[str, object]) -> dict[str, object]:
+        """Those of some values that no address says anything about."""
+        return {key: value for key, value in values.items() if key not in _linked(self.controls)}
 
     def _repeat(self) -> None:
         """Tell the browser's controls their values again: the last run, cut short or overtaken by this one before the
@@ -218,6 +241,19 @@ class Address:
     def choose(self, values: Mapping[str, object]) -> None:
         """Set controls, drawn or not: a callback, which runs before the page."""
         st.session_state.update(values)
+        for key in values:
+            self._refused().pop(key, None)
+
+    def refuse(self, key: str, text: str) -> None:
+        """Keep a text that is no value of a control; its value stays."""
+        self._refused()[key] = text
+
+    def refused(self, key: str) -> str | None:
+        """The text kept by `refuse`, as long as the control was not set since."""
+        return self._refused().get(key)
+
+    def _refused(self) -> dict[str, str]:
+        return st.session_state.setdefault(f"refused on {self.name}", {})
 
     def show(self, values: Mapping[str, object]) -> None:
         """As `choose`, and the page is looked at from its top, where its answer stands."""
@@ -226,7 +262,7 @@ class Address:
 
     def reset(self) -> None:
         """Set all controls to their first values (a callback)."""
-        st.session_state.update({key: self.default(key) for key in self.controls})
+        self.choose({key: self.default(key) for key in self.controls})
 
     def note(self) -> None:
         """A word about what of the link was not understood, if anything."""
@@ -242,7 +278,7 @@ class Address:
     def read(self, query: Mapping[str, str]) -> tuple[dict[str, object], dict[str, str]]:
         """(values, texts not understood) of an address: every control has a value, a default where it must."""
         values, malformed = {key: self.default(key) for key in self.controls}, {}
-        for key in self.controls.keys() & query.keys():
+        for key in _linked(self.controls).keys() & query.keys():
             try:
                 values[key] = self.controls[key].read(query[key])
             except (ValueError, KeyError, OverflowError):
@@ -251,11 +287,13 @@ class Address:
 
     def query(self, values: Mapping[str, object]) -> dict[str, str]:
         """The address of some values: parameters by key, without those at their defaults."""
-        return _query(values, self.controls)
+        query = {key: control.write(values[key]) for key, control in _linked(self.controls).items()}
+        told = {key: text for key, text in query.items() if text != (one := self.controls[key]).write(one.default)}
+        return told or (dict(list(query.items())[:1]) if self.first else {})
 
     def link(self) -> str:
-        """The address of the screen as it is, from its "?" on."""
-        query = urlencode(st.query_params.to_dict())
+        """The address of the screen as others see it, from its "?" on."""
+        query = urlencode({key: text for key, text in st.query_params.to_dict().items() if key not in OWN})
         return f"?{query}" if query else ""
 
     def _arriving(self) -> bool:
@@ -278,16 +316,18 @@ def _kept() -> dict[str, dict[str, object]]:
     return st.session_state.setdefault("kept", {})
 
 
-def _query(values: Mapping[str, object], controls: Mapping[str, Control]) -> dict[str, str]:
-    texts = {key: (control.write(values[key]), control.write(control.default)) for key, control in controls.items()}
-    return {key: text for key, (text, plain) in texts.items() if text != plain}
+def _linked(controls: Mapping[str, Control]) -> dict[str, Control]:
+    """The controls that are in the address."""
+    return {key: control for key, control in controls.items() if getattr(control, "linked", True)}
 
 
-def _write(values: Mapping[str, object], controls: Mapping[str, Control]) -> None:
-    query = _query(values, controls)
+def _write(query: Mapping[str, str]) -> None:
     if query != st.query_params.to_dict():
         st.query_params.from_dict(query)
 
 
 FRAME = Address("", explain=Switch(), projector=Switch())
 """Controls that are on every page."""
+
+OWN = ("projector",)
+"""Parameters of this screen: they outlast a reload, and are in a link only where that is asked for."""

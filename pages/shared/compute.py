@@ -8,8 +8,8 @@ after a call that returned True. If records have `answer`, a function that makes
 show it before the end (`job.best`); if they have `lower`, `upper` and `gap`, the job counts as having its first bracket
 once the gap is finite, and as having nothing to show before the upper bound is.
 
-Every browser session has a desk with named slots ("picture", "price of monotone", …); a slot holds one job, and a newer
-question in a slot withdraws the older one. Answers are shared by all sessions and kept on disk.
+Every browser session has named slots ("picture", "price of monotone", …); a slot holds one job, and a newer
+question in a slot withdraws the older one. Answers are shared by all sessions, and solutions kept on disk.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import atexit
 import threading
 import time
 from functools import cache, lru_cache
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -27,24 +28,28 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from dpcore import mechanisms
 from dpcore.optimal import solve
 from dpcore.problem import NoiseProblem
-from dpcore.store import Store, canonical
-from service import configuration, journal
-from service.crew import Crew
-
-from .answers import Format, Question, Task
-from .floor import Floor
-from .jobs import Desk, Figures, Job, TooMany, Workers
+from dpcore.store import Store
+from service import configuration
+from service import log as service_log
+from work.job import Job, TooMany
+from work.lock import PageLock
+from work.pool import Pool
+from work.question import Question, Task
+from work.session import Session
+from work.workers import Figures, Workers
 
 __all__ = [
-    "Figures", "Format", "Job", "TooMany", "ask", "baselines", "current", "figures", "forget", "keep_as", "open_crew",
-    "pace", "rest", "stop", "store", "turn_to",
+    "Figures", "Job", "TooMany", "ask", "baselines", "current", "figures", "forget", "open_pool", "pace", "rest",
+    "stop", "store", "turn_to",
 ]  # fmt: skip
 
 PATIENCE = 0.3
 """Seconds a run of the script waits for quick results, all in all, before it shows progress instead."""
 
-FLOOR = Floor()
+PAGE_LOCK = PageLock()
 """Of the pages of this process."""
+
+PAGES = Path(__file__).parents[1]
 
 _run = threading.local()
 """Of the script in this thread.   patience : what is left of it."""
@@ -65,20 +70,25 @@ def _workers() -> Workers:
     return workers
 
 
-@st.cache_resource(scope="session", show_spinner=False, on_release=Desk.close)
-def _desk() -> Desk:
-    return Desk(_workers(), most=configuration.current().jobs_per_session)
+@st.cache_resource(scope="session", show_spinner=False, on_release=Session.close)
+def _session() -> Session:
+    return Session(_workers(), most=configuration.current().jobs_per_session)
 
 
-def open_crew() -> None:
+def open_pool() -> None:
     """Have the work done by processes from now on, as many as may compute at once."""
     workers = _workers()
-    if workers.crew is None:
-        workers.crew = Crew(configuration.current().workers)
+    if workers.pool is None:
+        workers.pool = Pool(configuration.current().workers, _task_modules())
+
+
+def _task_modules() -> list[str]:
+    """Where pages keep what they compute in the background."""
+    return [f"pages.{place.parent.name}.work" for place in sorted(PAGES.glob("*/work.py"))]
 
 
 def _tell(task: str, outcome: str, seconds: float, waited: float) -> None:
-    journal.record("solve", task=task, outcome=outcome, seconds=round(seconds, 3), waited=round(waited, 3))
+    service_log.record("solve", task=task, outcome=outcome, seconds=round(seconds, 3), waited=round(waited, 3))
 
 
 def ask(
@@ -91,42 +101,37 @@ def ask(
 
     A session with too many jobs under way gets one that has ended with the error `TooMany`.
     """
-    desk = _desk()
-    job = desk.ask(slot, Question(task, problem, settings), urgent=urgent)
+    session = _session()
+    job = session.ask(slot, Question(task, problem, settings), urgent=urgent)
     if _deserted():
-        desk.close()
+        session.close()
     if not job.done:
         patience, began = getattr(_run, "patience", PATIENCE), time.monotonic()
-        with FLOOR.left():
-            job.finished.wait(min(wait, patience, 0.05) if job.settle else min(wait, patience))
+        with PAGE_LOCK.left():
+            job.wait(min(wait, patience, 0.05) if job.settle else min(wait, patience))
             _run.patience = max(0.0, patience - (time.monotonic() - began))
     return job
 
 
 def _deserted() -> bool:
-    """The visitor left while this run was under way: the desk was closed already, and this is a new one."""
+    """The visitor left while this run was under way: the session was closed already, and this is a new one."""
     context = get_script_run_ctx()
     return context is not None and runtime.exists() and not runtime.get_instance().is_active_session(context.session_id)
 
 
 def current(slot: str) -> Job | None:
     """This session's job in a slot."""
-    return _desk().current(slot)
+    return _session().current(slot)
 
 
 def stop(slot: str) -> None:
     """End this session's job in a slot with what it has found so far."""
-    _desk().stop(slot)
+    _session().stop(slot)
 
 
 def forget(slot: str) -> None:
     """Drop this session's job in a slot."""
-    _desk().forget(slot)
-
-
-def keep_as(task: Task, form: Format) -> None:
-    """Keep the answers of a task on disk, too, in a form of its own. (Those of `solve` are kept anyway.)"""
-    _workers().answers.formats[canonical(task)] = form
+    _session().forget(slot)
 
 
 def pace(job: Job) -> float:
@@ -138,7 +143,7 @@ def pace(job: Job) -> float:
 def turn_to(page: str) -> None:
     """This session looks at a page, for the first time in this run; what it wanted for another one is withdrawn."""
     _run.patience = PATIENCE
-    _desk().turn_to(page)
+    _session().turn_to(page)
 
 
 def figures() -> Figures:

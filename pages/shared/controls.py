@@ -1,12 +1,12 @@
 """The sidebar: controls of a scalar noise problem, and the places for complaints under them.
 
-The slider beside a number box holds no state of its own: it moves, and follows, the box.
+The slider beside a field holds no state of its own: it moves, and follows, the field.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import streamlit as st
@@ -15,9 +15,19 @@ from dpcore.errors import InputError
 from dpcore.privacy import EPSILON_RANGE
 from dpcore.problem import NoiseProblem, SolverSettings
 
-from . import prose
+from . import fields, prose, verdict
 from .address import FRAME
-from .inputs import HOME, MOST_RELEASES, PRESETS, explain, read_problem, read_settings, read_unit
+from .inputs import (
+    HOME,
+    PRESETS,
+    explain,
+    on_screen,
+    preset_title,
+    preset_values,
+    read_problem,
+    read_settings,
+    read_unit,
+)
 
 EPSILON_STOPS = [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 7.0, 10.0]
 DELTA_STOPS = [0.0, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3,
@@ -30,13 +40,14 @@ LOSS_FIELDS = ("exponent", "tau", "slope", "threshold", "loss", "table")
 class Controls:
     """What the controls say, and where under them a complaint belongs.
 
-    problem : None while some control holds a value that is not accepted.
+    problem : None while some control holds a value that is not accepted.   people : how many, if that is known.
     complaints : the messages of this run, for the main column.
     """
 
     problem: NoiseProblem | None = None
     settings: SolverSettings = field(default_factory=SolverSettings)
     unit: str = ""
+    people: int | None = None
     overlays: tuple[str, ...] = ()
     complaints: list[str] = field(default_factory=list)
     slots: dict[str, object] = field(default_factory=dict)
@@ -73,7 +84,10 @@ def noise_controls() -> Controls:
     try:
         controls.unit = read_unit(HOME.values())
         controls.settings = read_settings(HOME.values())
+        controls.people = HOME["people"]
         controls.problem = read_problem(HOME.values())
+        if word := verdict.crowd(controls.problem, controls.people):
+            controls.slots["people"].warning(word)  # type: ignore[attr-defined]
     except InputError as error:
         controls.complain(error)
     return controls
@@ -83,22 +97,20 @@ def noise_controls() -> Controls:
 
 
 def _presets() -> None:
-    titles = [preset["title"] for preset in PRESETS]
-    chosen = st.session_state.get("preset")
+    """The example that is on the screen, and others to take."""
+    titles = {preset_title(preset): preset for preset in PRESETS}
+    st.session_state["preset"] = here = next((title for title, one in titles.items() if on_screen(one)), None)
     st.selectbox(
         "Start from", titles, index=None, placeholder="an example …", key="preset", on_change=_take_preset,
+        args=(titles,),
     )  # fmt: skip
-    if chosen in titles:
-        st.caption(PRESETS[titles.index(chosen)]["note"])
+    if here:
+        st.caption(titles[here]["note"])
 
 
-def _take_preset() -> None:
-    for preset in PRESETS:
-        if preset["title"] == st.session_state["preset"]:
-            reset = ("values", "symmetric", "monotone", "support", "low", "high", "budget")
-            reset += ("second_epsilon", "second_delta", "promise")
-            plain = {key: HOME.default(key) for key in reset}
-            HOME.choose({**plain, **preset["values"]})
+def _take_preset(titles: Mapping[str, dict]) -> None:
+    if chosen := titles.get(st.session_state["preset"]):
+        HOME.choose(preset_values(chosen))
 
 
 def _privacy(slots: dict) -> None:
@@ -109,18 +121,19 @@ def _privacy(slots: dict) -> None:
     )  # fmt: skip
     promise = HOME["promise"]
     if promise == "gdp":
-        slots["promise"] = slots["epsilon"] = slots["delta"] = _number(
-            "mu", "μ — as hard to tell apart as two normal laws μ standard deviations apart", step=0.1,
+        slots["promise"] = slots["epsilon"] = slots["delta"] = fields.number(
+            HOME, "mu", "μ — as hard to tell apart as two normal laws μ standard deviations apart", step=0.1,
             help="From 0.01 to 4. Under μ-GDP every δ(ε′) is at most that of Gaussian noise with σ = sensitivity/μ.",
         )  # fmt: skip
         return
     if promise == "list":
         st.text_area("One pair a line: ε, δ", key="pairs", max_chars=4000, help="The noise keeps all of them.")
         slots["promise"] = slots["epsilon"] = slots["delta"] = st.empty()
+        _people(slots)
         return
     if promise == "composed":
-        st.number_input(
-            "Releases", 1, MOST_RELEASES, value=HOME["releases"], key="releases",
+        fields.number(
+            HOME, "releases", "Releases", step=1,
             help="Each with independent noise of this law; the ε and δ below are for all of them together.",
         )  # fmt: skip
     slots["promise"] = st.empty()
@@ -132,20 +145,23 @@ def _privacy(slots: dict) -> None:
     if 5 < (HOME["epsilon"] or 0) <= EPSILON_RANGE[1]:
         odds = prose.number(math.exp(HOME["epsilon"]), 3)
         st.warning(f"Little protection: what one person changes may become {odds} times as likely.")
-    _stops("delta", "δ — probability that the promise fails", DELTA_STOPS, prose.delta_text)
+    _stops("delta", f"δ — {prose.DELTA}", DELTA_STOPS, prose.delta_text)
     st.html('<div class="ends"><span>stronger privacy</span><span>more accurate</span></div>')
-    slots["delta"] = _exactly(
-        "delta", "δ exactly", help="0, or from 1e-12 to 0.999. Keep δ well below 1/n for n people in the data."
-    )
-    st.caption("Keep δ well below 1/n, n the number of people.")
+    slots["delta"] = _exactly("delta", "δ exactly", help=f"0, or from 1e-12 to 0.999. {prose.ABOUT_DELTA}")
+    st.caption(f"[See δ as the worst event]({prose.WORST_EVENT}). Keep it well below 1/n, n the number of people.")
+    _people(slots)
+
+
+def _people(slots: dict) -> None:
+    slots["people"] = _exactly("people", "Number of people n", step=1, help="Of those in the data. Empty: not known.")
 
 
 def _query(slots: dict) -> None:
     st.subheader("Query", anchor=False)
     left, right = st.columns(2)
     with left:
-        slots["sensitivity"] = _number(
-            "sensitivity", "Sensitivity", help="The most that one person can change the true answer, in its unit."
+        slots["sensitivity"] = fields.number(
+            HOME, "sensitivity", "Sensitivity", help="The most that one person can change the true answer, in its unit."
         )
     with right:
         st.text_input("Unit", key="unit", max_chars=24, help="Unit of the answer.")
@@ -154,7 +170,7 @@ def _query(slots: dict) -> None:
         "values", "Query values",
         help="Of a count only changes by whole numbers have to be hidden, and the noise can be whole numbers too.",
     )  # fmt: skip
-    step = _number("step", "Step, in the unit", step=0.1) if HOME["values"] == "step" else None
+    step = fields.number(HOME, "step", "Step, in the unit", step=0.1) if HOME["values"] == "step" else None
     slots["granularity"] = step or st.empty()
 
 
@@ -163,17 +179,17 @@ def _loss(slots: dict) -> None:
     _choice("loss", "Loss", help="The optimal noise makes the average of this as small as (ε, δ)-privacy allows.")
     family, where = HOME["loss"], None
     if family == "lp":
-        where = _number("exponent", "Exponent p, from 1 to 4", step=0.1)
+        where = fields.number(HOME, "exponent", "Exponent p, from 1 to 4", step=0.1)
     elif family == "pinball":
-        where = _number("tau", "τ: cost per unit too high; 1 − τ per unit too low", step=0.05)
+        where = fields.number(HOME, "tau", "τ: cost per unit too high; 1 − τ per unit too low", step=0.05)
     elif family == "asym":
         left, right = st.columns(2)
         with left:
-            _number("slope_below", "Cost per unit too low", step=0.5)
+            fields.number(HOME, "slope_below", "Cost per unit too low", step=0.5)
         with right:
-            _number("slope_above", "Cost per unit too high", step=0.5)
+            fields.number(HOME, "slope_above", "Cost per unit too high", step=0.5)
     elif family in ("huber", "exceed"):
-        where = _number("threshold", "Threshold t, in the unit", step=0.5)
+        where = fields.number(HOME, "threshold", "Threshold t, in the unit", step=0.5, name="threshold t")
     elif family == "table":
         _table_controls()
     slots["loss"] = where or st.empty()
@@ -203,36 +219,42 @@ def _constraints(slots: dict) -> None:
     if HOME["support"] == "interval":
         left, right = st.columns(2)
         with left:
-            _number("low", "from", help="Empty: no end.")
+            fields.number(HOME, "low", "from", help="Empty: no end.", name="lower end")
         with right:
-            _number("high", "to", help="Empty: no end.")
+            fields.number(HOME, "high", "to", help="Empty: no end.", name="upper end")
     slots["support"] = st.empty()
     _more_constraints(slots)
 
 
 def _more_constraints(slots: dict) -> None:
     """A budget for a second loss and a second pair (ε₂, κ)."""
-    used = any(HOME[key] is not None for key in ("budget_most", "second_epsilon", "second_delta"))
+    second = ("second_epsilon", "second_delta")
+    used = HOME["budget"] != "none" or any(HOME[key] is not None or HOME.refused(key) is not None for key in second)
     with st.expander("More constraints", expanded=used):
         _choice(
             "budget", "Second loss with a limit",
             help="The first loss is made small; the mean of this one stays below a limit.",
         )  # fmt: skip
         if HOME["budget"] == "exceed":
-            _number("budget_threshold", "its threshold, in the unit", step=0.5)
+            fields.number(HOME, "budget_threshold", "its threshold, in the unit", step=0.5, name="its threshold")
         elif HOME["budget"] == "other":
             st.text_input(
                 "its text", key="budget_text", max_chars=2000,
                 help="As on the command line: huber:1, lp:1.5, asym:1:3, pinball:0.8, table:-1=1,0=0,1=1.",
             )  # fmt: skip
         if HOME["budget"] != "none":
-            _number("budget_most", "its mean may be at most", help="Empty: no limit yet.")
+            fields.number(HOME, "budget_most", "its mean may be at most", help="Empty: no limit yet.")
         slots["budget"] = st.empty()
         left, right = st.columns(2)
         with left:
-            _number("second_epsilon", "ε₂", help="A second promise the noise must keep as well. Empty: none.")
+            fields.number(
+                HOME, "second_epsilon", "ε₂", help="A second promise the noise must keep as well. Empty: none."
+            )
         with right:
-            _number("second_delta", "κ", help="For example a tiny κ at a larger ε₂: large losses of privacy are rare.")
+            fields.number(
+                HOME, "second_delta", "κ",
+                help="δ at ε₂. A tiny κ at a large ε₂: losses of privacy far beyond are rare.",
+            )  # fmt: skip
         slots["second"] = st.empty()
 
 
@@ -249,25 +271,18 @@ def _view(slots: dict) -> None:
 def _solver(slots: dict) -> None:
     with st.expander("Solver"):
         st.radio("Method", HOME.options("method"), format_func=HOME.label("method"), key="method")
-        _number("gap", "Stop at a relative gap of (%)", step=0.05)
-        _number("seconds", "Time limit (s)", step=1.0)
-        st.number_input("Cells per sensitivity (reference method)", 1, 64, value=HOME["cells"], key="cells")
+        fields.number(HOME, "gap", "Stop at a relative gap of (%)", step=0.05)
+        fields.number(HOME, "seconds", "Time limit (s)", step=1)
+        fields.number(HOME, "cells", "Cells per sensitivity (reference method)", step=1, name="cells per sensitivity")
         slots["solver"] = st.empty()
 
 
 # Small pieces ---------------------------------------------------------------------------------------
 
 
-def _number(key: str, label: str, *, step: float | None = None, help: str | None = None):
-    """A number box without limits (the core names them) and the place for a complaint under it."""
-    step = step or _step(HOME[key])
-    st.number_input(label, value=HOME[key], key=key, format="%g", step=step, help=help)
-    return st.empty()
-
-
-def _exactly(key: str, label: str, *, help: str):
-    """The number box under a slider; on a projector the slider is enough."""
-    return st.empty() if FRAME["projector"] else _number(key, label, help=help)
+def _exactly(key: str, label: str, *, step: float | None = None, help: str):
+    """A field that a projector does without: the sliders are enough there."""
+    return st.empty() if FRAME["projector"] else fields.number(HOME, key, label, step=step, help=help)
 
 
 def _choice(key: str, label: str, *, help: str | None = None) -> None:
@@ -275,16 +290,8 @@ def _choice(key: str, label: str, *, help: str | None = None) -> None:
     st.selectbox(label, HOME.options(key), format_func=HOME.label(key), key=key, help=help)
 
 
-def _step(value: float | None) -> float:
-    """A tenth of the value's power of ten: the buttons of a number box stay useful at any size."""
-    if not value or not math.isfinite(value) or abs(value) < 1e-300:
-        return 0.1
-    power = math.floor(math.log10(abs(value)) + 1e-9)
-    return 10.0 ** max(min(power - 1, 12), -13)
-
-
 def _stops(key: str, label: str, stops: list[float], show: Callable[[float], str]) -> None:
-    """A slider over rounded stops that moves, and follows, the number box of the same key."""
+    """A slider over rounded stops that moves, and follows, the field of the same key."""
     value = HOME[key]
     size = lambda v: math.log(max(v, 1e-14))  # noqa: E731
     nearest = min(stops, key=lambda stop: abs(size(stop) - size(value or 0.0)))
@@ -295,4 +302,4 @@ def _stops(key: str, label: str, stops: list[float], show: Callable[[float], str
 
 
 def _take_stop(key: str) -> None:
-    st.session_state[key] = st.session_state[f"{key}_stop"]
+    HOME.choose({key: st.session_state[f"{key}_stop"]})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import streamlit as st
@@ -16,6 +16,7 @@ from dpcore.solution import Certificate, Solution
 from . import compute, frame, inputs, prose
 from .address import FRAME
 from .panels import TEXT, View, closing, escape
+from .watching import when_done
 
 
 def certainty(solution: Solution, view: View, job: compute.Job) -> None:
@@ -23,9 +24,7 @@ def certainty(solution: Solution, view: View, job: compute.Job) -> None:
     left, right = st.columns([3, 2], gap="large")
     with left:
         frame.heading("Closing the gap", TEXT["gap"])
-        if not job.done:
-            st.fragment(lambda: closing(job.trace or solution.trace, view), run_every=4 * compute.pace(job))()
-        elif len({(record.lower, record.upper) for record in solution.trace}) > 1:
+        if not job.done or len({(record.lower, record.upper) for record in solution.trace}) > 1:
             closing(solution.trace, view)
         else:
             st.caption(f"Both bounds at once ({solution.source}): nothing had to be refined.")
@@ -102,21 +101,6 @@ def method_table(solutions: Sequence[Solution]) -> str:
         cells = [inputs.METHODS[one.settings.method], lower, prose.at_most(proof.upper, 7), gap, f"{one.seconds:.2f}"]
         lines.append(f"| {' | '.join(cells)} | {one.cells} | {one.shifts} |")
     return "\n".join(lines)
-
-
-def when_done(jobs: Sequence[compute.Job], draw: Callable[[], object]) -> None:
-    """Draw when all jobs are done; until then a fragment waits for them."""
-    if all(job.done for job in jobs):
-        draw()
-        return
-
-    @st.fragment(run_every=0.4)
-    def watch() -> None:
-        if all(job.done for job in jobs):
-            st.rerun()
-        st.caption(f"Solving {sum(not job.done for job in jobs)} more …")
-
-    watch()
 
 
 def price(solution: Solution, view: View) -> None:

@@ -15,7 +15,7 @@ import streamlit as st
 
 from dpcore import __version__
 
-from . import actions, charts, drawing, prose
+from . import actions, charts, drawing, fields, prose
 from .address import FRAME, Address
 
 _citation: ContextVar = ContextVar("citation")
@@ -32,15 +32,18 @@ def bar(*, tour: bool) -> None:
         if not projected:
             st.toggle("Explain", key="explain", help="Unfold the explanations of every panel.", on_change=_wished)
         st.toggle("Projector", key="projector", help="Larger type and fewer controls, for a lecture hall.")
-        actions.row([actions.link()], key="share")
+        links = [actions.link(), actions.link_of_projector()] if projected else [actions.link()]
+        actions.row(links, key="share")
         with st.popover("Cite", width="content"):
             _citation.set(st.empty())
+    _arrows(key="arrows")
     _theme(data={"drawn": "dark" if drawing.dark() else "light"}, key="theme", on_changed_change=lambda: None)
     if "from the top" in st.session_state:
         _top(data={"time": st.session_state["from the top"]}, key="top")
     if "explain wished" in st.session_state:
         _remember(data={"explain": st.session_state["explain wished"]}, key="remember")
     cite("Noise for differential privacy with certified bounds.", {})
+    fields.notice()
     if tour and not projected:
         _tour(data={"steps": tour_steps()}, key="tour")
 
@@ -115,15 +118,19 @@ def _latex(text: str) -> str:
 
 
 def _here() -> str:
-    """The full address of the screen."""
+    """The full address of the screen as others see it."""
     page = urlsplit(str(st.context.url or ""))
     return urlunsplit((page.scheme, page.netloc, page.path or "/", FRAME.link().removeprefix("?"), ""))
 
 
-def headline(sentence: str) -> None:
-    """The page's result, in Markdown with its numbers in bold."""
-    with st.container(key="headline"):
-        st.markdown(prose.unbroken(sentence))
+def headline(sentence: str, *, verdict: str = "") -> None:
+    """The page's result, in Markdown with its numbers in bold; above it, in larger type, what to make of it."""
+    with st.container(key="answer" if verdict else None):
+        if verdict:
+            with st.container(key="verdict"):
+                st.markdown(prose.unbroken(verdict))
+        with st.container(key="headline"):
+            st.markdown(prose.unbroken(sentence))
 
 
 def heading(title: str, explanation: str, beside: Callable[[], object] | None = None) -> object:
@@ -161,6 +168,7 @@ def tour_steps() -> list[dict[str, str]]:
 EXPLAIN = "dp-frontier-explain"
 """Name of the cookie."""
 
+_arrows = st.components.v2.component("dp_frontier_arrows", js=prose.asset("arrows.js"))
 _remember = st.components.v2.component("dp_frontier_remember", js=prose.asset("remember.js"))
 _theme = st.components.v2.component("dp_frontier_theme", js=prose.asset("theme.js"))
 _top = st.components.v2.component("dp_frontier_top", js=prose.asset("top.js"))

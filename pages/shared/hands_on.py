@@ -9,9 +9,10 @@ import streamlit as st
 
 from dpcore import export as files
 from dpcore.errors import InputError
+from dpcore.noise.lattice import released
 from dpcore.solution import Solution
 
-from . import actions, charts, drawing, frame, inputs, prose
+from . import actions, charts, drawing, fields, frame, inputs, prose
 from .panels import TEXT, View, escape, quantiles
 
 DRAWS = 1000
@@ -23,9 +24,9 @@ def try_it(solution: Solution, view: View, bars: Sequence) -> None:
     laws = {"optimal": charts.Law("optimal", solution.title, solution.noise)}
     laws |= {b.key: charts.Law(b.key, b.name, b.noise) for b in bars if b.noise is not None and b.valid}
     first, second, third = st.columns(3, vertical_alignment="bottom")
-    truth = first.number_input(
-        prose.axis("True value", view.unit), value=inputs.HOME["truth"], key="truth", format="%g"
-    )
+    with first:
+        fields.number(inputs.HOME, "truth", prose.axis("True value", view.unit), name="true value")
+    truth = inputs.HOME["truth"]
     rivals = [key for key in laws if key != "optimal"]
     if rivals and inputs.HOME["rival"] not in rivals:
         inputs.HOME.choose({"rival": rivals[0]})
@@ -34,8 +35,10 @@ def try_it(solution: Solution, view: View, bars: Sequence) -> None:
     )
     style = third.segmented_control("Show as", inputs.HOME.options("style"), key="style", required=True)
     shown = [laws["optimal"], *([laws[rival]] if rival else [])]
+    if view.problem.granularity is not None:
+        truth = released(truth, view.problem.granularity, 0)
     playing = bool(st.session_state.get("play"))
-    st.fragment(_draws, run_every=1.0 if playing else None)(shown, truth or 0.0, style or "dots", view, playing)
+    st.fragment(_draws, run_every=1.0 if playing else None)(shown, truth, style or "dots", view, playing)
     st.caption(TEXT["try"])
 
 
@@ -53,15 +56,15 @@ def _draws(laws: Sequence[charts.Law], truth: float, style: str, view: View, pla
     span = (truth + low - margin, truth + high + margin)
     draw = charts.histogram if style == "histogram" else charts.dots
     for column, law in zip(st.columns(len(laws), gap="large"), laws):
-        released = truth + float(law.noise.sample(rng, 1)[0])
+        one = truth + float(law.noise.sample(rng, 1)[0])
         many = truth + law.noise.sample(rng, DRAWS)
         with column:
             inside = np.mean(np.abs(many - truth) <= view.problem.sensitivity)
             st.markdown(
-                escape(f"**{law.name}** releases **{prose.number(released, 6)}** {view.unit}")
+                escape(f"**{law.name}** releases **{_shown(one, counted=isinstance(truth, int))}** {view.unit}")
                 + f"  \n{prose.percent(float(inside))} of {DRAWS} draws are within one sensitivity of the truth"
             )
-            draws = charts.Draws(law.key, released, many, truth)
+            draws = charts.Draws(law.key, one, many, truth)
             figure = draw(draws, span=span, unit=view.unit, colours=view.colours)
             middle = np.quantile(many, (0.05, 0.95))
             alt = (
@@ -69,6 +72,11 @@ def _draws(laws: Sequence[charts.Law], truth: float, style: str, view: View, pla
             )
             table = lambda many=many: st.dataframe(draws_table(many), hide_index=True)  # noqa: E731
             drawing.draw(figure, key=f"chart_draws_{law.key}", alt=alt, table=table)
+
+
+def _shown(value: float, *, counted: bool) -> str:
+    """A released value; where values are counts, as a whole number."""
+    return prose.plain(round(value), 15) if counted else prose.number(value, 6)
 
 
 def draws_table(many: np.ndarray) -> dict[str, list[str]]:
@@ -81,12 +89,14 @@ def draws_table(many: np.ndarray) -> dict[str, list[str]]:
 def export(solution: Solution, view: View) -> None:
     """Files to take away, and a file brought back."""
     frame.heading("Take it away", TEXT["export"])
-    name = "noise_" + "_".join(f"{v:g}" for v in (view.problem.privacy.epsilon, view.problem.privacy.delta))
+    name, program = files.file_stem(solution.problem), files.python_snippet(solution)
     with st.container(horizontal=True):
-        st.download_button("CSV", files.noise_to_csv(solution), f"{name}.csv", "text/csv", on_click="ignore")
+        st.download_button(
+            "CSV", files.noise_to_csv(solution), f"{name}.csv", "text/csv", on_click="ignore", help=actions.ABOUT_CSV
+        )
         record = files.solution_to_json(solution)
         st.download_button("JSON", record, f"{name}.json", "application/json", on_click="ignore")
-        st.download_button("Python", files.python_snippet(solution), f"{name}.py", "text/x-python", on_click="ignore")
+        st.download_button("Python", program, f"{name}.py", "text/x-python", on_click="ignore")
         st.download_button(
             "Figure (HTML)", lambda: figure_file(solution, view), f"{name}.html", "text/html", on_click="ignore"
         )
@@ -99,8 +109,8 @@ def export(solution: Solution, view: View) -> None:
         ],
         key="figures",
     )
-    with st.expander("Python snippet"):
-        st.code(files.python_snippet(solution), language="python")
+    with st.expander("Python script that releases"):
+        actions.show(program)
     _reload()
 
 

@@ -12,6 +12,7 @@ from dpcore.errors import InputError
 from dpcore.loss import Loss, parse_loss
 from dpcore.loss_table import read_table
 from dpcore.mechanisms import INTEGER_MECHANISMS, MECHANISMS
+from dpcore.numbers import WRITE, read_columns, read_number, write_number
 from dpcore.privacy import Privacy
 from dpcore.privacy_profile import MOST_RELEASES, Composed, GaussianProfile, PairList, PrivacyProfile
 from dpcore.problem import Budget, NoiseProblem, SolverSettings
@@ -21,6 +22,11 @@ from . import prose
 from .address import PLAIN, Address, Choice, Choices, Label, Number, Switch, Text
 
 PRESETS: list[dict] = json.loads((prose.ASSETS / "presets.json").read_text(encoding="utf-8"))
+FIRST = PRESETS[0]
+"""Where a first visit starts."""
+
+TEACHING = 0.01
+"""From this δ on an example is for teaching."""
 
 LOSSES = {
     "l1": "absolute error |x|",
@@ -62,10 +68,12 @@ OVERLAYS = {key: mechanism.name for key, mechanism in MECHANISMS.items()}
 INTEGER_OVERLAYS = {key: mechanism.name for key, mechanism in INTEGER_MECHANISMS.items()}
 METHODS = {"certified": "certified (this project)", "reference": "reference (Selvi, Liu, Wiesemann)"}
 
+MOST_PEOPLE = 10**12
+
 PANELS = ("How sure is this?", "Price of a constraint", "Try it", "Side by side", "Take it away")
 
 HOME = Address(
-    "optimal noise",
+    "optimal noise", FIRST["values"],
     epsilon=Number(1.0), delta=Number(0.2), promise=Choice("pair", PROMISES), mu=Number(1.0),
     pairs=Text("0.5, 0.2\n1, 0.1\n2, 0.02", 4000), releases=Number(16, 1, MOST_RELEASES, whole=True),
     sensitivity=Number(1.0), unit=Label("people", 24),
@@ -75,11 +83,13 @@ HOME = Address(
     symmetric=Switch(), monotone=Switch(), support=Choice("line", SUPPORTS), low=Number(None), high=Number(None),
     budget=Choice("none", BUDGETS), budget_threshold=Number(2.0), budget_text=Text("huber:1", 2000),
     budget_most=Number(None), second_epsilon=Number(None), second_delta=Number(None),
+    people=Number(None, 1, MOST_PEOPLE, whole=True),
     overlays=Choices(("laplace", "truncated-laplace", "gaussian"), OVERLAYS), log_y=Switch(),
     gap=Number(0.1), seconds=Number(10.0), method=Choice("certified", METHODS),
     cells=Number(8, 1, 64, whole=True), both=Switch(),
-    panel=Choice(PANELS[0], PANELS), truth=Number(100.0), rival=Choice("laplace", OVERLAYS | INTEGER_OVERLAYS),
-    style=Choice("dots", ("dots", "histogram")), pins=Text("", 4000),
+    panel=Choice(PANELS[0], PANELS), truth=Number(100.0, linked=False),
+    rival=Choice("laplace", OVERLAYS | INTEGER_OVERLAYS), style=Choice("dots", ("dots", "histogram")),
+    pins=Text("", 4000),
 )  # fmt: skip
 """Every control of the page."""
 
@@ -96,7 +106,8 @@ LOSS_ARGUMENTS = {
 """The controls that a family of losses reads besides its name."""
 
 LABELS = {
-    "epsilon": "ε", "delta": "δ", "slope_below": "cost per unit below", "slope_above": "cost per unit above",
+    "epsilon": "ε", "delta": "δ", "people": "number of people n",
+    "slope_below": "cost per unit below", "slope_above": "cost per unit above",
     "granularity": "step of the query's values", "mu": "μ", "profile": "promise", "budget": "second loss",
     "second": "second pair", "tau": "τ", "gap": "target gap", "time_limit": "time limit",
     "cells_per_sensitivity": "cells per sensitivity", "query_range": "range of the values",
@@ -113,8 +124,9 @@ def explain(error: InputError, labels: Mapping[str, str] = LABELS) -> str:
     given = "nothing" if error.value is None else error.value
     if isinstance(given, float) and math.isfinite(given):
         given = prose.plain(given)
-    accepted = re.sub(r"\b1e([+-]?\d+)", lambda power: "10" + prose.raised(int(power[1])), error.accepted)
-    return f"{name} = {prose.literal(str(given)) or 'nothing'}: expected {accepted}."
+    accepted, mark, write = error.accepted.partition(WRITE)  # what is to be written is not set in fine type
+    accepted = re.sub(r"\b1e([+-]?\d+)", lambda power: "10" + prose.raised(int(power[1])), accepted)
+    return f"{name} = {prose.literal(str(given)) or 'nothing'}: expected {accepted}{mark + write if mark else '.'}"
 
 
 Values = Mapping[str, object]
@@ -150,10 +162,8 @@ def read_profile(values: Values) -> PrivacyProfile | None:
 
 def read_pairs(text: str) -> PairList:
     """One pair a line: ε, δ."""
-    rows = [[part.strip() for part in row.replace(";", ",").split(",")] for row in text.splitlines() if row.strip()]
-    if any(len(row) != 2 for row in rows):
-        raise InputError("profile", "a line without two numbers", "one pair a line: ε, δ")
-    return PairList(tuple(Privacy(*row) for row in rows))  # type: ignore[arg-type]
+    rows = read_columns(text, ("ε", "δ"), "pairs", "one pair a line: ε, δ, with points in the numbers")
+    return PairList(tuple(Privacy(*row) for row in rows.values()))  # type: ignore[arg-type]
 
 
 def read_unit(values: Values) -> str:
@@ -166,8 +176,6 @@ def read_unit(values: Values) -> str:
 
 def read_granularity(values: Values) -> float | None:
     """The step of the query's values; None for real numbers."""
-    if values["values"] == "step" and values["step"] is None:
-        raise InputError("granularity", None, "a number")
     return {"real": None, "whole": 1.0, "step": values["step"]}[values["values"]]
 
 
@@ -177,7 +185,7 @@ def read_budget(values: Values) -> Budget | None:
     if family == "none" or most is None:
         return None
     threshold, written = values["budget_threshold"], str(values["budget_text"] or "").strip()
-    text = {"exceed": f"exceed:{threshold}", "other": written}.get(family, family)
+    text = {"exceed": f"exceed:{write_number(threshold)}", "other": written}.get(family, family)
     try:
         return Budget(parse_loss(text), most)
     except InputError as error:
@@ -207,21 +215,40 @@ def read_loss(values: Values) -> Loss:
     if family == "table":
         return read_table(str(values["table"] or "").strip())
     arguments = LOSS_ARGUMENTS.get(family, ())
-    for name in arguments:
-        if values[name] is None:
-            raise InputError(name, None, "a number")
-    return parse_loss(":".join([family, *(repr(float(values[name])) for name in arguments)]))
+    return parse_loss(":".join([family, *(write_number(values[name]) for name in arguments)]))  # type: ignore[arg-type]
 
 
 def read_settings(values: Values) -> SolverSettings:
     """The solver settings that the values describe; a page never solves for longer than the service allows."""
-    gap = None if values["gap"] is None else values["gap"] / 100
     seconds = above(0, configuration.current().seconds, time_limit=values["seconds"])
-    return SolverSettings(gap, seconds, values["method"], values["cells"])
+    return SolverSettings(values["gap"] / 100, seconds, values["method"], values["cells"])
 
 
 def _or(value: float | None, otherwise: float) -> float:
     return otherwise if value is None else value
+
+
+RESET = (
+    "values", "symmetric", "monotone", "support", "low", "high", "budget", "second_epsilon", "second_delta", "promise",
+    "people",
+)  # fmt: skip
+"""Controls that an example leaves at their defaults unless it says otherwise."""
+
+
+def preset_values(preset: dict) -> dict[str, object]:
+    """What an example sets the controls to."""
+    return {**{key: HOME.default(key) for key in RESET}, **preset["values"]}
+
+
+def on_screen(preset: dict) -> bool:
+    """The controls say what this example does, apart from what no link says."""
+    query = HOME.query(HOME.values())
+    return HOME.query({**HOME.values(), **preset_values(preset)}) == query
+
+
+def preset_title(preset: dict) -> str:
+    """Name of an example; one whose δ no real release should have says so."""
+    return preset["title"] + (" (for teaching)" if preset["values"].get("delta", 0.0) >= TEACHING else "")
 
 
 def values_of(problem: NoiseProblem) -> dict[str, object]:
@@ -243,7 +270,7 @@ def values_of(problem: NoiseProblem) -> dict[str, object]:
     family, _, rest = problem.loss.spec.partition(":")
     values["loss"] = family
     names = LOSS_ARGUMENTS.get(family, ())
-    values.update(zip(names, map(float, rest.split(":") if names else ())))
+    values.update((name, read_number(text, name)) for name, text in zip(names, rest.split(":")))
     if family == "table":
         values["table"] = "\n".join(pair.replace("=", ", ") for pair in rest.split(","))
     return values
@@ -273,5 +300,5 @@ def _extra_values(problem: NoiseProblem) -> dict[str, object]:
         values["budget"] = family if family in BUDGETS else "other"
         values["budget_text"] = budget.loss.spec
         if family == "exceed":
-            values["budget_threshold"] = float(rest)
+            values["budget_threshold"] = read_number(rest, "threshold")
     return values

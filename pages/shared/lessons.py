@@ -13,7 +13,7 @@ import streamlit as st
 
 from dpcore.errors import InputError
 
-from . import compute, drawing, frame, prose
+from . import compute, drawing, fields, frame, prose, watching
 from .address import FRAME, Address, Choice, Number
 from .inputs import explain
 from .topic import Panel, Picture, Question, Topic, Values
@@ -36,8 +36,9 @@ def controls_of(topics: Sequence[Topic]) -> dict[str, Any]:
 def answer_of(question: Question) -> Choice | Number:
     """The control that holds the answer to a question."""
     if not question.options:
-        return Number(None)
-    return Choice(UNANSWERED, (UNANSWERED, *(str(number) for number in range(1, len(question.options) + 1))))
+        return Number(None, linked=False)
+    options = (UNANSWERED, *(str(number) for number in range(1, len(question.options) + 1)))
+    return Choice(UNANSWERED, options, linked=False)
 
 
 def chosen(page: Address, topics: Sequence[Any]) -> Any:
@@ -133,7 +134,7 @@ def _worked_out(page: Address, topic: Topic, values: Values, texts: Mapping[str,
     if isinstance(job.error, InputError):
         raise job.error
     if job.done:
-        st.info("Stopped before there was an answer." if job.halt.is_set() else "There is no answer for these values.")
+        st.info("Stopped before there was an answer." if job.over else "There is no answer for these values.")
         st.button("Try again", key="again", on_click=compute.forget, args=("picture",))
         return None
     before = st.session_state.get(name, {})
@@ -151,19 +152,7 @@ def _worked_out(page: Address, topic: Topic, values: Values, texts: Mapping[str,
 
 def follow(job: compute.Job, slot: str, text: str, *, key: str = "stop") -> None:
     """A word as long as a job is under way, and a button that ends it; then the page runs again by itself."""
-    left, right = st.columns([5, 1], vertical_alignment="center")
-    right.button("Stop here", key=key, on_click=compute.stop, args=(slot,))
-
-    @st.fragment(run_every=compute.pace(job))
-    def watch() -> None:
-        if job.halt.is_set() and not job.finished.wait(0.1):  # the run of the click has waited, too
-            compute.stop(slot)
-        if job.done or compute.current(slot) is not job:
-            st.rerun()
-        st.info(text, icon=":material/hourglass:")
-
-    with left:
-        watch()
+    watching.strip({slot: job}, lambda: st.info(text, icon=":material/hourglass:"), key=key)
 
 
 def rest(page: Address, topics: Sequence[Any], topic: Any, texts: Mapping[str, str]) -> None:
@@ -185,7 +174,7 @@ def question(page: Address, topic: Topic) -> None:
         st.radio("Your answer", options, format_func=labels.__getitem__, key=topic.answer, label_visibility="collapsed")
         answer = None if page[topic.answer] == UNANSWERED else float(page[topic.answer]) - 1
     else:
-        st.number_input("Your answer", value=page[topic.answer], key=topic.answer, format="%g", width=200)
+        fields.number(page, topic.answer, "Your answer", width=260)
         answer = page[topic.answer]
     if answer is not None:
         verdict(asked, float(answer))

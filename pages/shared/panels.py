@@ -17,7 +17,7 @@ from dpcore.mechanisms import INTEGER_MECHANISMS
 from dpcore.problem import NoiseProblem, SolverSettings
 from dpcore.solution import Progress, Solution
 
-from . import charts, compute, drawing, frame, inputs, prose
+from . import charts, compute, drawing, frame, inputs, matters, prose, verdict, watching
 from .controls import Controls
 
 TEXT = prose.sections("optimal_noise")
@@ -33,6 +33,7 @@ class View:
     settings: SolverSettings
     unit: str
     overlays: tuple[str, ...]
+    people: int | None = None
 
     @property
     def colours(self) -> charts.Palette:
@@ -42,7 +43,9 @@ class View:
 def last_good(asked: Controls) -> View | None:
     """The view that the controls describe or, while one of them is wrong, the one before, with a word about it."""
     if asked.problem is not None:
-        st.session_state["last_good"] = View(asked.problem, asked.settings, asked.unit, asked.overlays)
+        st.session_state["last_good"] = View(
+            asked.problem, asked.settings, asked.unit, asked.overlays, asked.people
+        )  # fmt: skip
         return st.session_state["last_good"]
     view = st.session_state.get("last_good")
     tail = "The picture below still shows the last accepted values." if view else "Correct it on the left."
@@ -51,12 +54,21 @@ def last_good(asked: Controls) -> View | None:
 
 
 def headline(solution: Solution, view: View, bars: Sequence) -> None:
-    """The sentence with both bounds, and how the textbooks do."""
-    frame.headline(escape(prose.headline(view.problem, solution.certificate, view.unit)))
-    against = prose.comparison(solution.certificate, comparable(bars))
-    if against:
-        st.markdown(escape(against))
-    if solution.certificate.lower is None:
+    """The verdict, the sentence with both bounds, how the textbooks do, what a release gives away, and where optimal
+    noise matters."""
+    proof = solution.certificate
+    judged = verdict.verdict(view.problem, proof, bars, view.unit, view.people)
+    frame.headline(escape(prose.headline(view.problem, proof, view.unit)), verdict=escape(judged))
+    with st.container(key="behind"):
+        left, right = st.columns([3, 2], gap="large")
+    with left:
+        st.markdown(escape(verdict.comparison(proof, bars)))
+        given, much = verdict.exposure(view.problem, solution.noise, view.unit)
+        if given:
+            st.markdown((":orange[:material/warning:] " if much else "") + escape(given))
+    with right:
+        matters.table(view.problem)
+    if proof.lower is None:
         st.info(TEXT["unproved"])
 
 
@@ -113,7 +125,7 @@ def first_sight(view: View, bars: Sequence) -> Iterator[None]:
 
 def waiting(job: compute.Job, view: View, bars: Sequence) -> None:
     """What is known before there is any noise to draw: the bounds so far and the textbook mechanisms."""
-    _watch(job, view, drawn=False)
+    _watch(job, view, None)
     laws = overlaid(view, bars)
     if laws:
         _textbooks(laws, view, key="chart_waiting")
@@ -126,35 +138,38 @@ def _textbooks(laws: Sequence[charts.Law], view: View, *, key: str) -> None:
     drawing.draw(figure, key=key, alt=alt, table=lambda: quantiles(laws, view.unit))
 
 
-def sharpening(job: compute.Job, view: View) -> None:
+def sharpening(job: compute.Job, view: View, drawn: Solution) -> None:
     """The bounds while the solver goes on and a first picture is already there."""
-    _watch(job, view, drawn=True)
+    _watch(job, view, drawn)
 
 
-def _watch(job: compute.Job, view: View, *, drawn: bool) -> None:
-    """A strip that follows a job, offers to stop it, and runs the page again once there is more to draw.
+def _watch(job: compute.Job, view: View, drawn: Solution | None) -> None:
+    """A strip that follows a job, offers to stop it, and runs the page again once there is more to draw, so that the
+    strip never says more than the headline and the charts.
 
-    The button is not part of what runs by itself: a click there comes to nothing if the page runs again just then.
+    drawn : what the page shows.
     """
-    left, right = st.columns([5, 1], vertical_alignment="center")
-    right.button("Stop here", key="stop", on_click=compute.stop, args=("picture",), help="Keep the best so far")
 
-    @st.fragment(run_every=compute.pace(job))
-    def watch() -> None:
-        if job.halt.is_set() and not job.finished.wait(0.1):  # the run of the click has waited, too
-            compute.stop("picture")
-        if job.done or compute.current("picture") is not job or not (drawn or presentable(job) is None):
-            st.rerun()
-        st.markdown(_so_far(job, view))
-        st.progress(_progress(job, view))
+    def say() -> None:
+        bounds = _bounds(job, drawn)
+        st.markdown(_so_far(job, view, bounds))
+        st.progress(_progress(bounds, view))
 
-    with left:
-        watch()
+    more = lambda: presentable(job) is not drawn  # noqa: E731
+    watching.strip({"picture": job}, say, help="Keep the best so far", more=more)
 
 
-def _progress(job: compute.Job, view: View) -> float:
+def _bounds(job: compute.Job, drawn: Solution | None) -> tuple[float, float] | None:
+    """The bracket of what is drawn, or else the newest one; None before there is any."""
+    if drawn is not None:
+        return drawn.certificate.lower or 0.0, drawn.certificate.upper
+    return (job.trace[-1].lower, job.trace[-1].upper) if job.trace else None
+
+
+def _progress(bounds: tuple[float, float] | None, view: View) -> float:
     """How far the gap has closed, from 100 % to what was asked for, on a logarithmic scale."""
-    gap = min(job.trace[-1].gap, 1.0) if job.trace else 1.0
+    lower, upper = bounds or (0.0, math.inf)
+    gap = min(upper / lower - 1, 1.0) if lower > 0 else 1.0
     goal = min(view.settings.gap, 0.5)
     return min(1.0, math.log(max(gap, goal)) / math.log(goal))
 
@@ -177,13 +192,10 @@ def trace_table(trace: Sequence[Progress]) -> dict[str, list[str]]:
     }
 
 
-def _so_far(job: compute.Job, view: View) -> str:
-    if job.halt.is_set():
-        return "Stopping …"
-    if not job.trace:
+def _so_far(job: compute.Job, view: View, bounds: tuple[float, float] | None) -> str:
+    if bounds is None:
         return "Waiting for a free place …" if job.began is None else job.doing
-    last = job.trace[-1]
-    lower, upper = prose.bracket(max(last.lower, 0.0), last.upper)
+    lower, upper = prose.bracket(max(bounds[0], 0.0), bounds[1])
     unit = escape(prose.loss_unit(view.problem, view.unit))
     return f"{job.doing} the least possible cost lies between **{lower}** and **{upper}** {unit}"
 
@@ -196,16 +208,11 @@ def failure(job: compute.Job, asked: Controls) -> None:
     elif isinstance(job.error, InputError):
         asked.complain(job.error)
         st.error(inputs.explain(job.error), icon=":material/error:")
-    elif job.halt.is_set():
+    elif job.over:
         st.info("Stopped before the first noise was found.")
-        stopped_early()
+        watching.go_on({"picture": job})
     else:
         st.error("The solver gave no usable answer for these values. Try a wider gap or other constraints.")
-
-
-def stopped_early() -> None:
-    """Say that the bracket could be narrower, and offer to go on."""
-    st.button("Stopped early: solve on", key="resume", on_click=compute.forget, args=("picture",))
 
 
 def overlaid(view: View, bars: Sequence) -> list[charts.Law]:
@@ -243,7 +250,7 @@ def density_alt(solution: Solution, view: View) -> str:
     if view.problem.granularity is not None:
         name = f"Probabilities of the optimal noise: at least 90 % of it from {low:g} to {high:g} {view.unit}"
         return name + ". Geometric noise and the discrete staircase as dashed lines."
-    atoms = "; ".join(f"{prose.percent(mass)} exactly {x:g}" for x, mass in solution.noise.atoms)
+    atoms = "; ".join(prose.atom(*atom) for atom in solution.noise.atoms)
     return (
         f"Density of the optimal noise: 90 % of it lies between {low:.3g} and {high:.3g} {view.unit}"
         + (f"; {atoms}" if atoms else "")
@@ -298,11 +305,11 @@ def next_steps(solution: Solution, bars: Sequence) -> None:
         ("Punish large errors: x²", {"loss": "l2"})
         if problem.loss.spec != "l2"
         else ("Absolute error |x|", {"loss": "l1"}),
-        ("Bound every δ(ε′): Gaussian privacy", {"promise": "gdp", "mu": 2.0})
+        ("Bound every δ(ε′): Gaussian privacy", {"promise": "gdp", "mu": 2.0, "values": "real"})
         if problem.profile is None and (privacy.epsilon, privacy.delta) == (5.0, 0.25)
         else ("Back to one pair (ε, δ)", {"promise": "pair"})
         if problem.profile is not None
-        else ("Where it matters: ε = 5, δ = 0.25", {"epsilon": 5.0, "delta": 0.25})
+        else ("Where it matters most: ε = 5, δ = 0.25 (for teaching)", {"epsilon": 5.0, "delta": 0.25})
         if (privacy.epsilon, privacy.delta) != (5.0, 0.25)
         else ("Where it does not: ε = 0.5, δ = 10⁻⁶", {"epsilon": 0.5, "delta": 1e-6}),
     ]

@@ -12,10 +12,10 @@ from dpcore.errors import InputError
 from dpcore.problem import NoiseProblem, SolverSettings
 from dpcore.solution import Solution
 
-from . import charts, compute, drawing, frame, inputs, prose
-from .evidence import when_done
+from . import charts, compute, drawing, frame, inputs, prose, verdict
 from .inputs import HOME
-from .panels import TEXT, View, comparable, escape, quantiles
+from .panels import TEXT, View, escape, quantiles
+from .watching import when_done
 
 MOST = 3
 """Pins beside the current problem."""
@@ -116,8 +116,8 @@ def table(shown: Sequence[tuple[str, Solution, str]]) -> str:
     rows: dict[str, list[str]] = {}
     for _, solution, unit in shown:
         proof, problem = solution.certificate, solution.problem
-        usable = [bar for bar in comparable(compute.baselines(problem)) if bar.valid]
-        best = min(usable, key=lambda bar: bar.loss, default=None)
+        best = verdict.best_plain(verdict.fitting(compute.baselines(problem)))
+        textbook = "–" if best is None else f"{best.name}: {prose.number(best.loss)}"
         low, high = solution.noise.interval(0.9)
         lower, upper = prose.bracket(proof.lower or 0.0, proof.upper)
         cells = {
@@ -125,7 +125,7 @@ def table(shown: Sequence[tuple[str, Solution, str]]) -> str:
             "lower bound": "nothing proved" if proof.lower is None else lower,
             "upper bound": upper,
             "relative gap": "–" if proof.gap is None else prose.percent_up(proof.gap),
-            "best of the textbooks": "–" if best is None else f"{best.name}: {prose.number(best.loss)}",
+            "best textbook noise of unbounded support": textbook,
             "90 % of the noise": f"{prose.number(low)} to {prose.number(high)} {unit}".strip(),
         }
         for name, cell in cells.items():

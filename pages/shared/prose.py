@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from functools import cache
 from pathlib import Path
@@ -134,6 +133,13 @@ def percent_up(share: float) -> str:
     return f"{value.quantize(Decimal(1).scaleb(digit), ROUND_CEILING):f}\u202f%"
 
 
+def percent_down(share: float, places: int = 0) -> str:
+    """As `percent`, rounded down: for what is saved. places : decimals above 10 %."""
+    value = Decimal(share) * 100
+    digit = -places if value >= 10 else -1 if value >= 1 else -2
+    return f"{value.quantize(Decimal(1).scaleb(digit), ROUND_FLOOR):f}\u202f%"
+
+
 def delta_text(delta: float) -> str:
     """δ for people: a power of ten below 0.01."""
     if delta == 0:
@@ -142,6 +148,16 @@ def delta_text(delta: float) -> str:
     if delta < 0.009 and math.isclose(delta, 10.0**power, rel_tol=1e-9):
         return "10" + raised(power)
     return f"{delta:g}"
+
+
+DELTA = "how much more probable any event may become beyond the factor e^ε"
+"""What δ is; it is not the probability of anything. Without a formula, as labels are read aloud."""
+
+WORST_EVENT = "what_epsilon_means?topic=worst-event"
+"""The picture of it, from any page."""
+
+ABOUT_DELTA = f"H{DELTA[1:]}: [the worst event]({WORST_EVENT}) shows it. Keep δ well below 1/n for n people."
+"""The help of every control of δ."""
 
 
 def literal(text: str, longest: int = 200) -> str:
@@ -289,6 +305,11 @@ def headline(problem: NoiseProblem, certificate: Certificate, unit: str) -> str:
     )
 
 
+def atom(place: float, mass: float) -> str:
+    """What an atom of a law means for the release."""
+    return f"{percent(mass)}: the true value" if place == 0 else f"{percent(mass)} exactly {place:g}"
+
+
 def unbroken(sentence: str) -> str:
     """The sentence with pairs "(1, 0.2)" and equations "ε = 1" that no line break divides."""
     sentence = re.sub(r"\(([^\s(),]+), ([^\s(),]+)\)", "(\\1,\u00a0\\2)", sentence)
@@ -303,41 +324,6 @@ def distance(gap: float) -> str:
     return f"within {amount} of the best possible"
 
 
-def comparison(certificate: Certificate, bars: Sequence) -> str:
-    """How the textbook mechanisms do against the optimum; says so when it hardly matters.
-
-    bars : records with key, name, loss and valid, the optimum not among them.
-    """
-    upper, lower = certificate.upper, certificate.lower or 0.0
-    usable = sorted((b for b in bars if b.valid and math.isfinite(b.loss)), key=lambda b: b.loss)
-    if not usable or upper == 0:
-        return ""
-    best = usable[0]
-    laplace = next((b for b in usable if b.key == "laplace"), None)
-    words = []
-    for bar in ([laplace] if laplace and laplace is not best else []) + [best]:
-        title = "" if bar is not best else "Best of the textbook mechanisms"
-        if len(usable) == 1:
-            title = "The only textbook mechanism that fits"
-        words.append(_against(bar, upper, title))
-    if best.loss < 1.01 * lower:
-        near = f"{best.name} is within 1\u202f% of the best possible and simpler to use."
-        words.append(f"**Optimal noise hardly matters here**: {near}")
-    elif best.loss < 1.01 * upper:
-        words.append(f"**The gain is below 1\u202f% so far**: {best.name} is simpler to use.")
-    return " ".join(words)
-
-
-def _against(bar, upper: float, title: str) -> str:
-    more = bar.loss / upper - 1
-    lead = f"{title}, {bar.name}" if title else f"{bar.name} noise"
-    if -1e-4 < more <= 1e-9:
-        return f"{lead}: {number(bar.loss)} (the same)."
-    if more >= 9:
-        return f"{lead}: {number(bar.loss)} ({count(round(more + 1))} times as much)."
-    return f"{lead}: {number(bar.loss)} ({percent(abs(more))} {'more' if more > 0 else 'less'})."
-
-
 def price(without: Certificate, with_it: Certificate) -> str:
     """What a constraint costs, as an interval that both certificates together prove."""
     if with_it.upper == 0:
@@ -350,10 +336,4 @@ def price(without: Certificate, with_it: Certificate) -> str:
         return "less than 0.01\u202f%"
     if least == 0:
         return f"at most {percent_up(most)}"
-    return f"{_floor_percent(least)} to {percent_up(most)}"
-
-
-def _floor_percent(share: float) -> str:
-    value = Decimal(share) * 100
-    digit = 0 if value >= 10 else -1 if value >= 1 else -2
-    return f"{value.quantize(Decimal(1).scaleb(digit), ROUND_FLOOR):f}\u202f%"
+    return f"{percent_down(least)} to {percent_up(most)}"

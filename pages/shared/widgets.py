@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from dpcore.numbers import read_number, write_number
+
+from . import fields, prose
 from .address import FRAME, Address, Number
 
 
@@ -18,13 +21,13 @@ class Stops:
     stops: tuple[float, ...]
 
     def read(self, text: str) -> float:
-        value = float(text)
+        value = read_number(text, "stop")
         if value not in self.stops:
             raise ValueError(text)
         return self.stops[self.stops.index(value)]
 
     def write(self, value: float) -> str:
-        return f"{value:g}"
+        return write_number(value)
 
 
 HEIGHT = 390
@@ -43,6 +46,11 @@ def epsilon(page: Address) -> None:
         st.html('<div class="ends"><span>stronger privacy</span><span>more accurate</span></div>')
 
 
+def delta(page: Address, key: str = "delta", label: str = "δ") -> None:
+    """A privacy parameter δ."""
+    slider(page, key, label, show=prose.delta_text, help=prose.ABOUT_DELTA)
+
+
 def slider(
     page: Address, key: str, label: str, *, help: str | None = None, show: Callable[[float], str] = "{:g}".format
 ) -> None:
@@ -58,6 +66,7 @@ def pick(page: Address, key: str, label: str, *, help: str | None = None) -> Non
 def seed(page: Address, label: str = "Again") -> None:
     """The seed of what is simulated, with a button that takes the next one."""
     left, right = st.columns([3, 2], vertical_alignment="bottom")
-    left.number_input("Seed", 0, 9999, step=1, key="seed", value=page["seed"], help="The same seed, the same draws.")
-    following = {"seed": (int(page["seed"] or 0) + 1) % 10_000}
+    with left:
+        fields.number(page, "seed", "Seed", step=1, help="The same seed, the same draws.")
+    following = {"seed": (page["seed"] + 1) % 10_000}
     right.button(label, key="next_seed", on_click=page.choose, args=(following,), help="Take the next seed.")

@@ -10,12 +10,12 @@ import streamlit as st
 from dpcore.errors import InputError
 from dpcore.vector.layers import LAYERS, layer_noise
 from dpcore.vector.scales import gaussian_family, laplace_family
-from pages.shared import compute, drawing, prose
+from pages.shared import compute, drawing, fields, prose
 from pages.shared.inputs import explain
+from pages.shared.watching import live
 
 from . import charts, work
 from .controls import VECTOR, Asked
-from .panels import live
 
 TEXT = prose.sections("vector_queries")
 
@@ -30,7 +30,8 @@ def applications(asked: Asked) -> None:
         return
     middle.selectbox("Data", VECTOR.options("data"), format_func=VECTOR.label("data"), key="data")
     if task == "components":
-        right.number_input("Rank", 1, 50, key="rank", value=VECTOR["rank"])
+        with right:
+            fields.number(VECTOR, "rank", "Rank", step=1)
     st.caption(TEXT[task])
     text = ""
     if VECTOR["data"] == "upload":
@@ -48,7 +49,7 @@ def applications(asked: Asked) -> None:
         st.caption(f"The synthetic subspace has no target: {VECTOR.label('data')(data)} stands in.")
     asks = work.Experiment(task, data, asked.query.privacy, VECTOR["rank"], VECTOR["trials"], text)
     job = compute.ask("application", asks, None, task=work.run, urgent=False, wait=0.3)
-    live(job, lambda: _outcomes(task, job))
+    live([job], lambda: _outcomes(task, job))
 
 
 def _outcomes(task: str, job: compute.Job) -> None:

@@ -24,6 +24,9 @@ NAMES = {
     "gaussian-iid": "identical Gaussian", "gaussian-optimal": "optimal Gaussian", "laplace-iid": "identical Laplace",
     "laplace-optimal": "optimal Laplace", "blocks-optimal": "optimal blocks",
 }  # fmt: skip
+FEW = 12
+"""Up to so many coordinates are called by their names on an axis."""
+
 STRIPES = 60
 """Longer profiles are drawn as lines, not as bars."""
 
@@ -96,10 +99,12 @@ def promise(pair: Privacy) -> str:
 
 
 def by_coordinate(
-    found: Sequence[Allocation], values: str, title: str, colours: Palette, *, height: float = 360
-) -> go.Figure:
+    found: Sequence[Allocation], values: str, title: str, colours: Palette, *, names: Sequence[str] = (),
+    height: float = 360,
+) -> go.Figure:  # fmt: skip
     """errors or shares of a few mechanisms, coordinate by coordinate."""
     figure = go.Figure()
+    called = [f"coordinate {i}{f', {name}' * bool(name)}" for i, name in enumerate(names, 1)]
     for one in found:
         y = getattr(one, values)
         x = np.arange(1, len(y) + 1)
@@ -108,10 +113,14 @@ def by_coordinate(
         figure.add_scatter(
             x=x, y=np.where(y > 0, y, np.nan), name=one.name, mode="lines+markers" if len(y) <= 40 else "lines",
             line=drawn, marker={"size": 5},
-            hovertemplate=f"{one.name}<br>coordinate %{{x}}<br>%{{y:.4g}}<extra></extra>",
+            text=called or [f"coordinate {i}" for i in x],
+            hovertemplate=f"{one.name}<br>%{{text}}<br>%{{y:.4g}}<extra></extra>",
         )  # fmt: skip
     count = len(found[0].errors) if found else 1
     figure.update_xaxes(title="coordinate i", range=[0.4, count + 0.6], **({"dtick": 1} if count <= 10 else {}))
+    if names and count <= FEW:
+        ticks = [name[:15] + "…" if len(name) > 16 else name or str(i) for i, name in enumerate(names, 1)]
+        figure.update_xaxes(title=None, tickvals=[*range(1, count + 1)], ticktext=ticks)
     every = np.concatenate([getattr(one, values) for one in found])
     figure.update_yaxes(
         title=title, **(_decades(every) if values == "errors" else {"tickformat": ".0%", "rangemode": "tozero"})

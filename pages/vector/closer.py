@@ -10,17 +10,17 @@ from dpcore.privacy import Privacy
 from dpcore.vector import VectorQuery, gini
 from dpcore.vector.compare import rates
 from pages.shared import compute, drawing, frame, prose
+from pages.shared.watching import live
 
 from . import charts, work
 from .controls import VECTOR, Asked
-from .panels import live
 
 TEXT = prose.sections("vector_queries")
 
 
 def dimension(asked: Asked) -> None:
     """The paper's Figures 1(b), 3(b) and 4, live."""
-    query, norm = asked.query, _norm()
+    query, norm = asked.query, _norm(asked)
     shape, family = asked.preset or "exponential", _family(query)
     found = _along(work.Along(shape, query.privacy, query.power, norm, family))
     colours = drawing.colours()
@@ -46,7 +46,7 @@ def dimension(asked: Asked) -> None:
 
 def epsilon(asked: Asked) -> None:
     """The paper's Figures 1(a) and 3(a), live."""
-    query, norm, family = asked.query, _norm(), _family(asked.query)
+    query, norm, family = asked.query, _norm(asked), _family(asked.query)
     shape, count = asked.preset or "exponential", min(len(query.profile), 200)
     found = _along(work.Along(shape, Privacy(1.0, query.privacy.delta), query.power, norm, family, count))
     colours = drawing.colours()
@@ -71,7 +71,7 @@ def _along(asked: work.Along) -> tuple[list[work.Curve], list[work.Curve]] | Non
     """The curves, once they are there; until then a word."""
     job = compute.ask("along", asked, None, task=work.along)
     if not job.done:
-        live(job, lambda: st.caption("Still looking at other profiles …"))
+        live([job], lambda: st.caption("Still looking at other profiles …"))
     elif job.solution is None:
         st.warning("There are no curves for these values.")
     return job.solution
@@ -80,8 +80,9 @@ def _along(asked: work.Along) -> tuple[list[work.Curve], list[work.Curve]] | Non
 NORM = {"l2": "‖λ‖₂ = 1", "l1": "‖λ‖₁ = 1"}
 
 
-def _norm() -> str:
-    return VECTOR["norm"] if VECTOR["norm"] != "none" else "l2"
+def _norm(asked: Asked) -> str:
+    """What the named profiles are scaled to that are drawn side by side."""
+    return asked.norm if asked.norm != "none" else "l2"
 
 
 def _family(query: VectorQuery) -> str:

@@ -8,11 +8,14 @@ import streamlit as st
 
 from dpcore.errors import InputError
 from dpcore.privacy import Privacy
-from dpcore.vector import SensitivityProfile, VectorQuery, parse_profile
+from dpcore.vector import SensitivityProfile, VectorQuery
 from dpcore.vector.compare import NAMES
-from dpcore.vector.files import profile_from_bounds_csv, profile_from_csv
+from dpcore.vector.profile import own_profile
+from pages.shared import fields, prose
 from pages.shared.address import FRAME, LONGEST, Address, Choice, Number, Text
 from pages.shared.inputs import LABELS, explain
+
+from .upload import MOST_SHOWN, from_file
 
 SHAPES = {
     "exponential": "exponential, λ ∝ eⁱ",
@@ -54,11 +57,11 @@ VECTOR = Address(
 )  # fmt: skip
 """Every control of the page."""
 
-FIELDS = LABELS | {"profile": "sensitivities", "l1": "global ℓ1 sensitivity", "l2": "global ℓ2 sensitivity"}
+FIELDS = LABELS | {
+    "profile": "sensitivities", "dimension": "dimension K", "l1": "global ℓ1 sensitivity",
+    "l2": "global ℓ2 sensitivity", "names": "names",
+}  # fmt: skip
 """Names of the controls in messages about them."""
-
-MOST_SHOWN = 5000
-"""Longer profiles do not fit into a link and belong to the command line."""
 
 
 @dataclass
@@ -70,8 +73,13 @@ class Asked:
 
     @property
     def preset(self) -> str | None:
-        """The shape whose dimension can vary, None for a list."""
+        """The shape whose dimension can vary, None for own numbers."""
         return None if VECTOR["shape"] == "list" else VECTOR["shape"]
+
+    @property
+    def norm(self) -> str:
+        """What the profile is scaled to; own numbers never are, whatever a link says."""
+        return VECTOR["norm"] if self.preset else "none"
 
 
 def sidebar() -> Asked:
@@ -84,28 +92,31 @@ def sidebar() -> Asked:
         if VECTOR["shape"] == "list":
             st.text_area(
                 "Sensitivities", key="numbers", height=90,
-                help="One number per coordinate, with decimal points: 0.85, 0.15. Blanks, lines, commas or semicolons "
-                "between them.",
+                help="One number per coordinate, with decimal points: 0.85; 0.15. Semicolons, blanks or lines between "
+                "them. Names may stand before them, each on its line: age: 0.85.",
             )  # fmt: skip
             places["profile"] = st.empty()
+            st.caption("Taken as they are, in the query's own units. Only the named profiles are scaled.")
             if full:
-                _upload()
+                from_file(VECTOR.choose, FIELDS)
         else:
-            st.number_input("Dimension K", 1, 2000, key="dimension", value=VECTOR["dimension"])
-            places["profile"] = st.empty()
-        if full:
-            st.selectbox("Scaled to", VECTOR.options("norm"), format_func=VECTOR.label("norm"), key="norm")
+            fields.number(VECTOR, "dimension", "Dimension K", step=1)
+            places["profile"] = places["dimension"] = st.empty()
+            if full:
+                st.selectbox("Scaled to", VECTOR.options("norm"), format_func=VECTOR.label("norm"), key="norm")
         st.subheader("The promise", anchor=False)
         left, right = st.columns(2)
-        left.number_input("ε", key="epsilon", value=VECTOR["epsilon"], format="%g", step=0.1)
-        right.number_input(
-            "δ", key="delta", value=VECTOR["delta"], format="%g", step=1e-6,
-            help="Well below one over the number of people. With 0 Gaussian noise is not possible.",
-        )  # fmt: skip
+        with left:
+            fields.number(VECTOR, "epsilon", "ε", step=0.1)
+        with right:
+            fields.number(
+                VECTOR, "delta", "δ", step=1e-6,
+                help=f"{prose.ABOUT_DELTA} With 0 Gaussian noise is not possible.",
+            )  # fmt: skip
         places["epsilon"] = places["delta"] = st.empty()
         st.subheader("The error that counts", anchor=False)
-        st.number_input(
-            "Power p of Σ |error|ᵖ", key="power", value=VECTOR["power"], format="%g", step=0.5,
+        fields.number(
+            VECTOR, "power", "Power p of Σ |error|ᵖ", step=0.5, name="power p",
             help="2: mean squared error. 1: mean absolute error.",
         )  # fmt: skip
         below = st.empty()
@@ -122,8 +133,8 @@ def sidebar() -> Asked:
 def _limits() -> None:
     """Global sensitivities, and what all of this means."""
     with st.expander("Coordinates that cannot all change at once"):
-        st.number_input("Global ℓ1 sensitivity", key="l1", value=None, format="%g")
-        st.number_input("Global ℓ2 sensitivity", key="l2", value=None, format="%g")
+        fields.number(VECTOR, "l1", "Global ℓ1 sensitivity")
+        fields.number(VECTOR, "l2", "Global ℓ2 sensitivity")
     st.caption(
         "Neighbours: data sets that differ in one person; coordinate i then moves by at most λᵢ. "
         "Scales and samples here are floating point, for looking; releases under “Take it away” are exact."
@@ -140,32 +151,7 @@ def profile() -> SensitivityProfile:
     """The profile that the controls describe."""
     if VECTOR["shape"] != "list":
         return SensitivityProfile.preset(VECTOR["shape"], VECTOR["dimension"], normalise=VECTOR["norm"])
-    found = parse_profile(VECTOR["numbers"] or "", normalise=VECTOR["norm"])
+    found = own_profile(VECTOR["numbers"] or "")
     if len(found) > MOST_SHOWN:
         raise InputError("profile", f"{len(found)} numbers", f"at most {MOST_SHOWN} here, more on the command line")
     return found
-
-
-def _upload() -> None:
-    """A file fills the text box: a column of sensitivities, or name, lower, upper per column of a table."""
-    with st.popover("From a file", width="stretch"):
-        kind = st.radio("The file holds", ("sensitivities", "bounds (name, lower, upper)"), key="vector_file_kind")
-        file = st.file_uploader("CSV", type=["csv", "txt"], key="vector_file", max_upload_size=2)
-        st.button("Use it", on_click=_take, args=(file, kind), disabled=file is None, key="vector_take")
-        if problem := st.session_state.pop("vector_file_problem", None):
-            st.error(problem)
-
-
-def _take(file, kind: str) -> None:
-    try:
-        text = file.getvalue().decode("utf-8-sig")
-        found = profile_from_csv(text) if kind == "sensitivities" else profile_from_bounds_csv(text)
-        numbers = ", ".join(repr(float(value)).removesuffix(".0") for value in found.values)
-        if len(numbers) > LONGEST:
-            raise InputError("profile", f"{len(found)} numbers", "a shorter file; the command line takes long ones")
-    except UnicodeDecodeError:
-        st.session_state["vector_file_problem"] = "The file is not a text file."
-    except InputError as error:
-        st.session_state["vector_file_problem"] = explain(error, FIELDS)
-    else:
-        VECTOR.choose({"numbers": numbers, "shape": "list"})

@@ -19,19 +19,6 @@ SHARED = ("gaussian-spr", "gaussian-optimal", "laplace-optimal", "blocks-optimal
 SHOWN = ("gaussian-optimal", "laplace-optimal", "blocks-optimal", "mixed")
 
 
-def live(job: compute.Job, draw: Callable[[], None]) -> None:
-    """A panel that is drawn again by itself while its job is under way; then the page runs again."""
-
-    @st.fragment(run_every=None if job.done else 0.6)
-    def panel() -> None:
-        if job.done and not was_done:
-            st.rerun()
-        draw()
-
-    was_done = job.done
-    panel()
-
-
 def table_of(found: Sequence[Allocation], job: compute.Job) -> list[Allocation]:
     """The closed forms, and what the job adds to them."""
     return list(job.solution) if job.solution is not None else list(found)
@@ -42,14 +29,14 @@ def table_of(found: Sequence[Allocation], job: compute.Job) -> list[Allocation]:
 
 def headline(asked: Asked, found: Sequence[Allocation], *, done: bool) -> str:
     """Write the sentence with the numbers and return it."""
-    sentence = said(asked, found)
+    sentence = said(asked, found, shown=prose.literal)
     frame.headline(sentence)
     st.caption(verdict(asked, found) + ("" if done else " Still looking for something better …"))
     return sentence
 
 
-def said(asked: Asked, found: Sequence[Allocation]) -> str:
-    """ "Over 20 coordinates, private noise errs by 39.3; the same noise everywhere errs by 160.0 …" """
+def said(asked: Asked, found: Sequence[Allocation], *, shown: Callable[[str], str] = str) -> str:
+    """ "20 coordinates, 0.5-DP: mean squared error 39.3 with …"; shown : how the coordinates' names are written."""
     query, known = asked.query, {one.key: one for one in found if not one.reason}
     best = min(known.values(), key=lambda one: one.error)
     plain = min((known[key] for key in ("gaussian-iid", "laplace-iid") if key in known), key=lambda one: one.error)
@@ -57,9 +44,9 @@ def said(asked: Asked, found: Sequence[Allocation]) -> str:
     rival = min(rivals, key=lambda one: one.error)
     names = {1.0: "mean absolute error", 2.0: "mean squared error"}
     measure = names.get(query.power, f"mean {query.power:g}-th power error")
-    count = len(query.profile)
+    count, names = len(query.profile), shown(_some_names(query))
     text = (
-        f"{count} coordinate{'s' * (count > 1)}, {charts.guarantee(best)}: {measure} **{best.error:.4g}** with "
+        f"{count} coordinate{'s' * (count > 1)}{names}, {charts.guarantee(best)}: {measure} **{best.error:.4g}** with "
         f"{KINDS.get(best.key, best.name)}"
     )
     if rival.error > best.error * (1 + 1e-6):
@@ -67,6 +54,13 @@ def said(asked: Asked, found: Sequence[Allocation]) -> str:
     text += f", **{plain.error:.4g}** with the same noise everywhere"
     ratio = plain.error / best.error
     return text + (f": **{decibels(ratio):.1f} dB** saved." if ratio > 1 + 1e-6 else ".")
+
+
+def _some_names(query: VectorQuery, longest: int = 60) -> str:
+    """The first coordinates' names in brackets, as many as fit; "" without names."""
+    names = query.profile.names
+    fitting = [name for i, name in enumerate(names) if len(", ".join(names[: i + 1])) <= longest or i == 0]
+    return f" ({', '.join(filter(None, fitting))}{' …' * (len(fitting) < len(names))})" if any(fitting) else ""
 
 
 KINDS = {
@@ -125,13 +119,14 @@ def pictures(asked: Asked, found: Sequence[Allocation]) -> None:
         shown = [one for one in found if one.key in SHOWN and not one.reason]
         frame.heading("Where the error goes", TEXT["coordinates"])
         moment = charts.moment(query.power)
-        figure = charts.by_coordinate(shown, "errors", moment, colours, height=bars.layout.height)
+        names = query.profile.names
+        figure = charts.by_coordinate(shown, "errors", moment, colours, names=names, height=bars.layout.height)
         alt = "Error of every coordinate under " + ", ".join(one.name for one in shown) + "."
         drawing.draw(figure, key="chart_coordinates", alt=alt,
                      table=lambda: st.dataframe(columns(query, shown), hide_index=True))  # fmt: skip
     frame.heading("Where the privacy budget goes", TEXT["budget"])
     shared = [one for one in found if one.key in SHARED and not one.reason]
-    figure = charts.by_coordinate(shared, "shares", "share of the budget", colours)
+    figure = charts.by_coordinate(shared, "shares", "share of the budget", colours, names=query.profile.names)
     alt = "Share of the budget of every coordinate under " + ", ".join(one.name for one in shared) + "."
     drawing.draw(figure, key="chart_budget", alt=alt,
                  table=lambda: st.dataframe(columns(query, shared, "shares"), hide_index=True))  # fmt: skip
@@ -170,10 +165,10 @@ def rows(query: VectorQuery, found: Sequence[Allocation]) -> list[dict]:
 
 
 def columns(query: VectorQuery, found: Sequence[Allocation], values: str = "scales") -> list[dict]:
-    """One line per coordinate: sensitivity, then scale (or share) and kind of every mechanism."""
-    out = []
+    """One line per coordinate: name, sensitivity, then scale (or share) and kind of every mechanism."""
+    out, names = [], query.profile.names
     for i, value in enumerate(query.profile.values[:MOST_SHOWN]):
-        line = {"i": i + 1, "λᵢ": f"{value:.6g}"}
+        line = {"i": i + 1} | ({"name": names[i]} if names else {}) | {"λᵢ": f"{value:.6g}"}
         for one in (one for one in found if not one.reason):
             number = getattr(one, values)[i]
             line[one.name] = f"{number:.6g}" if values == "scales" else f"{100 * number:.4g} %"
@@ -186,11 +181,11 @@ def columns(query: VectorQuery, found: Sequence[Allocation], values: str = "scal
 def next_steps() -> None:
     """Three experiments, one click each."""
     steps = [
-        ("Two coordinates, pure ε", {"shape": "list", "numbers": "0.85, 0.15", "norm": "none", "epsilon": 3.0,
+        ("Two coordinates, pure ε", {"shape": "list", "numbers": "0.85, 0.15", "epsilon": 3.0,
                                      "delta": 0.0, "power": 1.0}),
         ("Nine equal coordinates: Gaussian catches up", {"shape": "uniform", "dimension": 9, "norm": "l2",
                                                           "epsilon": 0.5, "delta": 1e-6, "power": 2.0}),
-        ("Two coordinates, low privacy", {"shape": "list", "numbers": "0.85, 0.15", "norm": "none", "epsilon": 2.0,
+        ("Two coordinates, low privacy", {"shape": "list", "numbers": "0.85, 0.15", "epsilon": 2.0,
                                           "delta": 0.1, "power": 1.0}),
     ]  # fmt: skip
     frame.experiments(VECTOR, steps)

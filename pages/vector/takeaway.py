@@ -13,8 +13,10 @@ import streamlit as st
 from dpcore import __version__
 from dpcore.cli.profile import report
 from dpcore.errors import InputError
-from dpcore.vector import Allocation, VectorQuery, parse_profile
-from pages.shared import frame, prose
+from dpcore.numbers import read_numbers
+from dpcore.vector import Allocation, VectorQuery
+from dpcore.vector.script import asked_for, coupled, script
+from pages.shared import actions, frame, prose
 from pages.shared.inputs import explain
 
 from .controls import VECTOR, Asked
@@ -32,13 +34,13 @@ def takeaway(asked: Asked, found: Sequence[Allocation]) -> None:
     with left:
         chosen = _chosen(known)
         _release(asked, chosen)
-    script = snippet(asked, chosen)
+    program = script(asked.query, chosen)
     with right:
-        _files(asked.query, known, chosen, script)
+        _files(asked.query, known, chosen, program)
     st.caption("The same without a browser:")
     st.code(command(asked), language="sh", wrap_lines=True)
     with st.expander("Python script that releases"):
-        st.code(script, language="python", wrap_lines=True)
+        actions.show(program)
 
 
 def _chosen(known: Sequence[Allocation]) -> Allocation:
@@ -62,100 +64,105 @@ def _release(asked: Asked, chosen: Allocation) -> None:
     exact = not chosen.noise.inexact
     if st.button("Release" if exact else "Sample, for looking", key="release_one", type="primary"):
         try:
-            released = chosen.noise.release(_values(text, count), None if exact else np.random.default_rng())
+            given = _values(text, count)
+            value = given + [0.0] * (count - len(given))
+            released = chosen.noise.release(value, None if exact else np.random.default_rng())
         except InputError as error:
             st.error(explain(error))
             return
         shown = ", ".join(f"{value:.6g}" for value in released[:50].tolist())
         st.code(shown + (" …" if count > 50 else ""), language=None, wrap_lines=True)
+        if len(given) < count:
+            st.caption(f"{len(given)} of {count} values were given; the others counted as 0.")
     st.caption(
         f"{chosen.name}, error {chosen.error:.4g}: "
         + ("an exact draw, without a float in between. Every release spends the promise again: try made-up values."
            if exact else f"{chosen.noise.inexact}; this is a floating-point sample for looking, not a private release.")
+        + f" The promise holds where nobody moves a coordinate by more than its sensitivity ({largest(asked.query)})."
     )  # fmt: skip
 
 
+def largest(query: VectorQuery) -> str:
+    """The sensitivities, of many the ends."""
+    values = query.profile.values
+    if len(values) <= 6:
+        return ", ".join(f"{value:.6g}" for value in values)
+    return f"from {min(values):.6g} to {max(values):.6g}"
+
+
 def _values(text: str, count: int) -> list[float]:
-    """The numbers of the text, filled up with zeros."""
-    words = (text or "").replace(",", " ").replace(";", " ").split()
-    try:
-        values = [float(word) for word in words]
-    except ValueError:
-        raise InputError("true values", text[:40], f"up to {count} numbers with commas between them") from None
-    return values + [0.0] * (count - len(values))
+    """The numbers of the text."""
+    return read_numbers(text, "true values", f"up to {count} numbers") if (text or "").strip() else []
 
 
-def _files(query: VectorQuery, known: Sequence[Allocation], chosen: Allocation, script: str) -> None:
-    """JSON as on the command line, scales and samples as CSV, the script."""
+def _files(query: VectorQuery, known: Sequence[Allocation], chosen: Allocation, program: str) -> None:
+    """JSON with what the command line prints, scales and samples as CSV, the script."""
     frame.heading("Files, command, script", TEXT["files"])
+    name = file_stem(query)
     with st.container(horizontal=True):
-        text = json.dumps(report(query, list(known)), indent=1, allow_nan=False)
-        st.download_button("All mechanisms, JSON", text, "vector_query.json", "application/json", on_click="ignore")
-        st.download_button("Scales, CSV", scales_csv(query, known), "scales.csv", "text/csv", on_click="ignore")
         st.download_button(
-            "Samples, CSV", samples_csv(query, chosen), f"samples_{chosen.key}.csv", "text/csv", on_click="ignore",
+            "All mechanisms, JSON", companion(query, known), f"{name}.json", "application/json", on_click="ignore"
+        )
+        st.download_button(
+            "Scales, CSV", scales_csv(query, known), f"{name}_scales.csv", "text/csv", on_click="ignore",
+            help=actions.ABOUT_CSV,
+        )  # fmt: skip
+        st.download_button(
+            "Samples, CSV", samples_csv(chosen), f"{name}_samples_{chosen.key}.csv", "text/csv", on_click="ignore",
             help=f"Draws of the noise of {chosen.name}: floating point, seed 0, for looking.",
         )  # fmt: skip
-        st.download_button("Python", script, f"release_{chosen.key}.py", "text/x-python", on_click="ignore")
+        st.download_button("Python", program, f"{name}_{chosen.key}.py", "text/x-python", on_click="ignore")
+
+
+def companion(query: VectorQuery, found: Sequence[Allocation]) -> str:
+    """The program's version, what was asked, and what is proved of every mechanism, as JSON."""
+    data = {"version": __version__, "problem": asked_for(query), "mechanisms": report(query, list(found))}
+    return json.dumps(data, indent=1, allow_nan=False)
 
 
 def scales_csv(query: VectorQuery, found: Sequence[Allocation]) -> str:
-    """What was asked and proved, then a line per coordinate, a column per mechanism."""
+    """A line per coordinate, a column per mechanism."""
     shown = [one for one in found if not one.reason]
-    header = ["coordinate", "sensitivity", *(one.key for one in shown)]
+    names = query.profile.names
+    header = ["coordinate", *(["name"] if names else []), "sensitivity", *(one.key for one in shown)]
     lines = (
-        [i + 1, repr(value), *(repr(float(one.scales[i])) for one in shown)]
+        [i + 1, *names[i : i + 1], repr(value), *(repr(float(one.scales[i])) for one in shown)]
         for i, value in enumerate(query.profile.values)
     )
-    return _csv(stated(query, shown), header, lines)
+    return _csv(header, lines)
 
 
-def samples_csv(query: VectorQuery, one: Allocation) -> str:
-    """What was asked and proved, then a line per draw, a column per coordinate; the same draws every time."""
+def samples_csv(one: Allocation) -> str:
+    """A line per draw, a column per coordinate; the same draws every time."""
     count = one.noise.dimension
     draws = one.noise.sample(np.random.default_rng(0), max(1, min(1000, MOST_SAMPLES // count)))
-    return _csv(
-        stated(query, [one]), [f"noise {i + 1}" for i in range(count)], (map(repr, row) for row in draws.tolist())
-    )
+    return _csv([f"noise {i + 1}" for i in range(count)], (map(repr, row) for row in draws.tolist()))
 
 
-def stated(query: VectorQuery, found: Sequence[Allocation]) -> list[str]:
-    """Version, problem and certificates in a few plain lines."""
-    values = query.profile.values
-    coupling = _coupling(query, ", {name} sensitivity {value!r}")
-    return [
-        f"DP Frontier {__version__}",
-        f"Problem: epsilon = {query.privacy.epsilon!r}, delta = {query.privacy.delta!r}, {len(values)} sensitivities "
-        f"from {min(values)!r} to {max(values)!r}{coupling}, error: sum of |T_i| to the power {query.power!r}",
-        *(
-            f"Certificate: {one.key}: error {one.error!r}, ({one.guarantee.epsilon!r}, {one.guarantee.delta!r})"
-            "-differentially private"
-            for one in found
-        ),
-    ]
-
-
-def _csv(comments: Sequence[str], header: Sequence[str], lines: Iterable[Iterable]) -> str:
+def _csv(header: Sequence[str], lines: Iterable[Iterable]) -> str:
     out = io.StringIO()
-    out.writelines(f"# {line}\r\n" for line in comments)
     writer = csv.writer(out)
     writer.writerow(header)
     writer.writerows(lines)
     return out.getvalue()
 
 
+def file_stem(query: VectorQuery) -> str:
+    """The name of a query's files, without their ending: what decides about its noise."""
+    values = query.profile.values
+    ends = f"{min(values):g}" + (f"-to-{max(values):g}" if min(values) < max(values) else "")
+    coupling = "".join(f"_{name}-{value:g}" for name, value in coupled(query).items())
+    return (
+        f"vector_epsilon-{query.privacy.epsilon:g}_delta-{query.privacy.delta:g}_{len(values)}-coordinates_"
+        f"sensitivities-{ends}_power-{query.power:g}{coupling}"
+    )
+
+
 def _profile(asked: Asked) -> tuple[str, str]:
     """(profile, norm) as text that the parser reads back."""
     if asked.preset:
-        return f"{VECTOR['shape']}:{VECTOR['dimension']}", VECTOR["norm"]
-    given = parse_profile(VECTOR["numbers"] or "")
-    return ",".join(f"{value!r}" for value in given.values), VECTOR["norm"]
-
-
-def _coupling(query: VectorQuery, form: str) -> str:
-    """The global sensitivities that were given, each in this form."""
-    given = {name: getattr(query, name) for name in ("l1", "l2")}
-    return "".join(form.format(name=name, value=value) for name, value in given.items() if value is not None)
+        return f"{asked.preset}:{VECTOR['dimension']}", asked.norm
+    return ",".join(map(repr, asked.query.profile.values)), asked.norm
 
 
 def command(asked: Asked) -> str:
@@ -164,29 +171,5 @@ def command(asked: Asked) -> str:
     return (
         f"python -m dpcore profile --epsilon {query.privacy.epsilon!r} --delta {query.privacy.delta!r} \\\n"
         f"  --profile {profile}{f' --normalise {norm}' if norm != 'none' else ''} --power {query.power!r}"
-        + _coupling(query, " --{name} {value!r}")
-    )
-
-
-def snippet(asked: Asked, chosen: Allocation) -> str:
-    """A program that finds the same noise and releases an answer with it."""
-    query, (profile, norm) = asked.query, _profile(asked)
-    exact = not chosen.noise.inexact
-    return (
-        '"""' + "\n".join(stated(query, [chosen])) + '\n"""\n\n'
-        "import numpy as np\n\n"
-        "from dpcore.privacy import Privacy\n"
-        "from dpcore.vector import VectorQuery, parse_profile\n"
-        "from dpcore.vector.compare import allocations\n\n"
-        f'profile = parse_profile("{profile}", normalise="{norm}")\n'
-        f"query = VectorQuery(Privacy({query.privacy.epsilon!r}, {query.privacy.delta!r}), profile, {query.power!r}"
-        f"{_coupling(query, ', {name}={value!r}')})\n"
-        f'(found,) = allocations(query, ("{chosen.key}",))\n'
-        "answer = np.zeros(len(profile))  # the true values\n"
-        "print(found.guarantee, found.error)\n"
-        + (
-            "print(found.noise.release(answer))  # one exact private release\n"
-            if exact
-            else "print(found.noise.release(answer, np.random.default_rng()))  # for looking: floating point\n"
-        )
+        + "".join(f" --{name} {value!r}" for name, value in coupled(query).items())
     )

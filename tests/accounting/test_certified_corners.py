@@ -193,3 +193,15 @@ def test_parameters_that_mean_nothing_are_refused(text):
 def test_a_sample_of_negative_sizes_is_refused():
     with pytest.raises(InputError):
         parse_sampling("fixed:-1/-2")
+
+
+@pytest.mark.parametrize(
+    ("spec", "rate", "count"), [("response:epsilon=2", 0.1, 50), ("approximate:epsilon=1,delta=0.01", 0.9, 5)]
+)
+def test_either_direction_of_a_sample_may_be_the_worse(spec, rate, count):
+    """One person more here: whoever looks at one person less alone promises too small an ε."""
+    release = Release(parse_mechanism(spec), count, Sampling("poisson", rate))
+    truth = Truth((release,), points=1 << 12, delta=1e-3)
+    uppers = [side.bound(1, upper=True, delta=0.5) for side in truth.sides]
+    assert uppers[1] > 1.02 * uppers[0]
+    assert truth.epsilon(0.5).upper == truth.epsilon_upper(0.5) == uppers[1]

@@ -246,6 +246,9 @@ def test_processing_never_reveals_more(key, data, step, shift, low, width):
         found = binned_pair(noise, edges, shift=shift)
         assert (found.delta(EPSILONS) <= original.delta(EPSILONS) + 1e-11).all()
         assert (found.tradeoff(alphas) >= original.tradeoff(alphas) - 1e-11).all()
+        back = FinitePair.of(found.other, found.own)
+        assert found.swapped.delta(EPSILONS) == pytest.approx(back.delta(EPSILONS), abs=1e-14)
+        assert (found.swapped.delta(EPSILONS) <= original.delta(EPSILONS) + 1e-11).all()
 
 
 @given(epsilon=st.one_of(st.just(0.0), log_floats(1e-3, 3)), delta=st.floats(0.001, 0.5), size=st.integers(1, 6))

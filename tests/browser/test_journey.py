@@ -4,18 +4,56 @@ from __future__ import annotations
 
 import json
 import re
+import time
+from pathlib import Path
 
+import pandas as pd
 import pytest
-from sights import CHART, HEADLINE, bounds, quiet, settled
+from sights import CHART, HEADLINE, bounds, quiet, settled, still
+
+ROOT = Path(__file__).parents[2]
 
 pytestmark = pytest.mark.browser
 
 
-def test_first_visit_tour_change_of_epsilon_and_nonsense(dashboard, visitor, artifacts):
+def test_a_first_visit_starts_from_a_realistic_count_and_shows_where_optimal_noise_matters(dashboard, visitor):
+    page = visitor(1280, 720)
+    page.goto(dashboard)
+    first = settled(page)
+    assert page.locator(".st-key-verdict strong").inner_text() == "Keep Geometric: less than 0.01\u202f% to gain"
+    assert "whole-number (1,\u00a010⁻⁶)-DP noise" in page.locator(HEADLINE).inner_text()
+    assert page.get_by_role("combobox", name="Start from").input_value() == "Patient count"
+    assert number_box(page, "Number of people n").input_value() in ("20000", "20 000")
+    table = page.locator("table.matters")
+    table.get_by_text("…").first.wait_for(state="detached")
+    rows = [row.locator("td").all_inner_texts() for row in table.locator("tbody tr").all()]
+    assert rows == [["1\u202f%", "4\u202f%", "15\u202f%", "59\u202f%"], 4 * ["<\u202f1\u202f%"]]
+    assert table.locator(".here").count() == 1 and table.locator("tr").nth(2).locator(".here").count() == 1
+    chart = still(page.locator(CHART).first)
+    assert chart["y"] + 0.9 * chart["height"] <= 720, "the picture is in the first screen"
+    assert {"values=whole", "delta=1e-6", "people=20000"} <= set(page.url.split("?")[1].split("&"))
+    again = visitor()
+    again.goto(page.url)
+    assert settled(again) == first
+
+    box = number_box(page, "Number of people n")
+    box.fill("2000000")
+    box.press("Enter")
+    page.get_by_text("δ = 10⁻⁶ is more than 1/n = 1/2\u202f000\u202f000").wait_for()
+    page.get_by_text("Compared, not recommended: δ\u00a0=\u00a010⁻⁶ is more than 1/n.").wait_for()
+    assert page.locator(".st-key-verdict strong").inner_text().startswith("Geometric: less than")
+
+
+def number_box(page, name: str):
+    """A field for a number by its label."""
+    return page.get_by_label(name, exact=True).first
+
+
+def test_tour_change_of_epsilon_and_nonsense(dashboard, visitor, artifacts):
     page = visitor(1440, 1750, tour=True, color_scheme="light")
     faults = []
     page.on("pageerror", lambda error: faults.append(str(error)))
-    page.goto(dashboard)
+    page.goto(f"{dashboard}/?epsilon=1&delta=0.2")
     bounds(page)
     page.wait_for_selector(CHART)
     first = settled(page)
@@ -28,7 +66,7 @@ def test_first_visit_tour_change_of_epsilon_and_nonsense(dashboard, visitor, art
     assert tour.count() == 0
     page.screenshot(path=artifacts / "optimal_noise.png")
 
-    box = page.get_by_role("spinbutton", name="ε exactly")
+    box = page.get_by_role("textbox", name="ε exactly")
     box.fill("2")
     box.press("Enter")
     second = settled(page, first)
@@ -72,9 +110,33 @@ def test_drag_epsilon_change_the_loss_and_stop(dashboard, visitor):
     stop = page.get_by_role("button", name="Stop here").last  # a page drawn anew still shows its past
     stop.click()
     stop.wait_for(state="detached")
-    page.get_by_role("button", name=re.compile("solve on")).wait_for()
+    page.get_by_role("button", name=re.compile("go on")).wait_for()
     lower, upper = bounds(page)
     assert 0 < lower <= upper and [lower, upper] != squared
+
+
+BOTH = """() => {
+    const app = document.querySelector('[data-testid="stApp"]');
+    if (app.getAttribute('data-test-script-state') !== 'notRunning') return null;
+    const strip = [...document.querySelectorAll('p')].find(p => p.innerText.includes('lies between'));
+    const figures = p => [...p.querySelectorAll('strong')].map(one => one.innerText);
+    const headline = document.querySelector('.st-key-headline p');
+    return strip && headline ? [figures(headline), figures(strip)] : null;
+}"""
+"""Figures of the headline and of the strip below it, at one moment; nothing while the page is being drawn."""
+
+
+def test_headline_and_strip_move_together_while_the_solver_goes_on(dashboard, visitor):
+    """They agree again and again, and not because they stand still."""
+    page = visitor()
+    page.goto(f"{dashboard}/?delta=0.1&support=interval&low=-2&high=9&gap=0.0001&seconds=55")
+    page.wait_for_selector(HEADLINE)
+    agreed, deadline = [], time.monotonic() + 60
+    while len(agreed) < 2:
+        assert time.monotonic() < deadline, f"they agreed on {agreed} alone"
+        both = page.evaluate(BOTH)
+        agreed += [both[0]] if both and both[0] == both[1] and both[0] not in agreed else []
+        page.wait_for_timeout(50)
 
 
 def test_a_copied_link_opens_the_same_screen_elsewhere(dashboard, visitor):
@@ -135,6 +197,50 @@ def test_files_go_out_and_come_back(dashboard, visitor, tmp_path):
     other.get_by_role("button", name="Set the controls to its problem").click()
     assert settled(other, first)[1] == pytest.approx(before[1], rel=0.05)
     other.wait_for_function("location.search.includes('loss=pinball')")
+
+
+TAKEN = {
+    "Optimal noise": ("/?values=whole&epsilon=2&loss=pinball&tau=0.3&sensitivity=3&gap=5&panel=Take+it+away", ["CSV"],
+        "noise_epsilon-2_delta-0.2_pinball-0.3_sensitivity-3_step-1"),
+    "Data-dependent noise": ("/data_dependent?gap=20&panel=Export", ["CSV"],
+        "data-dependent_epsilon-1_delta-0.2_l1_sensitivity-2_values-0-to-4_weight-uniform"),
+    "Vector queries": ("/vector_queries?shape=linear&dimension=3&delta=0&panel=export", ["Scales, CSV", "Samples, CSV"],
+        "vector_epsilon-0.5_delta-0_3-coordinates_sensitivities-"),
+}  # fmt: skip
+"""Page → where it hands out files, its tables, how their names begin."""
+
+
+@pytest.mark.parametrize("name", TAKEN)
+def test_tables_and_scripts_are_taken_away(dashboard, visitor, run_alone, tmp_path, name):
+    """Tables are read without options, scripts run in a fresh environment, names say what is in the files."""
+    address, tables, begins = TAKEN[name]
+    page = visitor(accept_downloads=True)
+    page.goto(dashboard + address)
+
+    def saved(button: str):
+        page.get_by_role("button", name=button, exact=True).wait_for()
+        quiet(page)
+        with page.expect_download() as download:
+            page.get_by_role("button", name=button, exact=True).click()
+        assert download.value.suggested_filename.startswith(begins)
+        path = tmp_path / download.value.suggested_filename
+        download.value.save_as(path)
+        return path
+
+    for button in tables:
+        table = pd.read_csv(saved(button))
+        assert len(table) >= 3 and {kind.kind for kind in table.dtypes} <= {"f", "i"}
+    program = saved("Python").read_text(encoding="utf-8")
+    assert "dpcore" not in program and "numpy" not in program
+    *_, last = run_alone(program).splitlines()
+    released = last.rpartition(": ")[2]
+    assert abs(float(released)) < 1e5
+    assert ("." in released) == (name != "Optimal noise"), "a release of counts is a whole number"
+
+
+def test_every_page_that_hands_out_a_script_is_looked_at():
+    handed = [path for path in (ROOT / "pages").rglob("*.py") if "text/x-python" in path.read_text(encoding="utf-8")]
+    assert len(handed) == len(TAKEN)
 
 
 def test_a_theme_changed_while_the_page_loads_loses_nothing(dashboard, visitor):

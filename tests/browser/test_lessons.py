@@ -1,4 +1,4 @@
-"""The page "What ε and δ mean" in a lecture: the picture is in the first screen, and a game survives a reload."""
+"""The page "What ε and δ mean" in a lecture: the picture is in the first screen, and links hold no answers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sights import HEADLINE, quiet, still
 pytestmark = pytest.mark.browser
 
 LINKS = {
-    "worst-event": "", "game": "&guesses=AB", "tradeoff": "&projector=true", "renyi": "&mechanism=truncated-laplace",
+    "worst-event": "", "game": "", "tradeoff": "&projector=true", "renyi": "&mechanism=truncated-laplace",
 }  # fmt: skip
 """Topic → the rest of the link; among them the longest headline and the widest column beside a picture."""
 
@@ -20,23 +20,56 @@ def test_every_picture_is_in_the_first_screen(dashboard, visitor):
         chart = page.locator(f".st-key-chart_{topic} .js-plotly-plot .main-svg").first
         chart.wait_for()
         quiet(page)
+        if topic == "game":
+            page.get_by_role("button", name="It was A").click()
+            page.get_by_role("heading", name="Round 2").wait_for()
+            quiet(page)
         box = still(chart)
         assert box["y"] > 0 and box["y"] + box["height"] <= 720, f"{topic}: {box}"
 
 
-def test_a_game_is_in_the_link(dashboard, visitor):
-    page = visitor(1280, 720)
+def test_a_link_holds_the_rounds_of_a_game_and_no_guess(dashboard, visitor):
+    page = visitor(1280, 720, permissions=["clipboard-read", "clipboard-write"])
     page.goto(f"{dashboard}/what_epsilon_means?topic=game&mechanism=laplace&seed=4")
     for number, letter in enumerate("ABA", 1):
         page.get_by_role("button", name=f"It was {letter}").click()
         page.get_by_role("heading", name=f"Round {number + 1}").wait_for()
         quiet(page)
-    said = page.locator(HEADLINE).first.inner_text()
-    assert "after 3 rounds" in said and "guesses=ABA" in page.url
-    page.reload()
-    page.get_by_role("heading", name="Round 4").wait_for()
+    assert "after 3 rounds" in page.locator(HEADLINE).first.inner_text()
+    page.get_by_role("button", name="Copy link").click()
+    page.get_by_role("button", name="Copied").wait_for()
+    link = page.evaluate("navigator.clipboard.readText()")
+    assert link == page.url and link.endswith("/what_epsilon_means?topic=game&mechanism=laplace&seed=4")
+
+
+def test_a_link_holds_no_answer_and_the_projector_only_when_asked_to(dashboard, visitor):
+    """Neither does the address, whatever was answered; a reload keeps the projector."""
+    page = visitor(1280, 900, permissions=["clipboard-read", "clipboard-write"])
+    page.goto(f"{dashboard}/mechanism_gallery?topic=randomised_response")
     quiet(page)
-    assert page.locator(HEADLINE).first.inner_text() == said
+    page.get_by_text("Projector", exact=True).click()
+    page.wait_for_function("location.search.includes('projector=true')")
+    quiet(page)
+    box = page.get_by_role("textbox", name="Your answer")
+    box.fill("70")
+    box.press("Enter")
+    page.get_by_text("Right.").wait_for()
+    quiet(page)
+    plain = f"{dashboard}/mechanism_gallery?topic=randomised_response"
+    assert page.url.split("?")[1].split("&") == ["projector=true", "topic=randomised_response"]
+    for name, expected in (("Copy link", plain), ("Copy with projector", page.url)):
+        page.get_by_role("button", name=name, exact=True).click()
+        page.get_by_role("button", name="Copied").wait_for()
+        assert page.evaluate("navigator.clipboard.readText()") == expected
+        page.get_by_role("button", name="Copied").wait_for(state="detached")
+    page.get_by_role("button", name="Cite").click()
+    cited = page.get_by_test_id("stPopoverBody").locator("code").inner_text()
+    assert plain in cited and "projector" not in cited
+    page.reload()
+    page.get_by_role("switch", name="Projector").wait_for()
+    quiet(page)
+    assert page.get_by_role("switch", name="Projector").is_checked()
+    assert page.get_by_role("textbox", name="Your answer").input_value() == ""
 
 
 AT_TOP = "document.querySelector('[data-testid=\"stMain\"]').scrollTop === 0"
@@ -64,3 +97,18 @@ def test_the_next_topic_is_seen_from_its_top_and_back_leads_to_the_one_before(da
         assert "epsilon=2" in page.url
     page.go_forward()
     title.filter(has_text="Privacy loss").wait_for()
+
+
+def test_delta_leads_to_the_worst_event(dashboard, visitor):
+    """The slider says what δ is; the link below it, and the one in the help, show it in a picture."""
+    page = visitor(1280, 900)
+    page.goto(dashboard)
+    page.get_by_role("slider", name="δ — how much more probable any event may become beyond the factor e^ε").wait_for()
+    quiet(page)
+    page.locator(".st-key-field_delta [data-testid='stTooltipIcon']").hover()
+    for name in ("the worst event", "See δ as the worst event"):
+        with page.context.expect_page() as opened:
+            page.get_by_role("link", name=name, exact=True).click()
+        opened.value.get_by_role("heading", name="The worst event", level=1).wait_for()
+        opened.value.locator(".st-key-chart_worst-event .js-plotly-plot .main-svg").first.wait_for()
+        opened.value.close()

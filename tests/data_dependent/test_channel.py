@@ -151,7 +151,7 @@ def test_files_bring_it_back(solution):
     assert again.certificate.lower == solution.certificate.lower
     assert again.certificate.upper == pytest.approx(solution.certificate.upper, rel=1e-12)
     assert again.certificate.delta_upper == solution.certificate.delta_upper
-    lines = [line for line in channel_to_csv(solution).splitlines() if not line.startswith("#")]
+    lines = channel_to_csv(solution).splitlines()
     assert len(lines) == solution.laws + 1
     assert all(math.fsum(map(float, line.split(",")[2:])) == pytest.approx(1, abs=1e-12) for line in lines[1:])
 
@@ -217,6 +217,24 @@ def test_releases_outside_the_range_count_as_its_ends():
     assert channel.release(1e9) in (0.75, 1.25)
     with pytest.raises(InputError):
         channel.release(math.nan)
+
+
+@pytest.mark.parametrize("spread", [False, True])
+def test_a_loss_raised_everywhere_costs_so_much_more(spread):
+    """The true value itself included: where c(0) > 0 an atom is not free of charge."""
+    grid = Grid.make((0.0, 2.0), 1.0, 2)
+    masses = np.array([[0.3, 0.3, 0.2, 0.0], [0.2, 0.3, 0.2, 0.1], [0.1, 0.2, 0.3, 0.2], [0.0, 0.2, 0.3, 0.3]])
+    channel = Channel.from_masses(grid, masses, np.full(4, 0.2), spread=spread)
+    plain, raised = (
+        data_dependent_problem(1, 0.2, 1, f"table:-1={1 + c},0={c},1={1 + c}", query_range=(0, 2)) for c in (0, 0.5)
+    )
+    for upper in (
+        lambda problem: referee.loss_upper(channel, problem),
+        lambda problem: referee.instance_loss_upper(channel, problem.loss),
+    ):
+        assert upper(raised) == pytest.approx(upper(plain) + 0.5, abs=1e-9)
+    average = float(channel.expected_loss(raised.loss, (np.arange(4000) + 0.5) / 2000).mean())
+    assert average * (1 - 1e-6) <= referee.loss_upper(channel, raised) <= average * 1.1
 
 
 @pytest.mark.parametrize("loss", ["l1", "l2", "pinball:0.3", "exceed:0.5", "lp:1.5"])

@@ -27,6 +27,21 @@ def steps(problem, k, cap=None):
     return lower, upper_step(problem, k, cap, (), FOREVER, lambda: False)
 
 
+def test_a_long_range_gains_where_the_weight_is_concentrated():
+    """50 sensitivities: the mean of |f| is what the constant release 0 costs, by integration, and already less than all
+    additive noise; the refusal of still longer ranges claims nothing else."""
+    values = np.linspace(-25, 25, 500_001)
+    weight = np.exp(-0.5 * (values / 0.5) ** 2)
+    constant = float(np.abs(values) @ weight / weight.sum())
+    problem = data_dependent_problem(1, 0.1, query_range=(-25, 25), weight="normal:0:0.5")
+    upper = upper_step(problem, 1, None, (), FOREVER, lambda: False).bound
+    additive = solve_independent(noise_problem(1, 0.1)).certificate.lower
+    assert upper <= constant < 0.6 * additive
+    with pytest.raises(InputError) as refused:
+        data_dependent_problem(1, 0.1, query_range=(-51, 50))
+    assert "at most 100 sensitivities" in refused.value.accepted and "loses" not in refused.value.accepted
+
+
 KNOWN = [(1, 0.2, 0.6421, 0.6644), (0.2, 0.05, 0.9381, 0.9504), (5, 0.25, 0.0922, 0.1185)]
 """(ε, δ, lower, upper) at range 4, sensitivity 2, |x|, found with another pair of bounds on a grid of 1/4 or 1/8."""
 

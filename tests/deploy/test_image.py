@@ -54,14 +54,14 @@ def test_everything_that_is_installed_is_pinned():
 
 def test_everything_the_program_needs_is_copied_and_nothing_else_exists():
     copied = [name for step in DOCKERFILE[0].named("COPY") for name in step.words[:-1]]
-    assert {"app.py", "server.py", "dpcore", "pages", "service", "assets", ".streamlit"} <= set(copied)
+    assert {"app.py", "server.py", "dpcore", "pages", "service", "work", "assets", ".streamlit"} <= set(copied)
     assert set(copied) <= LET_THROUGH
     assert all((ROOT / name).exists() for name in LET_THROUGH - {"**/__pycache__"})
 
 
 def test_the_kernels_are_compiled_for_any_processor_and_found_again():
     build, final = DOCKERFILE
-    assert any("service.warm" in step.text for step in build.named("RUN"))
+    assert any("work.warm" in step.text for step in build.named("RUN"))
     for name in ("NUMBA_CACHE_DIR", "NUMBA_CPU_NAME"):
         assert build.environment[name] == final.environment[name]
     assert any("chown" in step.text and final.environment["NUMBA_CACHE_DIR"] in step.text for step in final.steps)

@@ -19,11 +19,13 @@ from strategies import log_floats
 from dpcore import audit
 from dpcore.errors import InfeasibleError, InputError
 from dpcore.loss import parse_loss
+from dpcore.loss_cells import node_values
 from dpcore.noise.piecewise import TOTAL, PiecewiseNoise
 from dpcore.noise.staircase import Staircase
 from dpcore.optimal import pareto_frontier, solve
 from dpcore.optimal.lattice import Lattice
 from dpcore.optimal.program import BudgetRow, LatticeProgram
+from dpcore.places import Places
 from dpcore.privacy import Privacy
 from dpcore.problem import Budget, NoiseProblem, SolverSettings, noise_problem
 
@@ -218,8 +220,8 @@ def brute_force_bracket(problem: NoiseProblem, k: int, reach: int) -> tuple[floa
     atom at 0. Even losses only: the atom is then at the minimiser."""
     pairs = [(p.amplification, p.delta) for p in problem.privacies]
     n = reach * k
-    nodes = np.arange(-n - k, n + k + 1) / k
-    costs = [loss.nodes(nodes) for loss in problem.paid_losses]
+    nodes = Places.of(0.0, 1.0, k, np.arange(-n - k, n + k + 1))
+    costs = [node_values(loss, nodes) for loss in problem.paid_losses]
     most = problem.budget.most if problem.budget else None
     budget = None if most is None else (costs[1], most)
     lower = lattice_optimum(costs[0], k, pairs, events=range(k, 2 * n + k + 1), budget=budget)[0]

@@ -271,7 +271,7 @@ def test_coarse_bounds_close_in_on_the_optimum():
 def test_nodes_spread_over_the_support_only():
     nodes = spread(counting(1, 0.2, 9, support=(-20.0, 31.0)), 4, (-100.0, 100.0))
     masses = np.ones(len(nodes.lattice.indices))
-    law = nodes.law(1.0, masses)
+    law = nodes.law(1.0, masses, False)
     assert law.support[0] == -20 and law.support[1] <= 31
     values = np.arange(len(nodes.points(1.0))) ** 2.0
     direct = [sum(s * values[4 * i + t] for t, s in enumerate(nodes.shares)) for i in range(len(masses))]

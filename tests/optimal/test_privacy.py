@@ -117,7 +117,9 @@ def exact_loss(noise: PiecewiseNoise, loss: Loss) -> Fraction:
     total = Fraction(0)
 
     def value(piece, x: Fraction) -> Fraction:
-        return Fraction(piece.constant) + Fraction(piece.coefficient) * abs(x) ** int(piece.power)
+        return Fraction(piece.constant) + Fraction(piece.coefficient) * (abs(x) - Fraction(piece.anchor)) ** int(
+            piece.power
+        )
 
     for a, b, w in zip(noise.breaks, noise.breaks[1:], noise.weights):
         left, right = origin + int(a) * unit, origin + int(b) * unit
@@ -189,9 +191,8 @@ def check_with_accountant(problem: NoiseProblem, noise: PiecewiseNoise, more: li
         assert optimistic - 1e-9 <= float(exact_shortfall(noise, exact_exp(epsilon), shift)) <= pessimistic + 1e-9
         assert pessimistic <= audit.shortfall_upper(noise, max(epsilon - slack, 0))[0] + 1e-9
     if worst != Fraction(noise.resolution) or bound > noise.atom_mass * (1 + 1e-9):
-        assert max(accountant(noise, s, pessimistic=True).get_delta_for_epsilon(epsilon) for s in (worst, -worst)) >= (
-            bound * (1 - 1e-9)
-        )
+        found = max(accountant(noise, s, pessimistic=True).get_delta_for_epsilon(epsilon) for s in (worst, -worst))
+        assert found >= bound * (1 - 1e-9) - 2e-15  # what the audit adds for its own rounding
 
 
 @pytest.mark.parametrize("name", ["plain", "atom", "lopsided", "half-line", "moved minimum", "jump"])

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import log_floats
 
-from dpcore.loss import parse_loss
+from dpcore.loss import parse_loss, table
 from dpcore.mechanisms import baselines
 from dpcore.optimal import solve
 from dpcore.optimal.two_level import two_level_lower
@@ -33,7 +35,7 @@ def test_no_textbook_law_costs_less(epsilon, delta, sensitivity, loss):
 def test_absolute_error_has_a_formula(epsilon, delta, sensitivity):
     formula = (1 - delta) * sensitivity / (1 + math.sqrt(1 + math.exp(epsilon)))
     lower = two_level_lower(noise_problem(epsilon, delta, sensitivity))
-    assert formula * (1 - 1e-8) <= lower <= formula
+    assert formula * (1 - 2e-12) <= lower <= formula  # no slack beyond rounding
 
 
 @pytest.mark.parametrize("epsilon", [1.0, 3.0, 6.0, 8.0])
@@ -61,3 +63,62 @@ def test_bracket_closes_where_lattices_cannot_follow(epsilon, delta):
 def test_other_losses_get_nothing():
     assert two_level_lower(noise_problem(10, 0.1, 1, "pinball:0.8")) == 0
     assert two_level_lower(noise_problem(10, 0.1, 1, parse_loss("table:-2=1,-1=0,0=1,1=0,2=1"))) == 0
+
+
+def interpolated(points: list[tuple[Fraction, Fraction]], x: Fraction) -> Fraction:
+    """An even table, the first value around 0, the last slope continued."""
+    x = abs(x)
+    if x <= points[0][0]:
+        return points[0][1]
+    i = min(max(sum(a < x for a, _ in points), 1), len(points) - 1)
+    (a, low), (b, high) = points[i - 1 : i + 1]
+    return low + (high - low) * (x - a) / (b - a)
+
+
+def integral(points: list[tuple[Fraction, Fraction]], lo: Fraction, hi: Fraction) -> Fraction:
+    cuts = sorted({lo, hi, *(a for a, _ in points if lo < a < hi)})
+    return sum((interpolated(points, a) + interpolated(points, b)) * (b - a) / 2 for a, b in zip(cuts, cuts[1:]))
+
+
+def exact_bound(points: list[tuple[Fraction, Fraction]], epsilon: float, delta: float) -> Fraction:
+    """(1 − δ) c(g) + δ c(0) for the largest g that the theorem allows, D = 1, in fractions."""
+    with mpmath.workdps(50):
+        E = Fraction(mpmath.nstr(mpmath.exp(mpmath.mpf(epsilon)), 45))
+
+    def covered(g: Fraction) -> bool:
+        level = interpolated(points, g)
+        peak = 2 * (g * level - integral(points, Fraction(0), g))
+        return 2 * (integral(points, g, 1 - g) - (1 - 2 * g) * level) >= E * peak
+
+    places = [Fraction(1, 2), *(a for a, _ in reversed(points) if a < Fraction(1, 2)), Fraction(0)]
+    low, high = next((lo, hi) for hi, lo in zip(places, places[1:]) if lo == 0 or covered(lo))
+    for _ in range(120):
+        middle = (low + high) / 2
+        low, high = (middle, high) if covered(middle) else (low, middle)
+    exact_delta = Fraction(repr(delta))
+    return (1 - exact_delta) * interpolated(points, high) + exact_delta * points[0][1]
+
+
+@settings(max_examples=30)
+@given(
+    st.lists(st.tuples(st.integers(1, 150), st.integers(0, 5)), min_size=2, max_size=5, unique_by=lambda pair: pair[0]),
+    st.sampled_from([0, 3, 9, 15]),
+    st.floats(0.5, 20),
+    st.sampled_from([0.0, 1e-9, 0.2]),
+)
+def test_the_bound_is_the_theorem_s_rounded_down(rises, ramp, epsilon, delta):
+    """Tables with ramps down to a relative width of 1e-15: sums that cancel cost the bound, never its truth."""
+    points, level = [(Fraction(0), Fraction(0))], Fraction(0)
+    for at, rise in sorted(rises):
+        start = Fraction(at, 100)
+        points.append((start, level := level + rise))
+        if ramp:
+            points.append((start * (1 + Fraction(3, 10**ramp)), level := level + rise))
+    points.append((Fraction(2), level + 1))
+    floats = [(float(x), float(y)) for x, y in points]
+    mirrored = [(-x, y) for x, y in reversed(floats[1:])] + floats
+    loss = table(*zip(*mirrored))
+    exact = exact_bound([(Fraction(repr(x)), Fraction(repr(y))) for x, y in floats], epsilon, delta)
+    lower = two_level_lower(noise_problem(epsilon, delta, 1.0, loss))
+    assert Fraction(lower) <= exact
+    assert ramp or lower >= float(exact) * (1 - 1e-7)

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
+from pages.shared.fields import typed
+
 ROOT = Path(__file__).parents[2]
 QUICK = {"gap": "5", "seconds": "5"}
 """A wide gap: these tests are about the page, not about digits."""
@@ -30,6 +32,23 @@ def settle(page: AppTest) -> AppTest:
         page.run()
     assert not page.exception
     return page
+
+
+def number(page: AppTest, key: str):
+    """The field of a number: its text."""
+    return page.text_input(key=typed(key))
+
+
+def controls(page, *kinds: str) -> set[str]:
+    """Keys of the controls of these kinds that are drawn."""
+    return {str(widget.key).removesuffix(typed("")) for kind in kinds for widget in page.get(kind)}
+
+
+def answer(page: AppTest, topic: str, text: str) -> AppTest:
+    """The page once its question was answered: by a number, or the number of an option."""
+    key = f"{topic}_answer"
+    option = [radio for radio in page.radio if radio.key == key]
+    return (option[0] if option else number(page, key)).set_value(text).run()
 
 
 def words(page: AppTest) -> str:

@@ -7,6 +7,7 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from screens import number
 from streamlit.testing.v1 import AppTest
 
 from pages.shared.address import Address, Choice, Choices, Number, Switch, Text
@@ -24,7 +25,7 @@ printable = st.text(st.characters(exclude_categories=("C",)), max_size=30)
 @given(
     st.fixed_dictionaries(
         {
-            "x": finite | st.none(),
+            "x": finite,
             "empty": finite | st.none(),
             "whole": st.integers(1, 64),
             "on": st.booleans(),
@@ -53,7 +54,8 @@ def test_foreign_text_gives_values_that_every_widget_accepts(query):
 @pytest.mark.parametrize(
     ("key", "text"),
     [
-        ("x", "nan"), ("x", "1e999"), ("x", "0x10"), ("whole", "99"), ("whole", "8.5"), ("whole", "9" * 5000),
+        ("x", "nan"), ("x", "1e999"), ("x", "0x10"), ("x", ""), ("x", "0,5"), ("x", "1_000"), ("x", "١"),
+        ("whole", "8,0"), ("whole", ""), ("whole", "99"), ("whole", "8.5"), ("whole", "9" * 5000),
         ("on", "perhaps"), ("name", "a" * 31), ("name", "\x00"), ("one", "A"), ("several", "a,,b"), ("several", "d"),
     ],
 )  # fmt: skip
@@ -67,39 +69,46 @@ def test_every_default_of_the_home_page_is_one_of_its_own_values():
     )  # fmt: skip
 
 
+def test_a_page_with_a_first_visit_of_its_own_never_has_an_empty_address():
+    page = Address("test", {"x": 2.0}, x=Number(1.0), on=Switch())
+    assert page.query({"x": 1.0, "on": False}) == {"x": "1"} and page.read({}) == ({"x": 1.0, "on": False}, {})
+    assert page.query({"x": 1.0, "on": True}) == {"on": "true"} and page.query({"x": 2.0, "on": False}) == {"x": "2"}
+
+
 def _page():
     import streamlit as st
 
+    from pages.shared import fields
     from pages.shared.address import Address, Choice, Number
 
     page = Address("script", x=Number(1.0), way=Choice("left", ("left", "right")), deep=Number(4.0))
     page.open()
     page.note()
-    st.number_input("x", value=page.default("x"), key="x")
+    fields.number(page, "x", "x")
     st.selectbox("way", page.options("way"), key="way")
     if page["way"] == "left":
-        st.number_input("deep", value=page.default("deep"), key="deep")
-    st.button("set", on_click=page.choose, args=({"deep": 9.0, "way": "right"},))
-    st.button("reset", on_click=page.reset)
+        fields.number(page, "deep", "deep")
+    st.button("set", key="set", on_click=page.choose, args=({"deep": 9.0, "way": "right"},))
+    st.button("reset", key="reset", on_click=page.reset)
 
 
 def test_a_control_that_is_not_drawn_keeps_its_value_and_stays_in_the_address():
     page = AppTest.from_function(_page).run()
-    page.number_input(key="deep").set_value(7.0).run()
+    number(page, "deep").set_value("7").run()
     page.selectbox(key="way").set_value("right").run()
-    page.number_input(key="x").set_value(2.0).run()
-    page.number_input(key="x").set_value(3.0).run()
+    number(page, "x").set_value("2").run()
+    number(page, "x").set_value("3").run()
     assert page.query_params == {"x": "3", "way": "right", "deep": "7"}
     page.selectbox(key="way").set_value("left").run()
-    assert page.number_input(key="deep").value == 7.0
+    assert number(page, "deep").value == "7"
 
 
 def test_callbacks_set_controls_drawn_or_not_and_reset_empties_the_address():
     page = AppTest.from_function(_page).run()
-    page.button[0].click().run()
+    page.button(key="set").click().run()
     assert page.query_params == {"way": "right", "deep": "9"}
-    page.button[1].click().run()
-    assert page.query_params == {} and page.number_input(key="deep").value == 4.0
+    page.button(key="reset").click().run()
+    assert page.query_params == {} and number(page, "deep").value == "4"
 
 
 def test_a_note_goes_when_its_control_is_changed():
@@ -107,7 +116,7 @@ def test_a_note_goes_when_its_control_is_changed():
     page.query_params["x"] = "`<b>`"
     page.run()
     assert "x =  <b> " in page.info[0].value and page.query_params == {}
-    page.number_input(key="x").set_value(2.0).run()
+    number(page, "x").set_value("2").run()
     assert not page.info
 
 

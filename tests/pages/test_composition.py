@@ -5,10 +5,14 @@ from __future__ import annotations
 import math
 import re
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from screens import ROOT, settle, words
+from scipy.integrate import quad
+from scipy.optimize import brentq
+from scipy.stats import laplace, norm
+from screens import ROOT, answer, settle, words
 from streamlit.testing.v1 import AppTest
 
 from dpcore.accounting.budget import Query
@@ -111,10 +115,10 @@ def test_the_question_knows_its_answer(topic):
     right = asked.right()
     assert asked.passes(right) and not asked.passes(right + 1 if asked.options else 3 * right) and asked.because()
     given_ = str(int(right) + 1) if asked.options else repr(right)
-    page = visit(topic=topic, **{f"{topic}_answer": given_})
+    page = answer(visit(topic=topic), topic, given_)
     assert any("Right." in block.value for block in page.success)
     wrong = UNANSWERED if asked.options else "0.001"
-    assert not visit(topic=topic, **{f"{topic}_answer": wrong}).success
+    assert not answer(page, topic, wrong).success and page.query_params.keys() <= {"topic"}
 
 
 def test_the_question_about_counting_queries_is_certified():
@@ -178,14 +182,39 @@ def test_working_out_can_be_stopped_and_begun_again():
     assert "releases within ε = **2**" in headline(settle(page))
 
 
+def test_the_central_limit_goes_on_to_the_last_mark():
+    """The normal law of 1000 Laplace losses: mean and variance by integration, ε by normal distribution functions."""
+    loss = lambda y: min(max(1 - 2 * y, -1.0), 1.0)  # noqa: E731
+    moment = lambda power: quad(lambda y: loss(y) ** power * laplace.pdf(y), -40, 40, points=[0, 1])[0]  # noqa: E731
+    mu = 2 * math.sqrt(1000 / (moment(2) - moment(1) ** 2)) * moment(1)
+
+    def excess(epsilon: float) -> float:
+        """ln of Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ), and of 1/δ."""
+        own, other = norm.logcdf(mu / 2 - epsilon / mu), epsilon + norm.logcdf(-mu / 2 - epsilon / mu)
+        return own + math.log(-math.expm1(other - own)) - math.log(1e-5)
+
+    for epsilon in (1.0, 5.0):
+        lines = {trace.name: trace for trace in drawn("growth", co_epsilon=epsilon).panels[0].figure.data}
+        line = lines["central limit (estimate)"]
+        assert None not in line.y and line.x[-1] == 1000 and line.y[-1] > 1.1 * line.y[-2]
+        if epsilon == 1.0:
+            assert line.y[-1] == pytest.approx(brentq(excess, 1, 5000), rel=2e-3)
+
+
 # Samples and training ---------------------------------------------------------------------------------
 
 
-def test_both_directions_are_shown():
-    text = drawn("subsampling", su_mechanism="gaussian", su_epsilon=2.0, su_rate=0.1).headline
-    less = re.search(r"\*\*([\d.]+)\*\* if a person is removed", text)
-    more = re.search(r"\*\*([\d.]+)\*\* if one is added", text)
-    assert float(less[1]) > float(more[1]) > 0
+@pytest.mark.parametrize(("epsilon", "rate", "delta"), [(2.0, 0.1, 1e-3), (1.0, 0.5, 1e-4)])
+def test_both_directions_are_shown(epsilon, rate, delta):
+    """Laplace noise on a Poisson sample: the mixture against one world, and the world against the mixture, by sums."""
+    text = drawn("subsampling", su_mechanism="laplace", su_epsilon=epsilon, su_rate=rate, delta=delta).headline
+    cells = np.arange(-30, 31, 1e-4)
+    p, q = (np.diff(laplace.cdf((cells - answer) * epsilon)) for answer in (0, 1))
+    mixed = (1 - rate) * q + rate * p
+    for words_, own, other in (("a person is removed", mixed, q), ("one is added", q, mixed)):
+        shown = float(re.search(rf"\*\*([\d.]+)\*\* if {words_}", text)[1])
+        excess = lambda e, own=own, other=other: float(np.maximum(own - math.exp(e) * other, 0).sum())  # noqa: E731
+        assert shown == pytest.approx(brentq(lambda e, excess=excess: excess(e) - delta, 0, 10), rel=2e-3)
 
 
 def test_exact_amplification_is_below_the_formula():

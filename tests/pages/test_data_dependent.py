@@ -73,6 +73,8 @@ def test_every_control_reaches_the_core(address):
         ({"low": "4", "high": "4"}, "LO < HI"),
         ({"epsilon": "99"}, "0.001 to 20"),
         ({"weight": "histogram", "bins": "a"}, "number"),
+        ({"weight": "histogram", "bins": "0,5 0,25 1"}, "0,5: expected numbers; write 0.5 or 0; 5"),
+        ({"partition": "1,2,3"}, "1,2,3: expected numbers; write 1; 2; 3"),
         ({"partition": "9"}, "increasing numbers"),
         ({"cap": "number", "cap_value": "0.0001"}, "at least"),
     ],

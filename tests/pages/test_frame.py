@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from screens import bounds, read, settle, visit, words
+from screens import bounds, controls, number, read, settle, visit, words
 from streamlit.testing.v1 import AppTest
 
 from dpcore import __version__
@@ -50,7 +50,7 @@ def test_explanations_unfold_and_stay_in_the_link():
 
 def test_a_projector_shows_fewer_controls_and_forgets_nothing():
     page = visit(projector="true", sensitivity="3", monotone="true")
-    keys = {box.key for box in page.number_input}
+    keys = controls(page, "text_input")
     assert "sensitivity" not in keys and "epsilon" not in keys
     assert page.select_slider(key="epsilon_stop").value == 1.0
     assert "monotone (1, 0.2)-DP" in words(page)
@@ -63,7 +63,7 @@ def test_two_problems_side_by_side():
     settle(page.run())
     assert page.query_params["pins"] == "epsilon=1&gap=5&seconds=5"
     assert page.button(key="pin").disabled, "it is there already"
-    page.number_input(key="epsilon").set_value(2.0)
+    number(page, "epsilon").set_value("2")
     page = _solved(settle(page.run()))
     rows = [line for line in words(page).splitlines() if line.startswith("| upper bound")]
     now, pinned = (float(cell) for cell in rows[0].split("|")[2:4])
@@ -145,7 +145,7 @@ def test_a_projector_keeps_what_a_lecture_moves(name):
         page.query_params["projector"] = projector
         page.run()
         assert not page.exception
-        drawn[projector] = {widget.key for kind in (*CONTROLS, "pills") for widget in page.sidebar.get(kind)}
+        drawn[projector] = controls(page.sidebar, *CONTROLS, "pills")
     assert kept | hidden <= drawn["false"] | {"rivals"}
     assert kept <= drawn["true"] and not hidden & drawn["true"]
 
@@ -163,7 +163,7 @@ def test_the_tour_has_three_steps():
     assert len(steps) == 3 and all(step["title"] and step["target"] and step["text"] for step in steps)
 
 
-CONTROLS = ("checkbox", "multiselect", "number_input", "radio", "select_slider", "selectbox", "slider", "text_area",
+CONTROLS = ("checkbox", "multiselect", "radio", "select_slider", "selectbox", "slider", "text_area",
             "text_input", "toggle", "segmented_control")  # fmt: skip
 NOT_IN_THE_LINK = ("preset", r"(\w+_)?lecture", "play", r"\w+_stop", r"\w+_file")
 """Shorthands for other controls, and what moves."""
@@ -174,6 +174,6 @@ def test_every_control_of_every_page_is_in_the_link(path):
     page = AppTest.from_file(str(path.resolve()), default_timeout=60).run()
     assert not page.exception
     declared = page.session_state["kept"][page.session_state["address"]].keys()
-    drawn = {widget.key for kind in CONTROLS for widget in page.get(kind)}
+    drawn = controls(page, *CONTROLS)
     assert drawn, "a page without controls needs no test"
     assert not {key for key in drawn - declared if not re.fullmatch("|".join(NOT_IN_THE_LINK), str(key))}

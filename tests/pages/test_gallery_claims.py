@@ -8,6 +8,7 @@ import time
 
 import numpy as np
 import pytest
+from scipy.stats import expon, laplace
 from streamlit.testing.v1 import AppTest
 
 from dpcore.gallery import never_meet as examples
@@ -16,7 +17,7 @@ from dpcore.privacy import Privacy
 from pages.gallery import work
 from pages.gallery.controls import PAGE
 from pages.gallery.topics import TOPICS, exponential_mechanism, never_meet
-from pages.shared import charts
+from pages.shared import charts, prose
 from pages.shared.charts import LIGHT
 
 BY_NAME = {topic.name: topic for topic in TOPICS}
@@ -124,6 +125,47 @@ def test_powers_of_ten_on_an_axis(ends, few):
     if ends[1] > 300 * ends[0]:
         steps = np.diff(np.log10(axis["tickvals"]))
         assert steps == pytest.approx(steps[0]) and axis["tickvals"][-1] * 10 ** steps[0] >= ends[1]
+
+
+def named(noise: str, rivals: int, ahead: float) -> float:
+    """P(the leader is named), its lead in scales of the noise, by the law of the largest of its rivals."""
+    if noise == "Gumbel":
+        return 1 / (1 + rivals * math.exp(-ahead))
+    law, low = {"Laplace": (laplace, -40), "exponential": (expon, 0)}[noise]
+    x = np.linspace(low, 60, 20_001)
+    return float(np.trapezoid(law.pdf(x) * law.cdf(x + ahead) ** rivals, x))
+
+
+@pytest.mark.parametrize(("count", "epsilon"), [(1000, 1.0), (20, 0.5)])
+def test_the_worst_leads_differ_and_probabilities_are_of_one_lead(count, epsilon):
+    picture = BY_NAME["noisy_max"].picture(
+        {**PAGE.read({})[0], "nm_shape": "worst", "nm_candidates": count, "epsilon": epsilon}, LIGHT
+    )
+    said = picture.headline.replace("*", "")
+    assert "probability" not in said
+    for noise in ("exponential", "Laplace", "Gumbel"):
+        leads = np.linspace(0.5, 16, 63)
+        gaps = np.array([lead * (1 - named(noise, count - 1, lead)) for lead in leads]) * 2 / epsilon
+        found = re.search(rf"{noise}(?: noise is at worst)? ([\d.]+)(?: people .*?)?, at (?:a lead of )?([\d.]+)", said)
+        assert float(found[1]) == pytest.approx(gaps.max(), rel=6e-3)
+        assert float(found[2]) == pytest.approx(leads[gaps.argmax()] * 2 / epsilon, rel=0.08)
+    alt = picture.panels[1].alt
+    lead = float(re.search(r"at a lead of ([\d.]+)", alt)[1])
+    wins = {noise: float(share) for noise, share in re.findall(r"(\w+) ([\d.]+)\u202f%", alt)}
+    assert wins == {noise: pytest.approx(100 * named(noise, count - 1, lead * epsilon / 2), abs=0.6) for noise in wins}
+    assert len(wins) == 3 and wins["exponential"] >= wins["Gumbel"]
+
+
+@pytest.mark.parametrize("epsilon", [0.2, 1.0, 3.0])
+def test_the_wheel_is_the_coin_of_the_theorem(epsilon):
+    """Truth with probability 1 − p and a fair coin else, e^ε = (2 − p)/p: an answer is the truth with 1 − p/2."""
+    picture = BY_NAME["randomised_response"].picture({**PAGE.read({})[0], "epsilon": epsilon}, LIGHT)
+    p = float(re.search(r"p = ([\d.]+)", picture.notes[0])[1]) / 100
+    assert (2 - p) / p == pytest.approx(math.exp(epsilon), rel=2e-3)
+    truth = float(re.search(r"the truth with probability \*\*([\d.]+)", picture.headline)[1]) / 100
+    assert truth == pytest.approx(1 - p / 2, abs=1e-4)
+    story = prose.sections("gallery/randomised_response")["in 60 seconds"]
+    assert "fair coin answer" in " ".join(story.replace("*", "").split()) and "opposite" not in story
 
 
 def test_wider_bounds_mean_larger_errors():

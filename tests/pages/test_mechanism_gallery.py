@@ -8,6 +8,7 @@ import random
 import re
 
 import pytest
+from screens import answer
 from streamlit.testing.v1 import AppTest
 
 from dpcore.errors import InputError
@@ -87,14 +88,23 @@ def test_the_question_knows_its_answer(topic):
 
 
 def test_answers_are_judged_on_the_page():
-    page = visit(topic="randomised_response", randomised_response_answer="70")
+    page = visit(topic="randomised_response")
+    answer(page, "randomised_response", "70")
     assert any("Right" in block.value for block in page.success)
-    page = visit(topic="randomised_response", randomised_response_answer="60")
+    answer(page, "randomised_response", "60")
     assert any("Not quite" in block.value and "70" in block.value for block in page.warning)
+    assert page.query_params.keys() == {"topic"}, "an answer is nobody else's"
     page = visit(topic="reconstruction")
     assert page.radio(key="reconstruction_answer").value == UNANSWERED and not page.success
-    page.radio(key="reconstruction_answer").set_value("2").run()
-    assert page.success and "2" in page.query_params["reconstruction_answer"]
+    answer(page, "reconstruction", "2")
+    assert page.success and not page.query_params
+
+
+def test_an_old_link_with_an_answer_opens_without_it():
+    page = visit(topic="reconstruction", reconstruction_answer="2", rc_rows="400")
+    assert page.radio(key="reconstruction_answer").value == UNANSWERED and not page.success
+    assert not [block for block in page.info if "Not understood" in block.value]
+    assert page.query_params.keys() == {"rc_rows"}
 
 
 def choices(control: object) -> list:

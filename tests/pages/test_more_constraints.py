@@ -6,7 +6,7 @@ import json
 import time
 
 import pytest
-from screens import bounds, settle, visit, words
+from screens import bounds, number, settle, visit, words
 
 from dpcore import export
 from dpcore.loss import parse_loss
@@ -60,7 +60,7 @@ def test_bad_values_are_named(address, complaint):
 def test_a_limit_left_empty_is_no_limit():
     page = visit(budget="l2")
     assert "≤" not in words(page).split("DP noise")[1][:40]
-    page.number_input(key="budget_most").set_value(0.6)
+    number(page, "budget_most").set_value("0.6")
     assert "mean squared error ≤ 0.6" in words(settle(page.run()))
     assert page.query_params["budget"] == "l2"
 

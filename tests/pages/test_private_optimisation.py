@@ -68,6 +68,7 @@ def test_zero_delta():
     "query, word",
     [
         ({"patients": "3, x"}, "patients"),
+        ({"patients": "41,118"}, "write 41118 or 41.118 or 41; 118"),
         ({"patients": "300"}, "hospital 1"),
         ({"epsilon": "0"}, "ε"),
         ({"delta": "0.9"}, "δ"),
@@ -145,7 +146,11 @@ def test_prices_and_published_figures():
     assert charts.figure_4([point], LIGHT).data
 
 
-@pytest.mark.parametrize("raw", [b"", b"a,b\n1,2\n", b"1\n" * 20, b"a,b\n" + b"1,x\n" * 20, b"\xff\xfe"])
+@pytest.mark.parametrize(
+    "raw",
+    [b"", b"a,b\n1,2\n", b"1\n" * 20, b"a,b\n" + b"1,x\n" * 20, b"\xff\xfe", b"0,5;0,3\n" * 20,
+     "½,1\n".encode() + b"1,2\n" * 20],
+)  # fmt: skip
 def test_returns_are_checked(raw):
     from dpcore.errors import InputError
 

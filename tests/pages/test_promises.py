@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from screens import settle, visit, words
+from screens import number, settle, visit, words
 
 from dpcore.privacy import Privacy
 from dpcore.privacy_profile import Composed, GaussianProfile, PairList
@@ -35,11 +35,11 @@ def test_every_promise_is_solved_drawn_and_proved(address, said):
     ("address", "complaint"),
     [
         ({"promise": "gdp", "mu": "9"}, "μ = 9"),
-        ({"promise": "gdp", "mu": ""}, "μ = nothing"),
         ({"promise": "gdp", "support": "negative"}, "no limit on either side"),
         ({"promise": "gdp", "values": "whole"}, "granularity"),
         ({"promise": "list", "pairs": "1, 2, 3"}, "one pair a line"),
         ({"promise": "list", "pairs": "1, x"}, "δ = x"),
+        ({"promise": "list", "pairs": "0,5; 0,2"}, "ε = 0,5: expected 0 or a number from 0.001 to 20; write 0.5"),
         ({"promise": "composed", "epsilon": "0.1", "delta": "1e-9", "releases": "100000"}, "leaves each release a mu"),
         ({"promise": "composed", "delta": "0"}, "δ = 0"),
     ],
@@ -53,7 +53,7 @@ def test_the_control_changes_what_is_asked_and_goes_into_the_link():
     page = visit()
     page.selectbox(key="promise").set_value("gdp")
     settle(page.run())
-    page.number_input(key="mu").set_value(2.0)
+    number(page, "mu").set_value("2")
     assert "Any 2-GDP noise" in words(settle(page.run()))
     assert page.query_params["promise"] == "gdp" and page.query_params["mu"] == "2"
     page.button(key="step_2").click()

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from dpcore.problem import noise_problem
 from dpcore.solution import Certificate
 from pages.shared import prose
-from pages.shared.charts import Bar
 
 POWERS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
 
@@ -114,22 +113,6 @@ def test_headlines():
     )
     assert "Nothing is proved" in prose.headline(problem, Certificate(None, 0.13, 1e-6, 2.0), "")
     assert "No error at all is needed" in prose.headline(problem, Certificate(0.0, 0.0, 1e-6, 2.0), "")
-
-
-def test_honest_about_small_gains():
-    staircase, laplace = Bar("staircase", "Staircase", 1.005), Bar("laplace", "Laplace", 1.5)
-    wrong = Bar("gaussian-classical", "Gaussian, classical", 0.5, valid=False)
-    bars = [laplace, wrong, staircase]
-    assert "hardly matters" in prose.comparison(Certificate(0.999, 1.0, 0.1, 1.0), bars)
-    assert "hardly matters" not in prose.comparison(Certificate(0.9, 1.0, 0.1, 1.0), bars), (
-        "the optimum may be far better"
-    )
-    assert "below 1" in prose.comparison(Certificate(None, 1.0, 0.1, 1.0), bars)
-    assert "Laplace noise: 1.500 (1500 times as much)" in prose.comparison(Certificate(9e-4, 1e-3, 0.1, 1.0), bars)
-    text = prose.comparison(Certificate(0.7, 0.75, 0.1, 1.0), bars)
-    assert text == (
-        "Laplace noise: 1.500 (100\u202f% more). Best of the textbook mechanisms, Staircase: 1.005 (34\u202f% more)."
-    )
 
 
 def test_price_is_an_interval_both_certificates_prove():

@@ -69,7 +69,6 @@ def test_stops_and_goes_on():
     [
         ({"low_epsilon": "3", "high_epsilon": "2"}, "a first value below the last"),
         ({"high_epsilon": "200"}, "ε of the map = 200"),
-        ({"low_delta": ""}, "δ of the map = nothing"),
         ({"wanted": "-1"}, "error you can afford = −1"),
         ({"second_threshold": "-1"}, "threshold of the second loss = −1"),
         ({"at_delta": "2"}, "δ = 2"),

@@ -14,6 +14,7 @@ import pytest
 from hostile import MARKUP, NUMBERS, TEXTS, address
 from visits import HOME, PAGES, ROOT, addresses, link, shown, visit
 
+from dpcore.vector.profile import plain_name
 from pages.shared import compute
 
 COUNT = 2000 * int(os.environ.get("THOROUGH", "0")) or 100
@@ -65,6 +66,19 @@ def test_markup_in_an_address_stays_text(page, caplog):
         query = {key: text for key in addresses()}
         app = visit(page, query)
         check(app, query, caplog)
+        for block in shown(app):
+            assert not live(text, block), f"{text!r} is alive in {block[:300]!r}"
+
+
+@pytest.mark.parametrize("text", MARKUP)
+def test_markup_in_the_names_of_sensitivities_stays_text(text, caplog):
+    """A link with such a name is refused; made plain, as in a file, it is a name like others."""
+    name = plain_name(text)
+    for numbers in (f"{text}: 3; b: 1", f"{name}: 3; b: 1"):
+        query = {"shape": "list", "numbers": numbers, "panel": "export", "delta": "0"}
+        app = visit("pages/vector_queries.py", query)
+        check(app, query, caplog)
+        assert bool(app.error) == (numbers.partition(":")[0] != name)
         for block in shown(app):
             assert not live(text, block), f"{text!r} is alive in {block[:300]!r}"
 

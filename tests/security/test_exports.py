@@ -9,17 +9,27 @@ import json
 import re
 
 import pytest
-from hostile import TEXTS
+from hostile import MARKUP, TEXTS
 from hypothesis import given, settings
 from strategies import losses
 from test_uploads import GOOD
 
 from dpcore import export as files
 from dpcore.cli import main
+from dpcore.data_dependent import data_dependent_problem
+from dpcore.data_dependent import solve as solve_dependent
+from dpcore.data_dependent.files import channel_to_csv
+from dpcore.data_dependent.script import script as dependent_script
 from dpcore.errors import InputError
 from dpcore.loss import parse_loss
 from dpcore.optimal import solve
+from dpcore.privacy import Privacy
 from dpcore.problem import SolverSettings
+from dpcore.vector import SensitivityProfile, VectorQuery
+from dpcore.vector.compare import allocations
+from dpcore.vector.profile import plain_name
+from dpcore.vector.script import script as vector_script
+from pages.vector import takeaway
 
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*(e[-+]?\d+)?)?")
 ARITHMETIC = re.compile(r"[-+0-9.e=,]*")
@@ -45,7 +55,7 @@ def test_no_cell_of_a_csv_file_is_a_formula(solutions):
     for solution in solutions.values():
         text = files.noise_to_csv(solution)
         assert all(map(harmless, cells(text)))
-        body = [line for line in text.splitlines() if not line.startswith("# ")]
+        body = text.splitlines()
         assert re.fullmatch(r"[a-z]+(,[a-z]+)+", body[0])
         assert all(NUMBER.fullmatch(cell) for line in body[1:] for cell in line.split(","))
 
@@ -68,12 +78,28 @@ def test_a_snippet_is_data_and_the_program_that_draws_from_it(solutions):
         only_data(files.python_snippet(solution))
 
 
+def test_scripts_and_tables_of_other_pages_are_data_too():
+    """Also where a file gave the coordinates names."""
+    query = VectorQuery(Privacy(1, 1e-3), SensitivityProfile((3.0, 2.0), names=("age", "=visits")))
+    for one in allocations(query, ("gaussian-optimal", "blocks-optimal", "planar-staircase")):
+        program = vector_script(query, one)
+        only_data(program)
+        assert "visits" not in program and all(map(harmless, cells(takeaway.samples_csv(one))))
+    for shape in ("points", "spread", "clamped"):
+        problem = data_dependent_problem(
+            1, 0.2, 1, "l1", query_range=(0, 60 if shape == "clamped" else 3), monotone=shape == "spread"
+        )
+        solution = solve_dependent(problem, SolverSettings(gap=0.5, time_limit=2))
+        only_data(dependent_script(solution))
+        assert all(map(harmless, cells(channel_to_csv(solution))))
+
+
 def only_data(program: str) -> None:
     """Constants, the known functions and imports, and nothing else at the top."""
     tree = ast.parse(program)
     imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
     imported |= {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    assert imported <= {"secrets", "bisect", "fractions", "itertools"}
+    assert imported <= {"secrets", "bisect", "fractions", "itertools", "math", "decimal", "random"}
     called = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
     assert not called & {"eval", "exec", "compile", "open", "__import__", "getattr", "setattr"}
 
@@ -93,6 +119,18 @@ def test_the_text_of_a_loss_is_made_anew_and_never_repeated(text):
 @settings(max_examples=50)
 def test_no_cell_of_any_loss_is_a_formula(loss):
     assert all(map(harmless, cells(f"# Problem: epsilon = 1.0, loss {loss.spec}, more")))
+
+
+@pytest.mark.parametrize("text", [t for t in TEXTS + MARKUP if plain_name(t)], ids=repr)
+def test_names_of_sensitivities_are_made_plain(text):
+    """Whatever a file calls a coordinate, nothing of it runs in a spreadsheet or a program."""
+    query = VectorQuery(Privacy(1.0, 0.0), SensitivityProfile((2.0, 1.0), names=(text, "b")))
+    (found,) = allocations(query, ("laplace-optimal",))
+    table = takeaway.scales_csv(query, [found])
+    assert all(map(harmless, cells(table)))
+    assert plain_name(text) in next(csv.reader([table.splitlines()[-2]]))
+    for name in query.profile.names:
+        assert not re.search(r"""[^\w .%‰°€£¥·/()'+−…-]""", name) and len(name) <= 60
 
 
 def test_json_is_strict(solutions):

@@ -19,10 +19,13 @@ from dpcore.export import solution_to_dict
 from dpcore.optimal import solve
 from dpcore.problem import SolverSettings, noise_problem
 from pages.shared import compute
-from pages.shared.answers import Question
-from pages.shared.jobs import Desk, TooMany, Workers
 from service import configuration
+from work.job import TooMany
+from work.question import Question
+from work.session import Session
+from work.workers import Workers
 
+VECTOR = "pages/vector_queries.py"
 COUNT = 60 * int(os.environ.get("THOROUGH", "0")) or 8
 
 
@@ -44,16 +47,16 @@ def test_a_time_limit_above_the_services_is_named_with_its_range():
 
 def test_one_session_cannot_have_any_number_of_jobs():
     workers, most = Workers(1), 3
-    desk = Desk(workers, most=most)
+    session = Session(workers, most=most)
     try:
         problems = [noise_problem(0.5 + number / 10, 0.01) for number in range(most + 2)]
         questions = [Question(solve, problem, SolverSettings(1e-6)) for problem in problems]
-        jobs = [desk.ask(f"slot {number}", question) for number, question in enumerate(questions)]
+        jobs = [session.ask(f"slot {number}", question) for number, question in enumerate(questions)]
         refused = [job for job in jobs if isinstance(job.error, TooMany)]
         assert len(refused) == 2 and all(job.done for job in refused)
         assert re.search(rf"jobs = {most + 1}: expected at most {most} at a time", str(refused[0].error))
     finally:
-        desk.close()
+        session.close()
         workers.rest()
 
 
@@ -84,10 +87,11 @@ def test_uploads_through_the_page_are_read_or_named(caplog):
     assert not [record for record in caplog.records if record.exc_info]
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_every_upload_box_in_sight_takes_hostile_files(page, caplog):
+@pytest.mark.parametrize(("page", "query"), [*((page, {}) for page in PAGES), (VECTOR, {"shape": "list"})])
+def test_every_upload_box_in_sight_takes_hostile_files(page, query, caplog):
     """Whatever a page asks for, it gets a pickle, a zip, half a JSON and a million commas."""
-    app = visit(page, {})
+    app = visit(page, query)
+    assert "vector_file" in uploaders(app) or page != VECTOR or not query
     for key in uploaders(app):
         for raw in (*RAW[-8:], b"[" * 100_000, b"," * 1_000_000, b"a,b\n=1+1,nan\n1e999,\x00\n", b"\xff\xfe1,2"):
             box = uploaders(app)[key]

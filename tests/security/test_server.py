@@ -16,7 +16,7 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from benchmarks.visitor import Visitor
-from service.gate import HEADERS
+from service.headers import HEADERS
 
 
 def test_headers_are_on_every_answer(service):

@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 SOURCES = sorted([ROOT / "app.py", ROOT / "server.py", *(
-    path for folder in ("dpcore", "pages", "service") for path in (ROOT / folder).rglob("*.py")
+    path for folder in ("dpcore", "pages", "service", "work") for path in (ROOT / folder).rglob("*.py")
 )])  # fmt: skip
 
 MODULES = {
@@ -24,12 +24,12 @@ NETWORK_IN = {
     "service/health.py": {"urllib.request"},
     "dpcore/sweep/executors.py": {"distributed", "distributed.Client", "distributed.scheduler",
                                   "distributed.scheduler.KilledWorker"},
-    "service/crew.py": {"subprocess", "multiprocessing.connection", "multiprocessing.connection.Client",
-                        "multiprocessing.connection.Connection", "multiprocessing.connection.Listener",
-                        "multiprocessing.reduction", "multiprocessing.reduction.ForkingPickler"},
-    "service/worker.py": {"multiprocessing.connection", "multiprocessing.connection.Client",
-                          "multiprocessing.connection.Connection", "multiprocessing.reduction",
-                          "multiprocessing.reduction.ForkingPickler"},
+    "work/pool.py": {"subprocess", "multiprocessing.connection", "multiprocessing.connection.Client",
+                     "multiprocessing.connection.Connection", "multiprocessing.connection.Listener",
+                     "multiprocessing.reduction", "multiprocessing.reduction.ForkingPickler"},
+    "work/process.py": {"multiprocessing.connection", "multiprocessing.connection.Client",
+                        "multiprocessing.connection.Connection", "multiprocessing.reduction",
+                        "multiprocessing.reduction.ForkingPickler"},
 }  # fmt: skip
 """The only ones that talk to others: the health check of this very machine, sweeps that somebody sends to a Dask
 cluster of theirs from the command line, and the dashboard with the processes that compute for it, which it starts
@@ -45,9 +45,11 @@ ATTRIBUTES = {
 STYLES = {
     ("pages/shared/frame.py", "f\"<style>{' '.join(rules)}</style>\""),
     ("pages/maps/panels.py", "cells.html(asked.plane.axes, known, shown, colours=drawing.colours())"),
+    ("pages/shared/matters.py", "markup(known, problem)"),
 }
 """The look of every page, from files of assets/ and the palette's colours; the map's cells as a table, whose texts are
-numbers and names of mechanisms, escaped (tests/pages/test_tradeoff_maps.py)."""
+numbers and names of mechanisms, escaped (tests/pages/test_tradeoff_maps.py); the table of where optimal noise matters,
+whose texts are numbers and words of its own module."""
 
 
 def ids(path: Path) -> str:

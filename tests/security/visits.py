@@ -65,14 +65,10 @@ def visit(page: str, query: dict[str, str | list[str]]) -> AppTest:
 def shown(app: AppTest) -> list[str]:
     """Every text on the page that Streamlit reads as Markdown."""
     kinds = (app.markdown, app.caption, app.info, app.warning, app.error, app.success, app.title, app.header,
-             app.subheader, app.metric, app.toggle, app.button, app.selectbox, app.number_input)  # fmt: skip
-    return [
-        str(text)
-        for kind in kinds
-        for block in kind
-        for text in (getattr(block, "value", ""), getattr(block, "label", ""), getattr(block, "help", ""))
-        if isinstance(text, str)
-    ]
+             app.subheader, app.metric, app.toggle, app.button, app.selectbox)  # fmt: skip
+    blocks = [(block, ("value", "label", "help")) for kind in kinds for block in kind]
+    blocks += [(box, ("label", "help")) for box in app.text_input]  # what is typed is no Markdown
+    return [text for block, names in blocks for name in names if isinstance(text := getattr(block, name, ""), str)]
 
 
 def link(query: dict[str, str | list[str]]) -> str:

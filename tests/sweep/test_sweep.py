@@ -16,7 +16,7 @@ from dpcore.loss import parse_loss
 from dpcore.optimal import solve, solve_many
 from dpcore.problem import SolverSettings, noise_problem
 from dpcore.store import Store
-from dpcore.sweep import chains, grid, read_numbers, row, solve_chain, sweep, write_table
+from dpcore.sweep import chains, grid, read_axis, row, solve_chain, sweep, write_table
 from dpcore.sweep.chains import LONGEST, Outcome
 
 PATIENT = SolverSettings(gap=5e-3, time_limit=120)
@@ -137,9 +137,9 @@ def test_an_infeasible_problem_does_not_end_its_chain():
     assert row(refused[0])["lower"] is None
 
 
-def test_another_version_is_refused(problems):
-    with pytest.raises(InputError, match=r"workers with dpcore 0\.0"):
-        solve_chain(tuple(problems[:1]), PATIENT, version="0.0")
+def test_a_worker_with_other_code_is_refused(problems):
+    with pytest.raises(InputError, match="the same dpcore"):
+        solve_chain(tuple(problems[:1]), PATIENT, made_by="another digest")
 
 
 def test_no_cluster_and_no_workers_are_bad_input(problems):
@@ -181,12 +181,12 @@ def test_warm_starts_are_part_of_the_answer(problems, expected):
 
 
 def test_lists_of_numbers():
-    assert read_numbers("0.1,1,5") == [0.1, 1.0, 5.0]
-    assert read_numbers("0.01:1:3") == [0.01, 0.1, 1.0]
-    assert read_numbers("0,1e-6:1e-4:3") == [0.0, 1e-6, 1e-5, 1e-4]
+    assert read_axis("0.1,1,5", "epsilon") == [0.1, 1.0, 5.0]
+    assert read_axis("0.01:1:3", "epsilon") == [0.01, 0.1, 1.0]
+    assert read_axis("0,1e-6:1e-4:3", "delta") == [0.0, 1e-6, 1e-5, 1e-4]
     for bad in ("", "a", "1:2", "2:1:5", "0:1:5", "1:2:1", "1:2:99999", "1:inf:3", "1,,2", "1:2:3:4"):
         with pytest.raises(InputError, match="epsilon"):
-            read_numbers(bad, epsilon=bad)
+            read_axis(bad, "epsilon")
 
 
 def test_grids_check_their_values():

@@ -151,7 +151,7 @@ def test_starting_points_are_private_by_basic_composition():
 
 
 def test_many_tiny_blocks_are_composed_as_one():
-    asked = VectorQuery(Privacy(1.0, 1e-5), parse_profile("exponential:60"), 2.0)
+    asked = VectorQuery(Privacy(1.0, 1e-5), parse_profile("exponential:60", normalise="l2"), 2.0)
     accountant = Accountant.for_target(1.0, points=256)
     mixture = Mixture(asked, best_blocks(asked, 1.0), 0.0)
     assert len(mixture.parts(accountant)) < len(mixture.blocks.budgets)

@@ -63,6 +63,17 @@ def test_a_release(capsys):
     assert "no exact sampler" in capsys.readouterr().err
 
 
+def test_own_numbers_are_taken_as_they_are(capsys, tmp_path):
+    """Scales are in proportion to the sensitivities themselves, typed or from a file; a norm for them is refused."""
+    file = tmp_path / "profile.csv"
+    file.write_text("sensitivity\n120\n0.5\n3\n")
+    for profile in ("120,0.5,3", f"csv:{file}"):
+        rows = answer(capsys, "--epsilon", "0.5", "--delta", "0", "--profile", profile, "--mechanism", "laplace-spr")
+        assert rows["laplace-spr"]["scales"] == pytest.approx([720, 3, 18], rel=1e-12)
+        assert main(["profile", *PAPER, "--profile", profile, "--normalise", "l2"]) == 2
+        assert "normalise = l2: expected none for own numbers" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
@@ -73,6 +84,7 @@ def test_a_release(capsys):
         ((*PAPER, "--profile", "csv:/no/such/file"), "profile"),
         ((*PAPER, "--profile", "linear:x"), "dimension"),
         ((*PAPER, "--profile", "1,2", "--normalise", "l3"), "normalise"),
+        ((*PAPER, "--profile", "120,0.5,3", "--normalise", "l2"), "normalise"),
         ((*PAPER, "--profile", "1,2", "--power", "0"), "power"),
         ((*PAPER, "--profile", "1,2", "--weights", "1"), "weights"),
         ((*PAPER, "--profile", "1,2", "--weights", "1,x"), "weights"),

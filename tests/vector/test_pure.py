@@ -183,11 +183,14 @@ def test_planar_law_knows_less_than_a_block():
 
 
 @pytest.mark.parametrize("epsilon", [0.001, 0.5, 20])
-@pytest.mark.parametrize("text", ["7", "one-hot:6", "exponential:700", "0,0,3,1e-12", "uniform:3"])
+@pytest.mark.parametrize(
+    ("text", "norm"),
+    [("7", "none"), ("one-hot:6", "none"), ("exponential:700", "l1"), ("0,0,3,1e-12", "none"), ("uniform:3", "none")],
+)
 @pytest.mark.parametrize("p", [1.0, 2.0, 9.5])
-def test_extremes(text, epsilon, p):
+def test_extremes(text, norm, epsilon, p):
     """K = 1, zeros, ratios beyond the range of floats: finite errors, zeros without noise."""
-    asked = query(text, epsilon, p, delta=1e-6)
+    asked = query(text, epsilon, p, norm, delta=1e-6)
     for key in MECHANISMS[:-2]:
         found = allocation(asked, key)
         if found.reason:

@@ -209,11 +209,14 @@ def test_answers_of_the_wrong_kind_are_refused(value):
         one.noise.release(value)
 
 
-@pytest.mark.parametrize("text", ["7", "one-hot:4", "0,0,3,1e-12", "1e12,1e-25", "exponential:300"])
+@pytest.mark.parametrize(
+    ("text", "norm"),
+    [("7", "none"), ("one-hot:4", "none"), ("0,0,3,1e-12", "none"), ("1e12,1e-25", "none"), ("exponential:300", "l2")],
+)
 @pytest.mark.parametrize(("epsilon", "power"), [(0.001, 1.0), (20.0, 2.0), (20.0, 9.5)])
-def test_extremes_are_released(text, epsilon, power):
+def test_extremes_are_released(text, norm, epsilon, power):
     """Every exact mechanism, at both ends of ε: finite numbers, zeros untouched, and a copy that releases too."""
-    query = asked(text, epsilon=epsilon, delta=1e-6, power=power)
+    query = asked(text, epsilon=epsilon, delta=1e-6, power=power, norm=norm)
     value = np.arange(1.0, len(query.profile) + 1)
     for one in allocations(query, MECHANISMS[:-2]):
         if one.reason or one.noise.inexact:

@@ -249,8 +249,11 @@ def test_what_needs_delta_or_epsilon_says_so():
 @pytest.mark.parametrize("power", [1, 10])
 @pytest.mark.parametrize(
     ("text", "options"),
-    [("exponential:1000", {"l1": 1e12}), ("1e-290, 1", {"l2": 1.0}), ("1e-25, 1e-25", {"l1": 1e-25}), ("1e-25", {})],
-)
+    [
+        ("exponential:1000", {"norm": "l1", "l1": 1.0}), ("1e12, 1e-60", {"l1": 1e12}), ("1e-290, 1", {"l2": 1.0}),
+        ("1e-25, 1e-25", {"l1": 1e-25}), ("1e-25", {}),
+    ],
+)  # fmt: skip
 def test_the_smallest_sensitivities_have_noise(text, options, power):
     """Squares of the least λ and of its scale stay within the range of floats: nothing is 0/0, and no search hangs."""
     asked = query(text, power=power, **options)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from dpcore.errors import InputError
 from dpcore.vector import SensitivityProfile, gini, majorizes, parse_profile
 from dpcore.vector.compare import rates
-from dpcore.vector.files import profile_from_bounds_csv, profile_from_csv
+from dpcore.vector.profile import own_profile, own_text
 
 
 @pytest.mark.parametrize(
@@ -49,6 +49,7 @@ def test_presets_normalise_without_overflow(name, dimension, norm, q):
         ("1,5; 2,5", "profile"), ("1, , 2", "profile"),
         ("", "profile"), ("a,b", "profile"), ("cubic:3", "profile"), ("linear:0", "dimension"),
         ("linear:2.5", "dimension"), ("linear:9999999", "dimension"), ("linear:x", "dimension"),
+        ("exponential:28", "dimension"),
     ],
 )  # fmt: skip
 def test_bad_texts_name_the_field_and_the_value(text, field):
@@ -57,40 +58,78 @@ def test_bad_texts_name_the_field_and_the_value(text, field):
     assert caught.value.field == field and caught.value.accepted
 
 
+@pytest.mark.parametrize("norm", ["l1", "l2", "l3", ""])
+def test_own_numbers_are_never_scaled(norm):
+    """Noise for a scaled profile is too small for the query whose sensitivities the numbers are."""
+    assert parse_profile("120, 0.5, 3").values == own_profile("120, 0.5, 3").values == (120, 0.5, 3)
+    for text in ("120, 0.5, 3", "linear:3") if norm in ("l3", "") else ("120, 0.5, 3",):
+        with pytest.raises(InputError) as caught:
+            parse_profile(text, normalise=norm)
+        assert caught.value.field == "normalise" and caught.value.value == norm
+
+
+def test_an_exponential_is_what_it_says_or_refused():
+    assert parse_profile("exponential:27").values[-1] == pytest.approx(math.exp(27), rel=1e-15)
+
+
 def test_the_message_names_the_coordinate():
     with pytest.raises(InputError, match=r"-2 \(coordinate 2\)"):
         parse_profile("1,-2,3")
 
 
-def test_csv_columns_by_name_number_and_default():
-    text = "name,salary,age\nx,3,1\ny,4,2\n\n"
-    assert profile_from_csv(text, "salary").values == (3, 4)
-    assert profile_from_csv(text, "3").values == (1, 2)
-    assert profile_from_csv("1\n2\n3\n").values == (1, 2, 3)
-    assert profile_from_csv("λ\n1\n2\n").values == (1, 2)
-    for bad, column in (
-        (text, "height"),
-        (text, "name"),
-        ("", None),
-        ("x\n", None),
-        ("1\nx\n", None),
-        ("1\n-1\n", None),
-    ):
-        with pytest.raises(InputError):
-            profile_from_csv(bad, column)
-
-
 def test_bounds_of_a_table():
-    text = "column,lower,upper\nage,0,100\nbalance,-20,60\n"
-    assert profile_from_bounds_csv(text).values == (100, 80)
-    assert profile_from_bounds_csv(text, replace=False).values == (100, 60)
-    assert profile_from_bounds_csv(text, statistic="mean", records=1000).values == (0.1, 0.08)
+    bounds = [(0, 100), (-20, 60)]
+    assert SensitivityProfile.from_bounds(bounds).values == (100, 80)
+    assert SensitivityProfile.from_bounds(bounds, replace=False).values == (100, 60)
+    assert SensitivityProfile.from_bounds(bounds, statistic="mean", records=1000).values == (0.1, 0.08)
+    assert SensitivityProfile.from_bounds([(0.1, 0.3)]).values == (0.2,)  # 0.3 − 0.1 is less in floats
     for bad in ({"statistic": "median"}, {"statistic": "mean", "replace": False}, {"records": 0}):
         with pytest.raises(InputError):
-            profile_from_bounds_csv(text, **bad)
-    for bad in ("a,b\n", "x,1\n", "x,3,1\n", "x,a,1\n", "x,0,nan\n"):
+            SensitivityProfile.from_bounds(bounds, **bad)
+    for bad in ((3, 1), ("a", 1), (0, math.nan), (0,)):
         with pytest.raises(InputError):
-            profile_from_bounds_csv(bad)
+            SensitivityProfile.from_bounds([bad])
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "names"),
+    [
+        ("0.85, 0.15", (0.85, 0.15), ()),
+        ("120; 0.5\n3 4", (120, 0.5, 3, 4), ()),
+        ("age: 120\nsmoker_flag: 0.5\n\nvisits / year: 3\n", (120, 0.5, 3), ("age", "smoker_flag", "visits / year")),
+        ("age: 120; pay: 5e-1, 7", (120, 0.5, 7), ("age", "pay", "")),
+    ],
+)
+def test_own_numbers_and_names(text, values, names):
+    found = own_profile(text)
+    assert (found.values, found.names) == (values, names)
+    again = own_profile(own_text(found))
+    assert (again.values, again.names) == (values, names)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("0,5 0,25 1", "0,5: expected .*write 0.5 or 0; 5"), ("age: 0,5", "0,5: expected .*write 0.5"),
+        ("age: 1; pay:", "expected numbers"), ("<b>: 3", "<b>: expected names"), ("a" * 61 + ": 3", "expected names"),
+        ("a:b: 3", "a:b: expected names"), ("=cmd: 3", "=cmd: expected names"), ("linear:20; 3", None),
+        ("", "expected"),
+    ],
+)  # fmt: skip
+def test_own_numbers_are_read_as_meant_or_refused(text, said):
+    if said is None:
+        assert own_profile(text).names == ("linear", "")  # a name here, never a preset
+        return
+    with pytest.raises(InputError, match=said) as caught:
+        own_profile(text)
+    assert caught.value.field == "profile"
+
+
+def test_every_coordinate_has_a_name_or_none_has():
+    with pytest.raises(InputError, match="names = 1 names: expected 2"):
+        SensitivityProfile((1.0, 2.0), names=("a",))
+    assert SensitivityProfile((1.0, 2.0), names=("", "")).names == ()
+    assert SensitivityProfile((1.0,), names=("=HYPERLINK(\"x\")\n<b>",)).names == ("HYPERLINK( x ) b",)
 
 
 def test_columns_really_move_by_no_more():

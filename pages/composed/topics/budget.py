@@ -66,7 +66,7 @@ CONTROLS = {
 
 def sidebar(page) -> None:
     widgets.slider(page, "bu_epsilon", "Total ε")
-    widgets.slider(page, "delta", "Total δ", show=prose.delta_text, help="Well below one over the number of people.")
+    widgets.delta(page, label="Total δ")
     widgets.pick(page, "bu_family", "Noise")
     st.caption("The queries are in the table below the picture.")
 

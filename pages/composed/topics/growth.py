@@ -76,9 +76,9 @@ def sidebar(page) -> None:
     else:
         widgets.slider(page, "co_epsilon", "ε of each release")
     if page["co_mechanism"] in ("truncated-laplace", "approximate"):
-        widgets.slider(page, "co_each", "δ of each release", show=prose.delta_text)
+        widgets.delta(page, "co_each", "δ of each release")
     widgets.slider(page, "co_count", "Releases k", show=prose.count)
-    widgets.slider(page, "delta", "Total δ", show=prose.delta_text, help="Well below one over the number of people.")
+    widgets.delta(page, label="Total δ")
     widgets.pick(page, "co_axes", "Axis")
     if not FRAME["projector"]:
         st.pills("Rules to compare", page.options("co_rules"), selection_mode="multi", format_func=name, key="co_rules")
@@ -209,7 +209,9 @@ def bars(here: dict[str, Total], count: int, delta: float, colours: Palette) -> 
         "proved": ["yes" if one.certified else "no: an approximation" for one in every],
         "remark": [f"at least {least(one.lower, 8)}" if one.lower is not None else one.note for one in every],
     }  # fmt: skip
-    alt = f"Total ε of {count} releases: " + ", ".join(f"{name(one.rule)} {shown(one.upper)}" for one in every)
+    alt = f"Total ε of {count} releases: " + ", ".join(
+        f"{name(one.rule)} {best if one.rule == 'exact' else shown(one.upper)}" for one in every
+    )
     return Panel(
         f"Every rule at k = {prose.count(count)}", charts.finish(figure, colours, height=320), alt, table, "rules"
     )

@@ -35,7 +35,7 @@ def sidebar(page) -> None:
     widgets.slider(page, "su_epsilon", "Its ε", help="Without sampling; Gaussian noise has it at the δ below.")
     widgets.pick(page, "su_kind", "Sampling")
     widgets.slider(page, "su_rate", "Sampling rate p", show=prose.percent)
-    widgets.slider(page, "delta", "δ", show=prose.delta_text)
+    widgets.delta(page)
 
 
 def spec(values: Values) -> str:
@@ -66,14 +66,14 @@ def picture(values: Values, colours: Palette) -> Picture:
     sides = ", ".join(f"**{prose.at_most(found[side], 4)}** {CHANGES[side]}" for side in found)
     sample = f"A secret {prose.percent(rate)} sample" if rate < 1 else "Without sampling, everything"
     headline = (
-        f"{sample} turns ε = {epsilon:g} into **{prose.at_most(formula, 4)}** by the formula; exactly, at "
-        f"δ = {prose.delta_text(delta)}, it is {sides}."
+        f"{sample} turns ε = {epsilon:g} into **{prose.at_most(formula, 4)}** by the formula, at "
+        f"δ = {prose.plain(spent)}; exactly, at δ = {prose.delta_text(delta)}, it is {sides}."
     )
     neighbours = (
         "one person more or less" if values["su_kind"] == "poisson" else "one person replaced; the size is known"
     )
     facts = {
-        "formula": f"({prose.at_most(formula, 8)}, {spent:g})",
+        "formula": f"({prose.at_most(formula, 8)}, {prose.plain(spent)})",
         "exact ε": prose.at_most(best, 8),
         "mechanism": text,
     }
@@ -110,7 +110,7 @@ def against_rate(values: Values, colours: Palette) -> Panel:
     figure.update_yaxes(title=f"ε at δ = {prose.delta_text(delta)}", **charts.log_ticks(0.0005 * epsilon, 1.4 * top))
     table = {"p": [f"{rate:g}" for rate in RATES], "formula": [prose.at_most(y, 5) for y in formula]}
     table |= {SIDES[side]: [prose.at_most(one[side], 5) for one in found] for side in KINDS[kind]}
-    alt = f"ε after sampling against the rate; at p = {values['su_rate']:g} exactly {here:.4g}."
+    alt = f"ε after sampling against the rate; at p = {values['su_rate']:g} exactly {prose.at_most(here, 4)}."
     return Panel("ε after sampling", charts.finish(figure, colours, height=HEIGHT), alt, table)
 
 

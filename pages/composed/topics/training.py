@@ -42,7 +42,7 @@ def sidebar(page) -> None:
         page, "tr_noise", "Noise multiplier σ", help="Standard deviation of the noise over the clipping norm."
     )
     widgets.slider(page, "tr_epochs", "Epochs", show=prose.count)
-    widgets.slider(page, "delta", "δ", show=prose.delta_text, help="Well below one over the number of people.")
+    widgets.delta(page)
 
 
 def training(values: Values, epochs: float | None = None) -> Training:

@@ -24,9 +24,7 @@ GRID = np.geomspace(0.05, 10, 17)
 
 def sidebar(page) -> None:
     widgets.epsilon(page)
-    widgets.slider(
-        page, "an_delta", "δ of the Gaussian", show=prose.delta_text, help="Well below one over the number of people."
-    )
+    widgets.delta(page, "an_delta", "δ of the Gaussian")
     widgets.pick(page, "an_loss", "Error that counts")
     st.toggle("Logarithmic density", key="an_log")
 

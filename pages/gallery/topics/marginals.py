@@ -33,9 +33,7 @@ CONTROLS = {
 
 def sidebar(page) -> None:
     widgets.epsilon(page)
-    widgets.slider(
-        page, "mg_delta", "δ of the Gaussian", show=prose.delta_text, help="Well below one over the number of people."
-    )
+    widgets.delta(page, "mg_delta", "δ of the Gaussian")
     widgets.slider(page, "mg_columns", "Columns d", show=prose.count)
     widgets.slider(page, "mg_people", "People n", show=prose.count)
     widgets.slider(page, "mg_error", "Error α that the noise may add")

@@ -28,7 +28,7 @@ CONTROLS = {
 def sidebar(page) -> None:
     widgets.pick(page, "nm_example", "Loss")
     widgets.epsilon(page)
-    widgets.slider(page, "nm_delta", "δ")
+    widgets.delta(page, "nm_delta")
     widgets.slider(page, "nm_cells", "Cells per sensitivity k = D/β", show=prose.count)
 
 
@@ -123,15 +123,13 @@ def more(page) -> None:
 
     from pages.shared import compute, drawing, frame
     from pages.shared.prose import sections
+    from pages.shared.watching import live
 
     texts = sections("gallery/never_meet")
     asked = Asked(page["nm_example"], Privacy(page["epsilon"], page["nm_delta"]))
     job = compute.ask("never meet", asked, None, task=bounds, urgent=False)
 
-    @st.fragment(run_every=None if job.done else 0.6)
     def panels() -> None:
-        if job.done and not was_done:
-            st.rerun()
         if not job.done:
             st.caption("Bounds are being computed …")
             return
@@ -145,8 +143,7 @@ def more(page) -> None:
                 table = lambda panel=panel: st.dataframe(panel.table, hide_index=True)  # noqa: E731
                 drawing.draw(panel.figure, key=f"chart_never_meet_live_{number}", alt=panel.alt, table=table)
 
-    was_done = job.done
-    panels()
+    live([job], panels)
 
 
 def grids(asked: Asked, found: Bounds, colours: Palette) -> Panel:

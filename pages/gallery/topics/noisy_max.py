@@ -30,32 +30,56 @@ def sidebar(page) -> None:
         widgets.slider(page, "nm_lead", "Lead", help="How far each step is behind the one before, in people.")
 
 
-def scores(values: Values, count: int, noise: str) -> list[tuple[float, int]]:
-    """Groups of scores as the controls say; the worst ones depend on the noise."""
+def lead(values: Values, count: int, noise: str) -> float:
+    """The chosen lead; the worst one depends on the noise."""
     if values["nm_shape"] == "worst":
-        return core.scores("leader", count, core.worst_lead(count, values["epsilon"], noise))
-    return core.scores(values["nm_shape"], count, values["nm_lead"])
+        return core.worst_lead(count, values["epsilon"], noise)
+    return float(values["nm_lead"])
+
+
+def scores(values: Values, count: int, ahead: float) -> list[tuple[float, int]]:
+    """Groups of scores of the chosen shape, with this lead."""
+    return core.scores("leader" if values["nm_shape"] == "worst" else values["nm_shape"], count, ahead)
 
 
 def picture(values: Values, colours: Palette) -> Picture:
     epsilon, count = values["epsilon"], int(values["nm_candidates"])
-    groups = {noise: scores(values, count, noise) for noise in core.NOISES}
-    wins = {noise: float(core.probabilities(groups[noise], epsilon, noise)[0]) for noise in core.NOISES}
-    gaps = {noise: core.expected_gap(groups[noise], epsilon, noise) for noise in core.NOISES}
+    leads = {noise: lead(values, count, noise) for noise in core.NOISES}
+    gaps = {noise: core.expected_gap(scores(values, count, leads[noise]), epsilon, noise) for noise in core.NOISES}
     best = min(gaps, key=gaps.__getitem__)
-    rest = "; ".join(f"{core.NOISES[n]} {prose.percent(wins[n])}" for n in core.NOISES if n != best)
-    leader = "a leader" if values["nm_shape"] == "pair" else "the leader"
-    headline = (
-        f"Among {prose.count(count)} candidates, {core.NOISES[best]} noise names {leader} with probability "
-        f"**{prose.percent(wins[best])}** ({rest}), and is **{prose.number(gaps[best], 3)}** people short on average."
-    )
+    groups = scores(values, count, leads[best])  # the same for all: only then do probabilities compare
+    wins = {noise: float(core.probabilities(groups, epsilon, noise)[0]) for noise in core.NOISES}
+    said = at_worst(leads, gaps, best) if values["nm_shape"] == "worst" else at_this_lead(values, wins, gaps, best)
+    headline = f"Among {prose.count(count)} candidates, {core.NOISES[best]} noise {said}"
     facts = {f"{core.NOISES[noise]}": f"expected gap {prose.number(gap, 6)}" for noise, gap in gaps.items()}
     note = (
         "Each person changes every score by at most 1, up or down. Gumbel noise in closed form (it is the exponential "
         "mechanism); the others by numerical integration, right to the digits shown."
     )
     return Picture(
-        headline, (against_count(values, gaps, colours), against_lead(values, wins, colours)), facts, (note,)
+        headline, (against_count(values, gaps, colours), against_lead(values, leads[best], wins, colours)), facts,
+        (note,),
+    )  # fmt: skip
+
+
+def at_worst(leads: dict[str, float], gaps: dict[str, float], best: str) -> str:
+    """What every noise loses at its own worst lead; how often the leader wins there does not compare."""
+    rest = "; ".join(
+        f"{core.NOISES[noise]} {prose.number(gaps[noise], 3)}, at {prose.number(leads[noise], 3)}"
+        for noise in core.NOISES if noise != best
+    )  # fmt: skip
+    return (
+        f"is at worst **{prose.number(gaps[best], 3)}** people short on average, at a lead of "
+        f"**{prose.number(leads[best], 3)}** ({rest})."
+    )
+
+
+def at_this_lead(values: Values, wins: dict[str, float], gaps: dict[str, float], best: str) -> str:
+    """How often every noise names the leader, all at the same scores."""
+    rest = "; ".join(f"{core.NOISES[noise]} {prose.percent(wins[noise])}" for noise in core.NOISES if noise != best)
+    return (
+        f"names {'a' if values['nm_shape'] == 'pair' else 'the'} leader with probability "
+        f"**{prose.percent(wins[best])}** ({rest}), and is **{prose.number(gaps[best], 3)}** people short on average."
     )
 
 
@@ -64,7 +88,9 @@ def against_count(values: Values, gaps: dict[str, float], colours: Palette) -> P
     epsilon, worst = values["epsilon"], values["nm_shape"] == "worst"
     k = np.unique(np.geomspace(2, 100_000, 12 if worst else 33).round()).astype(int)
     curves = {
-        core.NOISES[noise]: np.array([core.expected_gap(scores(values, int(n), noise), epsilon, noise) for n in k])
+        core.NOISES[noise]: np.array(
+            [core.expected_gap(scores(values, int(n), lead(values, int(n), noise)), epsilon, noise) for n in k]
+        )
         for noise in ("exponential", "laplace", "gumbel")
     }
     bound = np.array([core.gap_bound(int(n), epsilon) for n in k])
@@ -83,25 +109,23 @@ def against_count(values: Values, gaps: dict[str, float], colours: Palette) -> P
     return Panel("Error against k", charts.finish(figure, colours, height=HEIGHT), alt, table)
 
 
-def against_lead(values: Values, wins: dict[str, float], colours: Palette) -> Panel:
-    """Probability of naming the best against its lead."""
+def against_lead(values: Values, here: float, wins: dict[str, float], colours: Palette) -> Panel:
+    """Probability of naming the best against its lead, and `wins` of all noises at the one that is ringed."""
     epsilon, count = values["epsilon"], int(values["nm_candidates"])
-    shape = "leader" if values["nm_shape"] == "worst" else values["nm_shape"]
-    lead = -scores(values, count, "exponential")[-1][0] if values["nm_shape"] == "worst" else float(values["nm_lead"])
-    most = max(2 / epsilon * (np.log(count) + 8), 1.1 * lead)
+    most = max(2 / epsilon * (np.log(count) + 8), 1.1 * here)
     x = np.linspace(0, most, 61)
     curves = {
         core.NOISES[noise]: np.array(
-            [100 * float(core.probabilities(core.scores(shape, count, float(ahead)), epsilon, noise)[0]) for ahead in x]
+            [100 * float(core.probabilities(scores(values, count, float(ahead)), epsilon, noise)[0]) for ahead in x]
         )
         for noise in ("exponential", "laplace", "gumbel")
     }
     figure = go.Figure()
     parts.lines(figure, x, curves, colours, hover="lead %{x:.4g}: %{y:.4g} %")
-    charts.chosen(figure, lead, 100 * wins["exponential"], "chosen", colours)
+    charts.chosen(figure, here, 100 * wins["exponential"], "chosen", colours)
     figure.update_xaxes(title="lead of the best (people)")
     figure.update_yaxes(title="probability of naming it (%)", range=[0, 103])
-    alt = "Probability of naming the best against its lead; at the chosen one: " + ", ".join(
+    alt = f"Probability of naming the best against its lead; at a lead of {prose.number(here)}: " + ", ".join(
         f"{core.NOISES[noise]} {prose.percent(win)}" for noise, win in wins.items()
     )
     return Panel(

@@ -40,7 +40,7 @@ def sidebar(page) -> None:
     widgets.epsilon(page)
     widgets.pick(page, "pr_rule", "Noise")
     if page["pr_rule"] == "gaussian":
-        widgets.slider(page, "pr_delta", "δ of the Gaussian", show=prose.delta_text)
+        widgets.delta(page, "pr_delta", "δ of the Gaussian")
     if page["pr_rule"] != "separate":
         widgets.slider(
             page,

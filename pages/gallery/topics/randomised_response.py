@@ -35,7 +35,10 @@ def picture(values: Values, colours: Palette) -> Picture:
         f"({prose.number(100 * math.sqrt(drawing), 3)} without lies)."
     )
     facts = {"standard error": f"{prose.number(100 * total, 6)} percentage points, exact", "ε": f"{epsilon:g}"}
-    note = f"A trusted curator who adds Laplace noise to the count would be off by ±{points(central)}."
+    note = (
+        f"The coin answers with probability p = {prose.number(200 * (1 - truth))}\u202f%, right half of the time. "
+        f"A trusted curator who adds Laplace noise to the count would be off by ±{points(central)}."
+    )
     return Picture(
         headline, (law(epsilon, share, people, colours), error(epsilon, share, people, colours)), facts, (note,)
     )
@@ -129,7 +132,7 @@ TOPIC = Topic(
         Experiment("More people instead: 10 000 at ε = 0.25", {"epsilon": 0.25, "rr_people": 10_000}),
     ),
     question=Question(
-        text="Everybody tells the truth with probability 3/4. In all, 60 % of the answers are “yes”. What is the "
+        text="Every answer is the truth with probability 3/4. In all, 60 % of the answers are “yes”. What is the "
         "unbiased estimate of the true share, in percent?",
         right=lambda: 100 * core.estimate(0.6, core.epsilon_of(0.75)),
         because=lambda: (

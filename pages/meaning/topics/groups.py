@@ -8,13 +8,12 @@ from functools import lru_cache
 import numpy as np
 import plotly.graph_objects as go
 
-from dpcore.accounting.curves import group_privacy
-from dpcore.accounting.pairs import Pair
+from dpcore.accounting.curves import group_privacy, least_epsilon
 from dpcore.noise import Noise
 from dpcore.privacy import Privacy
 from pages.meaning import laws
 from pages.meaning.laws import Law
-from pages.meaning.pieces import at_most, probability
+from pages.meaning.pieces import probability, told
 from pages.shared import charts, prose
 from pages.shared.charts import Palette
 from pages.shared.topic import Experiment, Panel, Picture, Question, Topic, Values
@@ -34,15 +33,15 @@ def picture(values: Values, colours: Palette) -> Picture:
     law: Law = values["law"]
     size = int(values["size"])
     total, bound = group_privacy(law.privacy, size)
-    exact = law.delta(total, size)
+    exact = min(law.delta(total, size), bound)  # certified bounds, both
     people = "1 person" if size == 1 else f"a group of {size}"
     formula = (
-        f"({total:g}, {at_most(bound, 4) if bound else '0'})-DP" if bound < 1 else f"δ = 1 at ε = {total:g}: nothing"
+        f"({total:g}, {told(law, bound) if bound else '0'})-DP" if bound < 1 else f"δ = 1 at ε = {total:g}: nothing"
     )
-    truth = at_most(exact) if exact else "0"
+    truth = told(law, exact) if exact else "0"
     headline = f"For {people} the formula promises **{formula}**; exactly, δ({total:g}) is **{truth}**."
     facts = {
-        "δ for the group, exact": at_most(exact, 6) if exact else "0",
+        "δ for the group, exact": told(law, exact, 6) if exact else "0",
         "mechanism": f"{law.name}, {law.promise}",
     }
     return Picture(headline, (curves(law, size, total, bound, colours), spent(law, size, colours)), facts)
@@ -55,61 +54,52 @@ def curves(law: Law, size: int, total: float, bound: float, colours: Palette) ->
     figure, table = go.Figure(), {"ε": [prose.number(v, 3) for v in x[::16]]}
     for number, k in enumerate(sorted({1, max(size // 2, 1), size}, reverse=True)):
         y, name = law.profile(x, k), "1 person" if k == 1 else f"{k} people"
-        table[f"δ(ε), {name}"] = [at_most(float(v), 4) for v in y[::16]]
+        table[f"δ(ε), {name}"] = [told(law, float(v)) for v in y[::16]]
         figure.add_scatter(x=x, y=y, name=name, mode="lines", line=charts.series(colours, number),
                            hovertemplate=f"<b>{name}</b><br>δ(%{{x:.4g}}) = %{{y:.4g}}<extra></extra>")  # fmt: skip
     charts.chosen(figure, total, min(bound, 1.0), "the formula", colours)
     figure.update_xaxes(title="ε", range=[0, reach])
     figure.update_yaxes(title="δ(ε)", range=[-0.02, 1.04])
-    alt = f"Privacy profiles of {law.name} noise for groups up to {size}; by formula δ({total:g}) = {bound:.4g}."
+    formula = told(law, bound) if bound else "0"
+    alt = f"Privacy profiles of {law.name} noise for groups up to {size}; by formula δ({total:g}) = {formula}."
     return Panel("δ(ε) by size of the group", charts.finish(figure, colours, height=HEIGHT), alt, table)
 
 
-@lru_cache(maxsize=256)
-def least_epsilon(noise: Noise, size: int, delta: float) -> float:
-    """The least ε at which a group has at most this δ; ∞ if none has."""
+@lru_cache(maxsize=512)
+def least(noise: Noise, size: int, delta: float) -> float:
+    """The least ε ≥ 0 at which a group has at most this δ; ∞ if none has. Sums of probabilities round: by 1e-12."""
     found = laws.group(noise, float(size))
-    return inverse(found, delta)
-
-
-def inverse(found: Pair, delta: float) -> float:
-    """The least ε ≥ 0 with H(ε) ≤ δ by bisection, rounded up; ∞ if there is none."""
-    if found.infinite > delta:
-        return math.inf
-    low, high = 0.0, 1.0
-    while float(found.delta(high)) > delta and high < 600:
-        low, high = high, 2 * high
-    if float(found.delta(0.0)) <= delta:
-        return 0.0
-    for _ in range(40):
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if float(found.delta(middle)) <= delta else (middle, high)
-    return high if high < 600 else math.inf
+    return least_epsilon(lambda e: float(found.delta(e)) <= delta + 1e-12, within=1e-9)
 
 
 def spent(law: Law, size: int, colours: Palette) -> Panel:
-    """ε at an unchanged δ, against the size."""
-    delta = law.privacy.delta
-    exact = [least_epsilon(law.noise, k, delta + 1e-12) for k in SIZES]
-    plain = [k * law.privacy.epsilon for k in SIZES]
-    figure = go.Figure()
-    figure.add_scatter(
-        x=SIZES, y=plain, name="kε, at the formula's larger δ", mode="lines", line=charts.series(colours, 1)
-    )
-    figure.add_scatter(x=SIZES, y=[e if math.isfinite(e) else None for e in exact], name="exact ε at the same δ",
-                       line=charts.series(colours, 0),
-                       mode="lines+markers", marker={"size": 7})  # fmt: skip
-    lost = [k for k, e in zip(SIZES, exact) if math.isinf(e)]
+    """ε against the size: by the formula and exactly at the formula's δ, which grows, and exactly at an unchanged one.
+
+    Only the first two have the same δ and may be compared; where the formula says nothing, its δ being 1, both end.
+    """
+    delta, figure = law.privacy.delta, go.Figure()
+    by_formula = [group_privacy(law.privacy, k) for k in SIZES]
+    told_any = [bound < 1 for _, bound in by_formula]
+    rows = {
+        "kε by the formula, at its δ": [e if any_ else math.inf for (e, _), any_ in zip(by_formula, told_any)],
+        "exact ε at the formula's δ": [
+            least(law.noise, k, bound) if any_ else math.inf for k, (_, bound), any_ in zip(SIZES, by_formula, told_any)
+        ],
+    }
+    if delta:
+        rows[f"exact ε at δ = {prose.delta_text(delta)}"] = [least(law.noise, k, delta) for k in SIZES]
+    for number, (name, y) in zip((1, 0, 3), rows.items()):
+        figure.add_scatter(
+            x=SIZES, y=[e if math.isfinite(e) else None for e in y], name=name, mode="lines+markers",
+            line=charts.series(colours, number), marker={"size": 6},
+            hovertemplate=f"<b>{name}</b><br>%{{x}} people: ε = %{{y:.4g}}<extra></extra>",
+        )  # fmt: skip
     figure.update_xaxes(title="people in the group", dtick=1)
     figure.update_yaxes(title="ε", rangemode="tozero")
-    table = {
-        "people": list(SIZES), "kε": [prose.number(v) for v in plain],
-        "δ by formula at kε": [at_most(group_privacy(law.privacy, k)[1], 4) for k in SIZES],
-        "exact ε at the same δ": ["none" if math.isinf(e) else prose.number(e) for e in exact],
-    }  # fmt: skip
-    title = "ε at the same δ" if not lost else f"ε at the same δ: none from {lost[0]} people on"
-    alt = f"ε that a group has at δ = {delta:g}, by its size: {table['exact ε at the same δ']}."
-    return Panel(title, charts.finish(figure, colours, height=300), alt, table, "spent")
+    table = {"people": list(SIZES), "δ by the formula": [told(law, bound) if bound else "0" for _, bound in by_formula]}
+    table |= {name: ["none" if math.isinf(e) else prose.number(e) for e in y] for name, y in rows.items()}
+    alt = "ε that a group has, by its size. " + "; ".join(f"{name}: {table[name]}" for name in rows) + "."
+    return Panel("ε by size of the group", charts.finish(figure, colours, height=300), alt, table, "spent")
 
 
 def _three() -> float:

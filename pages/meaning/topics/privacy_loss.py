@@ -32,11 +32,18 @@ def sidebar(page) -> None:
 def picture(values: Values, colours: Palette) -> Picture:
     law: Law = values["law"]
     found, epsilon = laws.at(law.noise, values["apart"]), law.privacy.epsilon
-    beyond, _ = law.beyond(epsilon, values["apart"])
+    beyond, under_b = law.beyond(epsilon, values["apart"])
     finite = [loss for loss, _, _ in found.atoms if math.isfinite(loss)]
+    notes: tuple[str, ...] = ()
     if beyond > 1e-15:
         infinite = f", and is infinite with probability **{probability(found.infinite)}**" if found.infinite else ""
         headline = f"The privacy loss exceeds ε = {epsilon:g} with probability **{probability(beyond)}**{infinite}."
+        factor, delta = prose.number(math.exp(epsilon)), float(found.delta(epsilon))
+        notes = (
+            f"That probability is not δ. These releases have the probability {probability(under_b)} under B; δ is how "
+            "much more probable they are under A beyond the factor $e^\\varepsilon$: "
+            f"{probability(beyond)} − {factor} · {probability(under_b)} = {probability(delta)}.",
+        )
     else:
         largest = max(finite) if finite else 0.0
         headline = f"Whatever is released, the privacy loss is at most **{probability(largest)}** (ε = {epsilon:g})."
@@ -45,7 +52,7 @@ def picture(values: Values, colours: Palette) -> Picture:
         by_output(law, values["apart"], colours), laplace_salary(epsilon, colours), gaussian_salary(epsilon, colours),
         distribution(law, found, colours),
     )  # fmt: skip
-    return Picture(headline, panels, facts)
+    return Picture(headline, panels, facts, notes)
 
 
 def by_output(law: Law, shift: float, colours: Palette) -> Panel:

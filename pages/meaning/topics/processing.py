@@ -12,7 +12,7 @@ from dpcore.accounting.processing import binned_pair, rounding_edges
 from dpcore.noise import Laplace
 from pages.meaning import laws
 from pages.meaning.laws import Law
-from pages.meaning.pieces import tidy
+from pages.meaning.pieces import success, told
 from pages.shared import charts, prose
 from pages.shared.charts import Palette
 from pages.shared.topic import Experiment, Panel, Picture, Question, Topic, Values
@@ -24,6 +24,9 @@ WIDTH = Stops(10.0, (0.0, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0))
 
 COMPARE = Stops(0.5, tuple(round(0.1 * k, 1) for k in range(21)))
 """Where the curves are compared, in multiples of ε."""
+
+
+WAYS = ("0 against 1", "1 against 0")
 
 
 def sidebar(page) -> None:
@@ -43,47 +46,49 @@ def picture(values: Values, colours: Palette) -> Picture:
     law: Law = values["law"]
     after = processed(law, values["step"], values["width"])
     epsilon = values["compare"] * law.privacy.epsilon
-    raw, left = (float(one.delta(epsilon)) for one in (laws.at(law.noise, 1.0), after))
+    raw = float(laws.at(law.noise, 1.0).delta(epsilon))
+    ways = [shown(law, min(float(pair.delta(epsilon)), raw)) for pair in both(after)]
+    if ways[0] == ways[1]:
+        left = f"**{ways[0]}**"
+    else:
+        left = " and ".join(f"**{one}** ({way})" for one, way in zip(ways, WAYS))
     tv = float(laws.at(law.noise, 1.0).delta(0.0)), float(after.delta(0.0))
     headline = (
-        f"Clamped and rounded, δ({epsilon:.3g}) goes from **{shown(raw)}** to **{shown(min(left, raw))}**, "
-        f"the best attacker from **{percent(tv[0])}** to **{percent(min(tv[1], tv[0]))}**: never up."
+        f"Clamped and rounded, δ({epsilon:.3g}) goes from **{shown(law, raw)}** to {left}, the best attacker from "
+        f"**{success(law, tv[0])}** to **{success(law, min(tv[1], tv[0]))}**: never up."
     )
     facts = {"outcomes left": str(len(after.losses)), "mechanism": f"{law.name}, {law.promise}"}
     return Picture(headline, (profile(law, after, epsilon, colours), errors(law, after, colours)), facts)
 
 
-def shown(delta: float) -> str:
+def both(pair: FinitePair) -> tuple[FinitePair, FinitePair]:
+    """Answer 0 against 1, and 1 against 0: after clamping and rounding they need not be mirror images."""
+    return pair, pair.swapped
+
+
+def shown(law: Law, delta: float) -> str:
     """δ for people; rounding of sums is not a δ."""
-    return tidy(prose.number(delta)) if delta > 1e-13 else "0"
-
-
-def percent(variation: float) -> str:
-    """Success of the best attacker."""
-    return f"{prose.number(50 + 50 * variation, 4)}\u202f%"
+    return told(law, delta) if delta > 1e-13 else "0"
 
 
 def profile(law: Law, after: FinitePair, epsilon: float, colours: Palette) -> Panel:
-    """δ(ε) before and after."""
+    """δ(ε) before, and after in both directions: the mechanism's is the larger one."""
     reach = 2 * law.privacy.epsilon
-    finite = [loss for loss, _, _ in after.atoms if abs(loss) < reach]
-    x = np.unique(np.concatenate([np.linspace(-reach, reach, 241), finite]))
-    before = laws.at(law.noise, 1.0).delta(x)
-    figure = go.Figure()
-    for number, name, y in ((0, "as released", before), (1, "after clamping and rounding", after.delta(x))):
-        figure.add_scatter(x=x, y=y, name=name, mode="lines", line=charts.series(colours, number),
+    finite = np.abs(after.losses[np.isfinite(after.losses)])
+    x = np.unique(np.concatenate([np.linspace(0, reach, 161), finite[finite < reach]]))
+    curves = {"as released": laws.at(law.noise, 1.0)} | {f"after, {way}": pair for way, pair in zip(WAYS, both(after))}
+    figure, rows = go.Figure(), np.linspace(0, reach, 13)
+    table = {"ε": [prose.number(v, 3) for v in rows]}
+    for number, (name, pair) in enumerate(curves.items()):
+        figure.add_scatter(x=x, y=pair.delta(x), name=name, mode="lines", line=charts.series(colours, number),
                            hovertemplate=f"<b>{name}</b><br>δ(%{{x:.4g}}) = %{{y:.5g}}<extra></extra>")  # fmt: skip
+        table[name] = [shown(law, float(v)) for v in pair.delta(rows)]
     charts.upright(figure, epsilon, line={"color": colours.text, "width": 1.5, "dash": "dot"})
-    figure.update_xaxes(title="ε", range=[-reach, reach])
+    figure.update_xaxes(title="ε", range=[0, reach])
     figure.update_yaxes(title="δ(ε) between answers 0 and 1", rangemode="tozero")
-    rows = np.linspace(-reach, reach, 13)
-    table = {
-        "ε": [prose.number(v, 3) for v in rows],
-        "as released": [shown(float(v)) for v in laws.at(law.noise, 1.0).delta(rows)],
-        "after": [shown(float(v)) for v in after.delta(rows)],
-    }
     alt = (
-        f"δ(ε) of {law.name} noise before and after clamping and rounding: the second curve is nowhere above the first."
+        f"δ(ε) of {law.name} noise before clamping and rounding, and after, of answer 0 against 1 and of 1 against 0: "
+        "neither is anywhere above the first curve."
     )
     return Panel("δ(ε) before and after", charts.finish(figure, colours, height=HEIGHT), alt, table)
 
@@ -96,8 +101,8 @@ def errors(law: Law, after: FinitePair, colours: Palette) -> Panel:
         (0, "as released", laws.at(law.noise, 1.0).tradeoff(x)), (1, "after clamping and rounding", after.tradeoff(x)),
     ):  # fmt: skip
         figure.add_scatter(x=x, y=y, name=name, mode="lines", line=charts.series(colours, number))
-    figure.update_xaxes(title="type I error", range=[0, 1])
-    figure.update_yaxes(title="least type II error", range=[0, 1])
+    figure.update_xaxes(title="type I error: says 1, was 0", range=[0, 1])
+    figure.update_yaxes(title="least type II error: says 0, was 1", range=[0, 1])
     table = {
         "type I error": [f"{v:.1f}" for v in x[::30]],
         "as released": [prose.number(float(v)) for v in laws.at(law.noise, 1.0).tradeoff(x[::30])],

@@ -77,7 +77,7 @@ def divergences(law: Law, rho: float, colours: Palette) -> Panel:
                            hovertemplate=f"{one.name}<br>order %{{x:.3g}}: %{{y:.4g}}<extra></extra>")  # fmt: skip
     if math.isfinite(rho):
         table["ρα"] = [prose.number(float(v)) for v in rho * ORDERS[::16]]
-        figure.add_scatter(x=ORDERS, y=rho * ORDERS, name=f"ρα, ρ = {at_most(rho, 4)}", mode="lines", hoverinfo="skip",
+        figure.add_scatter(x=ORDERS, y=rho * ORDERS, name=f"ρα, ρ = {at_most(rho, 5)}", mode="lines", hoverinfo="skip",
                            line={"color": colours.muted, "width": 1.5, "dash": "dot"})  # fmt: skip
     else:
         table[law.name] = ["∞"] * len(table["order α"])

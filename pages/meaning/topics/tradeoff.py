@@ -8,9 +8,9 @@ import numpy as np
 import plotly.graph_objects as go
 
 from dpcore.accounting.tradeoff import gaussian_guarantee, gaussian_tradeoff, guarantee_tradeoff
-from dpcore.noise import Laplace
+from dpcore.noise import Gaussian, Laplace
 from pages.meaning.laws import Law
-from pages.meaning.pieces import PROBE, at_most, percent, probability
+from pages.meaning.pieces import PROBE, at_most, percent, probability, told
 from pages.shared import charts, prose
 from pages.shared.charts import Palette
 from pages.shared.topic import Experiment, Panel, Picture, Question, Topic, Values
@@ -38,9 +38,11 @@ def picture(values: Values, colours: Palette) -> Picture:
         )
     else:
         gdp = f"it is μ-GDP from μ = **{at_most(guarantee.mu, 5)}** on"
-        note = (
-            f"$G_\\mu$ with μ = {at_most(guarantee.mu, 5)} lies below the curve and touches it; no smaller μ will do."
-        )
+        if isinstance(law.noise, Gaussian):
+            where = "is the curve itself, μ being the sensitivity in standard deviations"
+        else:
+            where = "lies nowhere above the curve and touches it"
+        note = f"$G_\\mu$ with μ = {at_most(guarantee.mu, 5)} {where}; no smaller μ will do."
     headline = (
         f"A test that raises a false alarm in {percent(alpha)} of the cases misses the change in at least "
         f"**{prose.at_least(100 * missed, 4)}\u202f%**; {gdp}."
@@ -63,11 +65,11 @@ def errors(law: Law, alpha: float, missed: float, epsilon: float, mu: float | No
                        fillcolor=colours.impossible,
                        line={"color": colours.muted, "width": 1.2}, hoverinfo="skip")  # fmt: skip
     if mu is not None:
-        figure.add_scatter(x=x, y=gaussian_tradeoff(mu, x), name=f"G<sub>μ</sub>, μ = {at_most(mu, 4)}", mode="lines",
+        figure.add_scatter(x=x, y=gaussian_tradeoff(mu, x), name=f"G<sub>μ</sub>, μ = {at_most(mu, 5)}", mode="lines",
                            line=charts.series(colours, 2), hoverinfo="skip")  # fmt: skip
     end = min((1 - delta) * math.exp(-epsilon), 1.0)
     figure.add_scatter(x=[0, end], y=[1 - delta, max(1 - delta - math.exp(epsilon) * end, 0.0)], mode="lines",
-                       name=f"line (ε′, δ) = ({epsilon:.3g}, {at_most(delta, 3)})", line=charts.series(colours, 1),
+                       name=f"line (ε′, δ) = ({epsilon:.3g}, {told(law, delta)})", line=charts.series(colours, 1),
                        hoverinfo="skip")  # fmt: skip
     figure.add_scatter(x=x, y=y, name="trade-off function", mode="lines", line=charts.series(colours, 0),
                        hovertemplate="false alarms %{x:.4g}<br>misses at least %{y:.5g}<extra></extra>")  # fmt: skip
@@ -98,7 +100,7 @@ def profile(law: Law, epsilon: float, colours: Palette) -> Panel:
     figure.update_xaxes(title="ε")
     figure.update_yaxes(title="δ(ε)", rangemode="tozero")
     rows = np.linspace(0, reach, 10)
-    table = {"ε": [prose.number(v, 3) for v in rows], "δ(ε)": [at_most(float(v), 5) for v in law.profile(rows)]}
+    table = {"ε": [prose.number(v, 3) for v in rows], "δ(ε)": [told(law, float(v), 5) for v in law.profile(rows)]}
     alt = f"Privacy profile of {law.name} noise, {float(law.profile(0.0)):.4g} at ε = 0."
     return Panel("The same as δ(ε)", charts.finish(figure, colours, height=300), alt, table, "profile")
 

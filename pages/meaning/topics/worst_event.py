@@ -9,7 +9,7 @@ import numpy as np
 from dpcore.noise import Gaussian
 from dpcore.noise.gaussian import gaussian_delta
 from pages.meaning.laws import Law
-from pages.meaning.pieces import PROBE, B, at_most, densities, event, probability
+from pages.meaning.pieces import PROBE, B, densities, event, probability, told
 from pages.shared import charts, prose
 from pages.shared.charts import Palette
 from pages.shared.topic import Experiment, Panel, Picture, Question, Topic, Values
@@ -33,7 +33,7 @@ def picture(values: Values, colours: Palette) -> Picture:
             f"The most telling event happens with probability **{probability(own)}** under database A and "
             f"**{probability(other)}** under B: more than {prose.number(math.exp(epsilon))} times as often, by a "
             f"surplus of "
-            f"δ = **{at_most(delta)}**."
+            f"δ = **{told(law, delta)}**."
         )
     else:
         headline = (
@@ -42,7 +42,7 @@ def picture(values: Values, colours: Palette) -> Picture:
         )
     facts = {
         "mechanism": f"{law.name}, {law.promise}",
-        "δ(ε′)": f"at most {at_most(delta, 6)}",
+        "δ(ε′)": ("at most " if law.solved else "") + told(law, delta, 6),
         "ε′": f"{epsilon:g}",
     }
     notes: tuple[str, ...] = ()
@@ -67,7 +67,7 @@ def overlap(law: Law, epsilon: float, shift: float, own: float, other: float, de
     edge_x, edge_y = event(x, here, np.minimum(raised, 1e300))
     figure.add_scatter(
         x=edge_x, y=edge_y, fill="toself", fillcolor=colours.fill, mode="lines", line={"width": 0},
-        name=f"area δ(ε′) = {at_most(delta, 3)}", hoverinfo="skip",
+        name=f"area δ(ε′) = {told(law, delta)}", hoverinfo="skip",
     )  # fmt: skip
     alt = (
         f"Densities of releases of {law.name} noise for two databases {shift:.4g} sensitivities apart. The event "

@@ -55,6 +55,7 @@ def losses(
             text=[_told(bar, limit)],
             textposition="outside",
             cliponaxis=False,
+            constraintext="none",
             showlegend=False,
             marker={"color": colour if bar.valid else "rgba(0,0,0,0)", "line": {"color": colour, "width": 1.5}}
             | ({} if bar.valid else {"pattern": {"shape": "/", "fgcolor": colour, "bgcolor": "rgba(0,0,0,0)"}}),
@@ -74,7 +75,7 @@ def losses(
     figure.update_xaxes(title=folded(axis, ROOM, colours), range=[0, limit / (1 - figures)])
     figure.update_xaxes(nticks=5 if 1e-2 <= limit < 1e4 else 3, tickangle=0)
     figure.update_yaxes(automargin=True, ticklabelposition="outside", ticks="")
-    return finish(figure, colours, height=max(430, 90 + 54 * len(shown)))
+    return finish(figure, colours, height=max(350, 108 + sum(34 if bar.valid else 44 for bar in shown)))
 
 
 def _told(bar: Bar, limit: float) -> str:

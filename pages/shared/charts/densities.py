@@ -20,6 +20,12 @@ from .parts import finish, log_ticks
 POINTS = 1201
 """Places at which a smooth density is drawn."""
 
+SEEN = 1e-4
+"""Probability from which on an atom is drawn: a stem is as high for the least of them."""
+
+HEIGHT = 350
+"""Of the picture, in pixels: with the verdict above it, it fits a first screen."""
+
 
 @dataclass(frozen=True)
 class Law:
@@ -74,7 +80,7 @@ def density(laws: Sequence[Law], *, unit: str, colours: Palette, log_y: bool = F
         figure.update_yaxes(**log_ticks(1e-6 * top, 2.5 * top), range=[math.log10(top) - 6, math.log10(top) + 0.4])
     else:
         figure.update_yaxes(range=[0, top * 1.16])
-    return finish(figure, colours, height=430)
+    return finish(figure, colours, height=HEIGHT)
 
 
 def on_lattice(noise: Noise) -> bool:
@@ -111,7 +117,7 @@ def _probabilities(
     figure.update_yaxes(title="probability", rangemode="tozero", range=[0, top * 1.16])
     if log_y:
         figure.update_yaxes(**log_ticks(1e-6 * top, 2.5 * top), range=[math.log10(top) - 6, math.log10(top) + 0.4])
-    return finish(figure, colours, height=430)
+    return finish(figure, colours, height=HEIGHT)
 
 
 def _symbol(key: str) -> str:
@@ -134,7 +140,7 @@ def curve(noise: Noise, low: float, high: float) -> tuple[np.ndarray, np.ndarray
 def _atoms(figure: go.Figure, law: Law, top: float, colours: Palette, log_y: bool) -> None:
     """A stem for each atom. Its height says nothing, its label does."""
     for place, mass in law.noise.atoms:
-        if mass < 1e-9:
+        if mass < SEEN:
             continue
         colour, best = hue(colours, law.key), law.key == "optimal"
         height = top * (1.06 if best else 0.94)
@@ -149,6 +155,6 @@ def _atoms(figure: go.Figure, law: Law, top: float, colours: Palette, log_y: boo
         )
         if best:
             figure.add_annotation(
-                x=place, y=math.log10(height) if log_y else height, text=f"{prose.percent(mass)} exactly {place:g}",
+                x=place, y=math.log10(height) if log_y else height, text=prose.atom(place, mass),
                 showarrow=False, xanchor="left", xshift=12, font={"color": colour, "size": colours.type},
             )  # fmt: skip

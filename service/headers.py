@@ -12,7 +12,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from service import journal
+from service import log
 
 
 def _scripts_in_the_index() -> list[str]:
@@ -53,7 +53,7 @@ SHUT = ("_stcore/metrics", "_stcore/agent/")
 """Streamlit's own figures (they name what runs here) and its interface for programs: nobody needs them from outside."""
 
 
-class Gate:
+class Headers:
     """ASGI middleware that refuses what is too long or shut and adds `HEADERS` to every answer.
 
     address_length : longest path and query together, in bytes.
@@ -87,7 +87,7 @@ class Gate:
         path, query = scope.get("raw_path") or scope["path"].encode(), scope.get("query_string", b"")
         length = len(path) + len(query)
         if length > self._longest:
-            journal.record("refused", reason="address too long")
+            log.record("refused", reason="address too long")
             return PlainTextResponse(f"address = {length} bytes: expected at most {self._longest} bytes\n", 414)
         if any(part in scope["path"] for part in SHUT):
             return PlainTextResponse("not found\n", 404)

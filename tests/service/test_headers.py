@@ -6,11 +6,11 @@ import pytest
 from running import apart
 from starlette.responses import PlainTextResponse
 
-from service.gate import HEADERS, Gate
+from service.headers import HEADERS, Headers
 
 
 def answer(path: str, query: bytes = b"", kind: str = "http") -> list[dict]:
-    """What a gate with a limit of 100 bytes sends for a request; behind it everything is "inside"."""
+    """What headers with a limit of 100 bytes sends for a request; behind it everything is "inside"."""
     sent: list[dict] = []
 
     async def inside(scope, receive, send):
@@ -26,7 +26,7 @@ def answer(path: str, query: bytes = b"", kind: str = "http") -> list[dict]:
         return {"type": "http.request", "body": b"", "more_body": False}
 
     scope = {"type": kind, "method": "GET", "path": path, "query_string": query, "headers": []}
-    apart(Gate(inside, address_length=100)(scope, receive, send))
+    apart(Headers(inside, address_length=100)(scope, receive, send))
     return sent
 
 

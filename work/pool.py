@@ -3,7 +3,7 @@
 Each of them holds many conversations at once, one for every question put to it: it reports what the task reports, and
 goes on only when it is told to, so that whose turn it is stays the business of whoever asked. What goes to and fro are
 Python's own bytes for this project's objects, between processes that know a secret of this start; nothing from
-outside is ever read. What such a process does is in service/worker.py.
+outside is ever read. What such a process does is in work/process.py.
 A process that dies takes its conversations with it (`Lost`) and is replaced. When the dashboard ends, however it ends,
 the lines are cut, and so do they.
 """
@@ -20,12 +20,14 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Client, Connection, Listener
 from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 from typing import Any
+
+from dpcore.provenance import PROVENANCE
 
 ROOT = Path(__file__).parents[1]
 
@@ -45,25 +47,29 @@ class Lost(RuntimeError):
     """The process that worked on a question is gone."""
 
 
-class Crew:
+class Pool:
     """Some processes. Starting them takes about a second, in which nobody waits: until the first one is up, tasks run
-    where they are asked for; never after, for what may have cost a process its life is not to take this one's."""
+    where they are asked for; never after, for what may have cost a process its life is not to take this one's.
 
-    def __init__(self, size: int) -> None:
-        self._members: list[_Member] = []
+    modules : what each of them loads at its start: those that tasks come from, or else the first question waits.
+    """
+
+    def __init__(self, size: int, modules: Sequence[str] = ()) -> None:
+        self._processes: list[_Process] = []
+        self._modules = tuple(modules)
         self._change, self._open, self._began = threading.Condition(), True, False
         for _ in range(size):
-            threading.Thread(target=self._keep, name="crew", daemon=True).start()
+            threading.Thread(target=self._keep, name="pool", daemon=True).start()
 
     @property
     def ready(self) -> int:
         """Processes that are up."""
-        return len(self._members)
+        return len(self._processes)
 
     @property
     def pids(self) -> list[int]:
         """Of those."""
-        return [member.pid for member in self._members]
+        return [process.pid for process in self._processes]
 
     def answer(self, task: Task, problem: Any, settings: Any, report: Report) -> Any:
         """What the task returns, or raises; `report` is called in this thread.
@@ -73,14 +79,14 @@ class Crew:
         Lost : the process has died, or there is none.
         """
         with self._change:
-            member = min(self._members, key=lambda one: one.busy, default=None)
-            if member is not None:
-                talk = member.begin()
-        if member is not None:
+            process = min(self._processes, key=lambda one: one.busy, default=None)
+            if process is not None:
+                conversation = process.begin()
+        if process is not None:
             try:
-                return _conduct(talk, task, problem, settings, report)
+                return _answer(conversation, task, problem, settings, report)
             finally:
-                member.end(talk)
+                process.end(conversation)
         if self._began:
             raise Lost("there is no process to work on it")
         return task(problem, settings, progress=report)
@@ -88,16 +94,16 @@ class Crew:
     def wait(self) -> None:
         """Until a process is up; in vain if that takes very long."""
         with self._change:
-            self._change.wait_for(lambda: self._members or not self._open, PATIENCE)
+            self._change.wait_for(lambda: self._processes or not self._open, PATIENCE)
 
     def close(self) -> None:
         """Dismiss all."""
         with self._change:
             self._open = False
             self._change.notify_all()
-            members = list(self._members)
-        for member in members:
-            member.kill()
+            processes = list(self._processes)
+        for process in processes:
+            process.kill()
 
     def _keep(self) -> None:
         """Have a process, and another one when it is gone: at once, but the more of them go at once, the later."""
@@ -105,34 +111,34 @@ class Crew:
         while self._open:
             up = math.inf
             try:
-                member = _Member.start()
+                process = _Process.start(self._modules)
             except Exception as error:  # none is to be had, or it did not come up; tasks run here meanwhile
                 log.warning("a process that solves did not start (%r)", error)
             else:
                 up = time.monotonic()
-                self._employ(member)
+                self._add(process)
             if time.monotonic() - up > PATIENCE:
                 pause = 0.0
             with self._change:
                 self._change.wait_for(lambda: not self._open, pause)
             pause = min(2 * pause + 1, LONGEST)
 
-    def _employ(self, member: _Member) -> None:
+    def _add(self, process: _Process) -> None:
         with self._change:
             if self._open:
-                self._members.append(member)
+                self._processes.append(process)
                 self._began = True
                 self._change.notify_all()
             else:
-                member.kill()
-        member.hear()
+                process.kill()
+        process.hear()
         with self._change:
-            self._members = [other for other in self._members if other is not member]
-        member.dismiss()
+            self._processes = [other for other in self._processes if other is not process]
+        process.dismiss()
 
 
 @dataclass(eq=False)
-class _Talk:
+class _Conversation:
     """One conversation, as the one who asked sees it.   rests : nothing is computed for it until there is a word."""
 
     number: int
@@ -158,31 +164,31 @@ class _Talk:
         return answer
 
 
-def _conduct(talk: _Talk, task: Task, problem: Any, settings: Any, report: Report) -> Any:
-    talk.send("ask", (task, problem, settings))
+def _answer(conversation: _Conversation, task: Task, problem: Any, settings: Any, report: Report) -> Any:
+    conversation.send("ask", (task, problem, settings))
     while True:
-        kind, what = talk.receive()
+        kind, what = conversation.receive()
         if kind == "value":
             return what
         if kind == "error":
             raise what
         record, has_answer = what
-        talk.rests = True
-        stop = report(replace(record, answer=talk.sketch) if has_answer else record)
-        talk.rests = False
-        talk.send("stop" if stop else "on")
+        conversation.rests = True
+        stop = report(replace(record, answer=conversation.sketch) if has_answer else record)
+        conversation.rests = False
+        conversation.send("stop" if stop else "on")
 
 
-class _Member:
+class _Process:
     """One process, as this one sees it."""
 
     def __init__(self, process: subprocess.Popen, line: Connection) -> None:
         self.pid, self._process, self._line = process.pid, process, line
         self._lock, self._numbers = threading.Lock(), itertools.count()
-        self._talks: dict[int, _Talk] = {}
+        self._conversations: dict[int, _Conversation] = {}
 
     @classmethod
-    def start(cls) -> _Member:
+    def start(cls, modules: Sequence[str] = ()) -> _Process:
         """A process of its own, connected; at a lower priority than this one, and out of reach of a terminal's Ctrl-C.
 
         Raises
@@ -192,7 +198,7 @@ class _Member:
         secret, connected = secrets.token_bytes(32), threading.Event()
         with Listener(authkey=secret) as listener:
             process = subprocess.Popen(
-                [sys.executable, "-m", "service.worker"], stdin=subprocess.PIPE, cwd=ROOT, process_group=0
+                [sys.executable, "-m", "work.process"], stdin=subprocess.PIPE, cwd=ROOT, process_group=0
             )
 
             def watch() -> None:  # one that will not come any more: its place on the line is taken, and given up
@@ -207,9 +213,9 @@ class _Member:
 
             try:
                 with process.stdin as line:
-                    line.write(f"{listener.address}\n{secret.hex()}\n".encode())
-                threading.Thread(target=watch, name="crew", daemon=True).start()
-                member = cls(process, listener.accept())
+                    line.write(f"{listener.address}\n{secret.hex()}\n{PROVENANCE}\n{' '.join(modules)}\n".encode())
+                threading.Thread(target=watch, name="pool", daemon=True).start()
+                started = cls(process, listener.accept())
                 if process.poll() is not None:
                     raise Lost("it died at its start")
             except BaseException:
@@ -218,32 +224,32 @@ class _Member:
                 raise
             finally:
                 connected.set()
-        return member
+        return started
 
     @property
     def busy(self) -> tuple[int, int]:
         """Conversations for which it computes, and all of them."""
-        talks = list(self._talks.values())
-        return sum(not talk.rests for talk in talks), len(talks)
+        conversations = list(self._conversations.values())
+        return sum(not conversation.rests for conversation in conversations), len(conversations)
 
-    def begin(self) -> _Talk:
-        talk = _Talk(next(self._numbers), self._say)
-        self._talks[talk.number] = talk
-        return talk
+    def begin(self) -> _Conversation:
+        conversation = _Conversation(next(self._numbers), self._say)
+        self._conversations[conversation.number] = conversation
+        return conversation
 
-    def end(self, talk: _Talk) -> None:
+    def end(self, conversation: _Conversation) -> None:
         """No more of it; if it is still under way there, it ends there, too."""
-        self._talks.pop(talk.number, None)
-        talk.send("leave")
+        self._conversations.pop(conversation.number, None)
+        conversation.send("leave")
 
     def hear(self) -> None:
         """Hand on what it says until it is gone."""
         with contextlib.suppress(Exception):  # most likely the line's end; whatever it is, no more can be heard
             while True:
                 number, kind, what = self._line.recv()
-                talk = self._talks.get(number)
-                if talk is not None:
-                    talk.heard.put((kind, what))
+                conversation = self._conversations.get(number)
+                if conversation is not None:
+                    conversation.heard.put((kind, what))
 
     def kill(self) -> None:
         """Have it gone: whoever hears it takes note."""
@@ -255,8 +261,8 @@ class _Member:
         self._process.wait()
         with self._lock:  # nobody is in the middle of a word on this line, whose number may be another's next
             self._line.close()
-        for talk in list(self._talks.values()):
-            talk.heard.put(("lost", None))
+        for conversation in list(self._conversations.values()):
+            conversation.heard.put(("lost", None))
 
     def _say(self, number: int, kind: str, what: Any) -> None:
         packed = bytes(ForkingPickler.dumps(what))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from service import journal
+from service import log
 
 ROOT = Path(__file__).parents[2]
 
@@ -17,9 +17,9 @@ PROGRAM = """
 import logging, sys, threading, warnings
 early = logging.getLogger("early")
 early.addHandler(logging.StreamHandler()); early.propagate = False
-from service import journal
-journal.install()
-journal.record("start", version="1", python="3", workers=2, store=True, metrics=False)
+from service import log
+log.install()
+log.record("start", version="1", python="3", workers=2, store=True, metrics=False)
 early.error("SECRET %s", "SECRET")
 logging.getLogger("late").warning("SECRET %(a)s", {"a": "SECRET"})
 logging.getLogger("root.less").error("100 % SECRET")
@@ -37,7 +37,7 @@ from dpcore.privacy import Privacy
 try:
     Privacy(-123.456, 0.2)
 except ValueError as error:
-    journal.record("script error", error=type(error).__name__, place=journal.place(error))
+    log.record("script error", error=type(error).__name__, place=log.place(error))
 raise RuntimeError("SECRET")
 """
 
@@ -62,13 +62,13 @@ def test_every_record_is_a_line_without_what_it_said():
 
 def test_events_say_only_what_the_manual_lists():
     with pytest.raises(ValueError, match="says nothing about"):
-        journal.Event("solve", {"epsilon": 1.0})
+        log.Event("solve", {"epsilon": 1.0})
     with pytest.raises(ValueError, match="no fixed words"):
-        journal.Event("refused", {"reason": "the text <b>somebody</b> typed"})
+        log.Event("refused", {"reason": "the text <b>somebody</b> typed"})
     with pytest.raises(KeyError):
-        journal.Event("invented", {})
+        log.Event("invented", {})
     manual = (ROOT / "docs" / "operate.md").read_text().split("## Log")[1].split("## Monitoring")[0]
-    for event, said in journal.FIELDS.items():
+    for event, said in log.FIELDS.items():
         (row,) = [line for line in manual.splitlines() if line.startswith(f"| `{event}` |")]
         for word in said:
             assert word in row.rsplit("|", 2)[1], f"{event}: {word}"

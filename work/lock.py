@@ -14,7 +14,7 @@ PATIENCE = 0.5
 """Seconds after which a page goes on anyhow."""
 
 
-class Floor:
+class PageLock:
     """Taken by a page while it runs, left while it waits. Whoever waits longest is next."""
 
     def __init__(self) -> None:
@@ -31,7 +31,7 @@ class Floor:
 
     @contextmanager
     def left(self) -> Iterator[None]:
-        """Let others run meanwhile; nothing happens in a thread that has not taken the floor."""
+        """Let others run meanwhile; nothing happens in a thread that does not hold the lock."""
         held = getattr(self._own, "held", False)
         if held:
             self._leave()

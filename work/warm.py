@@ -1,4 +1,4 @@
-"""`python -m service.warm`: compile every kernel into the cache and load what a first visit needs."""
+"""`python -m work.warm`: compile every kernel into the cache and load what a first visit needs."""
 
 from __future__ import annotations
 

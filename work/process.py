@@ -1,4 +1,4 @@
-"""A process that computes for the dashboard, started and told what to do by service/crew.py."""
+"""A process that computes for the dashboard, started and told what to do by work/pool.py."""
 
 from __future__ import annotations
 
@@ -14,12 +14,11 @@ from dataclasses import dataclass, field, replace
 from importlib import import_module
 from multiprocessing.connection import Client, Connection
 from multiprocessing.reduction import ForkingPickler
-from pathlib import Path
 from typing import Any
 
-from .warm import warm
+from dpcore.provenance import PROVENANCE
 
-ROOT = Path(__file__).parents[1]
+from .warm import warm
 
 NEWS = 0.02
 """Seconds within which a second report without news is not passed on."""
@@ -109,14 +108,16 @@ class _Work:
 
 def main() -> None:
     """Load what tasks need, connect to the address on standard input, and compute at a low priority until the line is
-    cut."""
+    cut. Where the source has changed meanwhile nothing is computed: the dashboard would file it as its own."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Windows: Ctrl-C is for the dashboard, which then cuts the line
     if hasattr(os, "nice"):
         os.nice(5)
-    address, secret = (sys.stdin.readline().strip() for _ in range(2))
+    address, secret, made_by, modules = (sys.stdin.readline().strip() for _ in range(4))
+    if made_by != PROVENANCE:
+        sys.exit("The source has changed since the dashboard was started: start it again.")
     warm()
-    for place in sorted(ROOT.glob("pages/*/work.py")):  # the tasks of the pages: else the first visitor of each waits
-        import_module(f"pages.{place.parent.name}.work")
+    for module in modules.split():
+        import_module(module)
     with contextlib.suppress(OSError, EOFError):  # the dashboard has ended before this was up
         serve(Client(address, authkey=bytes.fromhex(secret)))
     os._exit(0)  # tasks under way need not be waited for

@@ -1,0 +1,75 @@
+"""What exported Python scripts are made of: the samplers' own source, and numbers as literals. They need nothing but
+Python."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import textwrap
+from collections.abc import Callable, Iterable
+from string import Template
+from types import CodeType, FunctionType, ModuleType
+
+
+def carried(*functions: Callable) -> tuple[set[str], str]:
+    """(import statements, source) of functions and of all functions of this package that they call, as they are
+    written, so that a script runs what the tests test."""
+    imports: set[str] = set()
+    found: list[str] = []
+    seen: set[str] = set()
+
+    def visit(function: Callable) -> None:
+        if function.__name__ in seen:
+            return
+        seen.add(function.__name__)
+        for name in _names(function.__code__):
+            value = function.__globals__.get(name)
+            if isinstance(value, ModuleType):
+                imports.add(f"import {value.__name__}")
+            elif isinstance(value, FunctionType) and value.__module__.startswith(f"{__package__}."):
+                visit(value)
+            elif value is not None:
+                imports.add(f"from {value.__module__.lstrip('_')} import {name}")
+        found.append(inspect.getsource(function))
+
+    for function in functions:
+        visit(function)
+    return imports, "\n\n".join(found)
+
+
+def _names(code: CodeType) -> list[str]:
+    """Names that a function's code and the code inside it look up elsewhere."""
+    inner = [name for part in code.co_consts if isinstance(part, CodeType) for name in _names(part)]
+    return [*code.co_names, *inner]
+
+
+def in_order(imports: Iterable[str]) -> str:
+    """Import statements as they are usually written: modules first, names of one module together."""
+    whole = sorted({line for line in imports if line.startswith("import")})
+    names: dict[str, set[str]] = {}
+    for line in set(imports) - set(whole):
+        module, _, name = line.removeprefix("from ").partition(" import ")
+        names.setdefault(module, set()).add(name)
+    parts = (f"from {module} import {', '.join(sorted(named))}" for module, named in sorted(names.items()))
+    return "\n".join([*whole, *parts])
+
+
+def filled(template: str, **values: object) -> str:
+    return Template(template).substitute(values)
+
+
+def summary(lines: Iterable[str]) -> str:
+    """Lines of a docstring, none of them too long."""
+    return "\n".join(textwrap.fill(line, 110) for line in lines)
+
+
+def literal(data: dict) -> str:
+    """A Python literal, one key a line."""
+    rows = (f"    {json.dumps(key)}: {value!r}," for key, value in data.items())
+    return "{\n" + "\n".join(rows) + "\n}"
+
+
+def wrapped(numbers: Iterable[object], indent: str = "    ") -> str:
+    """The inside of a list, several numbers a line."""
+    text = ", ".join(map(repr, numbers)) + ","
+    return textwrap.fill(text, 110, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)

@@ -1,0 +1,104 @@
+"""Fields for numbers: what is typed is the number that was meant, or stays in the field with what to write.
+
+The browser's own number boxes swallow what they do not know (0,5 becomes 05); these are boxes of text behind
+`dpcore.numbers`, with a button for one step less and one for one step more. The control's own key holds the number; a
+text that was refused is kept by the page's address, and the number accepted last stays in force.
+"""
+
+from __future__ import annotations
+
+import math
+from contextvars import ContextVar
+
+import streamlit as st
+
+from dpcore._validate import decimal
+from dpcore.errors import InputError
+
+from .address import Address, Number
+from .inputs import LABELS, explain
+
+_notice: ContextVar = ContextVar("notice")
+"""Where the page has a word about texts that were refused, and those words, during one run of the script."""
+
+
+def notice() -> None:
+    """Keep a place here for the complaints of all fields: those in a sidebar that is closed are seen as well."""
+    with st.container(key="notice"):
+        _notice.set((st.empty(), []))
+
+
+def number(
+    page: Address, key: str, label: str, *, step: float | None = None, help: str | None = None, name: str = "",
+    width: int | str = "stretch",
+):  # fmt: skip
+    """Draw the field of the number `key` and return a place for a complaint under it.
+
+    Parameters
+    ----------
+    step : of the buttons; by default a tenth of the value's power of ten.
+    name : of the field in messages, where the label is long or says little.
+    """
+    control, name = page.controls[key], name or LABELS.get(key, label)
+    refused = page.refused(key)
+    text = control.write(page[key]) if refused is None else refused
+    if st.session_state.get(typed(key)) != text:
+        st.session_state[typed(key)] = text
+    with st.container(key=f"field_{key}", gap="xsmall", width=width):
+        with st.container(gap=None, key=f"number_{key}"):
+            st.text_input(
+                label, text, key=typed(key), help=help, autocomplete="off", on_change=_take, args=(page, key, name)
+            )
+            for sign, word, icon in ((-1, "less", "remove"), (1, "more", "add")):
+                st.button(
+                    f"{name}: {word}", key=f"{key}_{word}", icon=f":material/{icon}:",
+                    on_click=_move, args=(page, key, name, sign * (step or _step(page[key])), refused),
+                )  # fmt: skip
+        if refused is not None:
+            _complain(control, refused, name, page[key])
+        return st.empty()
+
+
+def typed(key: str) -> str:
+    """The key of the text of a field."""
+    return f"{key}_typed"
+
+
+def _complain(control: Number, text: str, name: str, value: float | None) -> None:
+    """What is wrong with a text, under its field and on the page."""
+    try:
+        control.read(text, name)
+    except InputError as error:
+        message = f"{explain(error)}  \nUntil then it is {control.write(value) or 'empty'}."
+        st.error(message)
+        place, told = _notice.get((None, []))
+        if place is not None:
+            told.append(message)
+            place.error("\n\n".join(told), icon=":material/error:")
+
+
+def _take(page: Address, key: str, name: str) -> None:
+    """Take over what was typed (a callback)."""
+    text = st.session_state[typed(key)] or ""
+    try:
+        page.choose({key: page.controls[key].read(text, name)})
+    except InputError:
+        page.refuse(key, text)
+
+
+def _move(page: Address, key: str, name: str, step: float, seen: str | None) -> None:
+    """Take over what was typed and go one step; not from a text whose complaint was not seen yet (a callback)."""
+    _take(page, key, name)
+    if page.refused(key) not in (None, seen):
+        return
+    control = page.controls[key]
+    moved = min(max(float(decimal(page[key] or 0) + decimal(step)), control.low), control.high)
+    page.choose({key: int(moved) if control.whole else moved})
+
+
+def _step(value: float | None) -> float:
+    """A tenth of the value's power of ten: one step is useful at any size."""
+    if not value or not math.isfinite(value) or abs(value) < 1e-300:
+        return 0.1
+    power = math.floor(math.log10(abs(value)) + 1e-9)
+    return 10.0 ** max(min(power - 1, 12), -13)

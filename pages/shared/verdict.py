@@ -1,0 +1,253 @@
+"""What to do with a result, in words: the verdict, the comparison behind it, what a release may give away. Pure.
+
+A percentage is what the certificate proves: what is saved is rounded down, what may remain to be gained up.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+
+from dpcore._validate import decimal
+from dpcore.mechanisms import Baseline
+from dpcore.noise.base import Noise
+from dpcore.privacy_profile import GaussianProfile
+from dpcore.problem import NoiseProblem
+from dpcore.solution import Certificate
+
+from . import prose
+
+WORTH = 0.05
+"""Noise that no other could improve by more than this share is not worth leaving."""
+
+LARGE = 1e-3
+"""From this δ on nothing is recommended before the number of people is known, and from this probability on what a
+release gives away is a warning."""
+
+EXACT = 1e-9
+"""Losses of textbook mechanisms are closed forms or sums that err by less than this, relatively."""
+
+CERTAIN, REMNANT = 20.0, 1e-13
+"""A privacy loss that leaves no doubt: what is 500 million times as probable as under a neighbour excludes it. And a
+probability below every δ that can be asked for: a remnant of solving and rounding."""
+
+USUAL = ("laplace", "geometric")
+"""What people use, for real values and for counts (there it is Laplace noise in whole steps): the verdict is against
+these."""
+
+
+# Numbers of people ----------------------------------------------------------------------------------
+
+
+def smallest_delta(problem: NoiseProblem) -> float:
+    """What the promise allows beyond every privacy loss: its smallest δ, 0 for a curve that tends to 0."""
+    if isinstance(problem.profile, GaussianProfile):
+        return 0.0
+    return min(pair.delta for pair in problem.privacies)
+
+
+def crowd(problem: NoiseProblem, people: int | None) -> str:
+    """What δ > 1/n means, "" where it is not so. The numbers are those that are written: 0.001 is 1/1000."""
+    delta = smallest_delta(problem)
+    if people is None or decimal(delta) * people <= 1:
+        return ""
+    return (
+        f"δ = {prose.delta_text(delta)} is more than 1/n = 1/{prose.count(people)}. Such a promise allows publishing "
+        f"each person's whole record with probability δ: those of about {prose.plain(delta * people, 2)} of "
+        f"{prose.count(people)} people."
+    )
+
+
+def reserve(problem: NoiseProblem, people: int | None) -> str:
+    """Why nothing is recommended, "" if something may be."""
+    delta = smallest_delta(problem)
+    if people is None:
+        return f"δ = {prose.delta_text(delta)}, and the number of people n is not given" if delta >= LARGE else ""
+    return f"δ = {prose.delta_text(delta)} is more than 1/n" if crowd(problem, people) else ""
+
+
+# The verdict ----------------------------------------------------------------------------------------
+
+
+def verdict(
+    problem: NoiseProblem, proof: Certificate, bars: Sequence[Baseline], unit: str, people: int | None = None
+) -> str:
+    """What to do, or how it compares where nothing may be recommended: a sentence in Markdown, its claim in bold."""
+    why = reserve(problem, people)
+    claim, rest = _claim(problem, proof, fitting(bars), saving(problem, unit), advise=not why)
+    return f"**{claim}**{rest}." + (f" Compared, not recommended: {why}." if why else "")
+
+
+def _claim(
+    problem: NoiseProblem, proof: Certificate, usable: Sequence[Baseline], saved: str, *, advise: bool
+) -> tuple[str, str]:
+    """(claim, rest of the sentence) about the first that is enough: what people use, another textbook mechanism of
+    unbounded support, this noise."""
+    usual, plain = _usual(usable), best_plain(usable)
+    if usual and remaining(proof, usual) <= WORTH:
+        what = f"{'Keep ' if advise else ''}{_name(usual)}"
+        return f"{what}: {_may_gain(proof, usual)}", "; optimal noise hardly matters here"
+    if plain and remaining(proof, plain) <= WORTH:
+        if usual is None:
+            return f"{'Use ' if advise else ''}{_name(plain)}: {_may_gain(proof, plain)}", ""
+        less = _less(plain.loss * (1 + EXACT), usual, saved)
+        return f"{'Switch to ' if advise else ''}{_name(plain)}: {less}", f"; {_may_gain(proof, plain, 'more ')}"
+    nothing = _nothing_better(proof, usable)
+    if nothing and usable[0] is plain:
+        return nothing[0].upper() + nothing[1:], f"; {_may_remain(proof, plain)}"
+    rest = f"; {nothing}, {_may_remain(proof, usable[0])}" if nothing else ""
+    if plain is None:
+        name = "Laplace" if problem.granularity is None else "Geometric"
+        return f"{'Use this noise: ' if advise else ''}{name} does not fit here", rest
+    act = "This noise" if not advise else "Switch" if usual else "Use this noise"
+    return _against(proof, usual or plain, saved, act), rest
+
+
+def _against(proof: Certificate, rival: Baseline, saved: str, act: str) -> str:
+    """This noise against what it would replace."""
+    least, most = saved_share(proof.upper, rival), prose.percent_up(remaining(proof, rival))
+    if least >= WORTH:
+        return f"{act}: {_less(proof.upper, rival, saved)}"
+    share = f"between {prose.percent_down(least, 1)} and {most}" if least >= 1e-4 else f"at most {most}"
+    return f"Undecided: {share} less {saved} than {_name(rival)}"
+
+
+def _nothing_better(proof: Certificate, usable: Sequence[Baseline]) -> str:
+    """Said where the best textbook mechanism costs no more than what was found, and better noise may exist."""
+    if usable and proof.upper > 0 and saved_share(proof.upper, usable[0]) <= 0 and remaining(proof, usable[0]) > WORTH:
+        return f"nothing better than {_name(usable[0])} found"
+    return ""
+
+
+def _may_gain(proof: Certificate, bar: Baseline, more: str = "") -> str:
+    most = remaining(proof, bar)
+    amount = "nothing" if most == 0 else prose.percent_up(most) if most < 1e-4 else f"at most {prose.percent_up(most)}"
+    return f"{amount} {more}to gain"
+
+
+def _may_remain(proof: Certificate, bar: Baseline) -> str:
+    if not _proved(proof):
+        return "how much may remain is not known"
+    return f"up to {prose.percent_up(remaining(proof, bar))} may remain"
+
+
+def _less(cost: float, bar: Baseline, saved: str) -> str:
+    least = max(0.0, saved_share(cost, bar))
+    share = "100\u202f%" if least == 1 else f"at least {prose.percent_down(least, 1)}"
+    return f"{share} less {saved} than {_name(bar)}"
+
+
+def _name(bar: Baseline) -> str:
+    """What it is called in a sentence: the analytic Gaussian is a Gaussian."""
+    return bar.name.partition(",")[0]
+
+
+def saving(problem: NoiseProblem, unit: str) -> str:
+    """What better noise has less of."""
+    family, _, rest = problem.loss.spec.partition(":")
+    if family == "exceed":
+        return f"risk of an error beyond {prose.plain(float(rest))} {unit}".strip()
+    return {"l1": "error", "l2": "squared error"}.get(family) or prose.loss_name(problem)
+
+
+# Textbook mechanisms, and the shares that the certificate proves about them -------------------------
+
+
+def fitting(bars: Sequence[Baseline]) -> list[Baseline]:
+    """Textbook mechanisms that keep every requirement at a finite loss, the least loss first."""
+    return sorted((b for b in bars if b.valid and b.loss is not None and math.isfinite(b.loss)), key=lambda b: b.loss)
+
+
+def _usual(usable: Sequence[Baseline]) -> Baseline | None:
+    return next((bar for bar in usable if bar.key in USUAL), None)
+
+
+def best_plain(usable: Sequence[Baseline]) -> Baseline | None:
+    """The best one of unbounded support. Others (and those with an atom are among them) are compared with, never
+    recommended."""
+    return next((bar for bar in usable if not bounded(bar.noise)), None)
+
+
+def bounded(noise: Noise) -> bool:
+    """The support ends somewhere, so some releases exclude a neighbour."""
+    return any(map(math.isfinite, noise.support))
+
+
+def remaining(proof: Certificate, bar: Baseline) -> float:
+    """The share of a mechanism's loss that other noise could save, at most."""
+    if bar.loss == 0:
+        return 0.0
+    return max(0.0, 1 - proof.lower / (bar.loss * (1 + EXACT))) if _proved(proof) else 1.0
+
+
+def saved_share(cost: float, bar: Baseline) -> float:
+    """The share of a mechanism's loss that noise of this cost saves, at least; negative if it costs more."""
+    return 1 - cost / (bar.loss * (1 - EXACT)) if bar.loss > 0 else -math.inf
+
+
+def _proved(proof: Certificate) -> bool:
+    return proof.lower is not None and proof.lower > 0
+
+
+def comparison(proof: Certificate, bars: Sequence[Baseline]) -> str:
+    """What people use and the best textbook mechanism of unbounded support, or of those that fit, in numbers."""
+    usable = fitting(bars)
+    if not usable or proof.upper == 0:
+        return ""
+    usual, plain, names = _usual(usable), best_plain(usable), {}
+    if usual:
+        names[usual.key] = "Geometric (discrete Laplace) noise" if usual.key == "geometric" else f"{usual.name} noise"
+    if plain and plain is not usual:
+        names[plain.key] = f"Best of the textbook mechanisms of unbounded support, {plain.name}"
+    if not names:
+        title = "The only textbook mechanism that fits" if len(usable) == 1 else "The least dear textbook mechanism"
+        names[usable[0].key] = f"{title}, {usable[0].name}"
+    return " ".join(f"{names[bar.key]}: {_figure(proof, bar)}" for bar in reversed(usable) if bar.key in names)
+
+
+def _figure(proof: Certificate, bar: Baseline) -> str:
+    more = bar.loss / proof.upper - 1
+    if abs(more) < 1e-4:
+        closed = proof.gap is not None and proof.gap <= WORTH
+        return f"{prose.number(bar.loss)} ({'the same' if closed else 'nothing better was found'})."
+    if more >= 9:
+        return f"{prose.number(bar.loss)} ({prose.count(round(more + 1))} times as much)."
+    return f"{prose.number(bar.loss)} ({prose.percent(abs(more))} {'more' if more > 0 else 'less'})."
+
+
+# What a release gives away --------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=32)
+def excluded_upper(problem: NoiseProblem, noise: Noise) -> float:
+    """The probability of a release that some neighbour could not have led to, because its support ends (or has a hole)
+    there, rounded up: what the audit finds at a privacy loss that leaves no doubt, less the atom. Where a solved law
+    has next to nothing is no support either."""
+    if not bounded(noise):
+        return 0.0
+    worst = noise.shortfall(CERTAIN, problem.sensitivity)
+    return worst if problem.granularity is not None else worst - math.fsum(mass for _, mass in noise.atoms)
+
+
+def told_upper(problem: NoiseProblem, noise: Noise) -> tuple[float, float]:
+    """(place, probability, rounded up) of an atom, or of 0 on a lattice: a release with this noise is the true value,
+    moved by the place. Probabilities are correct within a few units in the last place; 2⁻⁴⁸ is more."""
+    whole = problem.granularity is not None
+    place, mass = (0.0, float(noise.pmf(0.0))) if whole else max(noise.atoms, key=lambda a: a[1], default=(0.0, 0.0))
+    return place, mass * (1 + 2.0**-48)
+
+
+def exposure(problem: NoiseProblem, noise: Noise, unit: str) -> tuple[str, bool]:
+    """(sentence, whether it is a warning) about releases that exclude a neighbour or are the true value; "" if none."""
+    excluded, (place, told) = excluded_upper(problem, noise), told_upper(problem, noise)
+    whole = problem.granularity is not None
+    words = []
+    if excluded > REMNANT:
+        words.append(f"up to **{prose.at_most(excluded, 3)}** a release excludes a neighbour (bounded support)")
+    if told > REMNANT:
+        moved = "" if place == 0 else f" {'+' if place > 0 else '−'} {prose.plain(abs(place))} {unit}".rstrip()
+        tail = ", as noise in whole steps always can be" if whole else ""
+        words.append(f"up to **{prose.at_most(told, 3)}** it **is the true value{moved}**{tail}")
+    sentence = "; with probability ".join(words)
+    return f"With probability {sentence}." if words else "", max(excluded, 0.0 if whole else told) >= LARGE

@@ -1,0 +1,95 @@
+"""What follows work under way: panels drawn again by themselves, and the strip with the button that ends it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import streamlit as st
+
+from . import compute
+
+Jobs = Mapping[str, compute.Job]
+"""By slot."""
+
+Draw = Callable[[], object]
+
+
+def under_way(jobs: Jobs) -> dict[str, compute.Job]:
+    """Those that have not ended. To be asked before their results are read: what ends later is then still followed."""
+    return {slot: job for slot, job in jobs.items() if not job.done}
+
+
+def live(jobs: Iterable[compute.Job | None], draw: Draw, *, every: float = 0.6) -> None:
+    """A panel that is drawn again by itself while jobs are under way; once all have ended, the page runs again.
+
+    Not for buttons: see `strip`.
+    """
+    _repeated([job for job in jobs if job is not None and not job.done], draw, every)
+
+
+def when_done(jobs: Sequence[compute.Job], draw: Draw) -> None:
+    """Draw when all jobs are done; until then a word that says how many are missing."""
+    missing = [job for job in jobs if not job.done]
+    if missing:
+        _repeated(missing, lambda: st.caption(f"Solving {sum(not job.done for job in jobs)} more …"), 0.4)
+    else:
+        draw()
+
+
+def _repeated(waited_for: Sequence[compute.Job], draw: Draw, every: float) -> None:
+    @st.fragment(run_every=every if waited_for else None)
+    def panel() -> None:
+        if waited_for and all(job.done for job in waited_for):
+            st.rerun()
+        draw()
+
+    panel()
+
+
+def strip(
+    jobs: Jobs,
+    say: Draw,
+    *,
+    label: str = "Stop here",
+    key: str = "stop",
+    help: str | None = None,
+    more: Callable[[], bool] = lambda: False,
+) -> None:
+    """What `say` writes as long as jobs are under way, beside a button that ends them all with what they have.
+
+    The button is not part of what runs by itself: a click there comes to nothing if the page runs again just then.
+
+    Parameters
+    ----------
+    jobs : those that were `under_way`; nothing is drawn if there are none.
+    more : there is more to draw; like the end of a job, it has the page run again.
+    """
+    if not jobs:
+        return
+    left, right = st.columns([5, 1], vertical_alignment="center")
+    right.button(label, key=key, on_click=_each, args=(compute.stop, list(jobs)), help=help)
+
+    @st.fragment(run_every=max(map(compute.pace, jobs.values())))
+    def watch() -> None:
+        stopping = any(job.over for job in jobs.values())
+        for slot, job in jobs.items():
+            if job.over and not job.wait(0.1):  # the run of the click has waited, too
+                compute.stop(slot)
+        if more() or any(job.done or compute.current(slot) is not job for slot, job in jobs.items()):
+            st.rerun()
+        st.markdown("Stopping …") if stopping else say()
+
+    with left:
+        watch()
+
+
+def go_on(jobs: Jobs) -> None:
+    """Where a visitor ended jobs early: a button that takes them up again."""
+    halted = [slot for slot, job in jobs.items() if job.done and job.over]
+    if halted:
+        st.button("Stopped early: go on", key="resume", on_click=_each, args=(compute.forget, halted))
+
+
+def _each(act: Callable[[str], None], slots: Iterable[str]) -> None:
+    for slot in slots:
+        act(slot)

@@ -1,0 +1,81 @@
+"""Stop, on every page that has work to end: one click is enough, whenever it comes."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+
+import pytest
+from running import apart
+from sights import quiet
+
+from benchmarks.visitor import Visitor
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(240)]
+
+LONG = {
+    "Optimal noise": ("/?loss=lp&exponent=1.37&gap=0.0001&seconds=60", "Stop here"),
+    "Data-dependent noise": ("/data_dependent?high=40&gap=0.001&seconds=60", "Stop here"),
+    "Private optimisation": ("/private_optimisation?story=transport&draws=2000&figure=3", "Stop"),
+    "Trade-off maps": ("/tradeoff_maps?steps=20&target=0.1", "Stop"),
+}
+"""What takes about a minute, and what its button is called."""
+
+
+@pytest.mark.parametrize("name", [*LONG, "Published figures"])
+def test_no_stop_button_is_drawn_by_what_runs_by_itself(dashboard, name):
+    """A click on one that is comes to nothing when the page runs again just then."""
+    query = LONG.get(name, ("?tab=Tables&table=2",))[0].partition("?")[2]
+    home = name == "Optimal noise"
+    visitor = Visitor(dashboard, query if home else "")
+
+    async def look() -> set[str]:
+        """The fragments of all buttons that stop something."""
+        async with visitor.visit():
+            await visitor.finished()
+            if not home:
+                await visitor.turn_to(name, query)
+                await visitor.finished()
+            for _ in range(300):
+                found = {visitor.fragments[path] for path, one in visitor.elements.items() if stops(one)}
+                if found:
+                    return found
+                await asyncio.sleep(0.1)
+        return set()
+
+    assert apart(look()) == {""}
+
+
+def stops(element) -> bool:
+    return element.WhichOneof("type") == "button" and element.button.label.startswith("Stop")
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_a_click_on_stop_ends_the_work(dashboard, visitor, name):
+    """Three times, for a click lost once in a while is what a visitor remembers."""
+    address, label = LONG[name]
+    page = visitor()
+    page.goto(f"{dashboard}{address}")
+    for lag in (150, 400, 700):
+        stop = page.get_by_role("button", name=label, exact=True)
+        stop.last.wait_for()  # a page drawn anew still shows its past
+        page.wait_for_timeout(lag)
+        stop.last.click()
+        clicked = time.monotonic()
+        stop.first.wait_for(state="detached", timeout=20_000)
+        assert time.monotonic() - clicked < 20
+        resume = page.get_by_role("button", name=re.compile("go on"))
+        resume.wait_for()
+        quiet(page)
+        assert not stop.count()
+        resume.click()
+
+
+def test_a_published_table_stops_too(dashboard, visitor):
+    page = visitor()
+    page.goto(f"{dashboard}/reproduction?tab=Tables&table=2")
+    page.get_by_role("button", name="Stop", exact=True).last.click()
+    page.get_by_text("Stopped early.").wait_for(timeout=20_000)
+    quiet(page)
+    assert not page.get_by_role("button", name="Stop", exact=True).count()

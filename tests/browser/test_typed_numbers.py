@@ -1,0 +1,168 @@
+"""Twelve forms of numbers, typed into every field for a number on every page: read as meant or refused beside it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import pytest
+from playwright.sync_api import expect
+from sights import DRAWN, quiet, routes, settled
+
+import pages
+from pages.composed import controls as composed
+from pages.dependent import controls as dependent
+from pages.gallery import controls as gallery
+from pages.maps import controls as maps
+from pages.meaning import controls as meaning
+from pages.programs import controls as programs
+from pages.reproductions import panels as reproductions
+from pages.shared.address import Number
+from pages.shared.inputs import HOME
+from pages.vector import controls as vector
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(420)]
+
+FORMS = ("0,5", ".5", "5e-1", " 0.5 ", "1 000", "1.000,5", "½", "١", "0.5€", "--1", "1/2", "")
+HALF = (".5", "5e-1", " 0.5 ")
+"""All ways of writing 0.5 that are read; what else is among the forms is refused."""
+
+IDLE = {"sensitivity": "-1"}
+"""Nothing is solved on a page whose problem is refused, and its fields answer at once."""
+
+STATES: dict[str, list[dict[str, str]]] = {
+    "optimal_noise": [
+        IDLE | {"promise": "composed", "values": "step", "loss": "asym", "support": "interval", "budget": "exceed"},
+        IDLE | {"promise": "gdp", "loss": "lp"}, IDLE | {"loss": "pinball"}, IDLE | {"loss": "exceed"},
+        {"gap": "50", "panel": "Try it"},
+    ],
+    "tradeoff_maps": [IDLE | {"loss": "exceed"}, IDLE | {"loss": "pinball"}],
+    "data_dependent": [
+        IDLE | {"loss": "pinball", "weight": "normal", "cap": "number"}, IDLE | {"loss": "exceed"},
+        {"gap": "50", "panel": "Release one value"},
+    ],
+    "vector_queries": [{}, {"panel": "applications"}],
+    "private_optimisation": [{"story": story, "epsilon": "-1"} for story in programs.STORIES],
+}  # fmt: skip
+"""Page → addresses that together show all of its fields; the Learn pages show them by topics, where an answer is a
+number."""
+
+ADDRESSES = {
+    "optimal_noise": HOME, "tradeoff_maps": maps.MAPS, "data_dependent": dependent.PAGE,
+    "vector_queries": vector.VECTOR, "reproduction": reproductions.PAGE, "private_optimisation": programs.PROGRAMS,
+    "what_epsilon_means": meaning.PAGE, "composition": composed.PAGE, "mechanism_gallery": gallery.PAGE,
+}  # fmt: skip
+"""Page → its controls."""
+
+LINK_ONLY = {"trials"}
+
+READ = """() => Object.fromEntries([...document.querySelectorAll('[class*="st-key-field_"]')].map(field => [
+    field.className.match(/st-key-field_([\\w-]+)/)[1],
+    [field.querySelector('input').value,
+     [...field.querySelectorAll('[data-testid="stAlert"]')]
+         .map(alert => alert.innerText.replace(/\\s+/g, ' ').replace(' :', ':')).join()]]))"""
+"""Key → what the field holds, and the complaint beside it."""
+
+TYPE = """([keys, text]) => keys.forEach(key => {
+    const input = document.querySelector(`.st-key-field_${key} input`);
+    input.focus();  // leaves the field before, which takes over what was typed there
+    Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value').set.call(input, text);
+    input.dispatchEvent(new Event('input', {bubbles: true}));
+    input.blur();
+})"""
+"""As Playwright's own `fill`, in many fields at once."""
+
+ANSWERED = f"""([keys, text, named, half]) => {{
+    const fields = ({READ})();
+    return keys.every(([key, empty]) => {{
+        const [held, said] = fields[key] || ['', 'not there'];
+        const refused = said.includes(` = ${{named}}: expected`) && said.includes('Until then');
+        return half && held === '0.5' || held === text && (refused || empty && !said);
+    }});
+}}"""
+
+
+def expected(name: str) -> set[str]:
+    """Keys of the page's numbers but for sliders and what only a link can set."""
+    sources = "".join(path.read_text(encoding="utf-8") for path in Path(pages.__path__[0]).rglob("*.py"))
+    sliders = set(re.findall(r'\bst\.slider\((?:[^()]|\([^()]*\))*?key="(\w+)"', sources))
+    numbers = {key for key, control in ADDRESSES[name].controls.items() if isinstance(control, Number)}
+    return numbers - sliders - LINK_ONLY
+
+
+def link(page) -> dict[str, list[str]]:
+    return parse_qs(urlsplit(page.url).query, keep_blank_values=True)
+
+
+def reveal(page) -> None:
+    """Unfold what holds fields."""
+    folds = page.locator('details:not([open]):has([class*="st-key-field_"]) > summary')
+    while folds.count():
+        folds.first.click()
+        quiet(page)
+
+
+@pytest.mark.parametrize("name", routes())
+def test_twelve_forms_in_every_field(dashboard, visitor, name):
+    controls, page, typed = ADDRESSES[name].controls, visitor(1280, 2400), set()
+    topics = [
+        {"topic": topic} for topic in getattr(controls.get("topic"), "options", ())
+        if isinstance(controls[f"{topic}_answer"], Number)
+    ]  # fmt: skip
+    for state in STATES.get(name, topics or [{}]):
+        page.goto(f"{dashboard}{routes()[name]}?{urlencode(state)}")
+        page.locator("h1").first.wait_for()
+        if "panel" in state:
+            page.locator('[data-testid="stMain"] [class*="st-key-field_"]').first.wait_for()
+        quiet(page)
+        reveal(page)
+        keys = sorted(page.evaluate(READ).keys() - typed)
+        typed |= set(keys)
+        for text in FORMS if keys else ():
+            before, named = link(page), text.strip() or "nothing"
+            page.evaluate(TYPE, [keys, text])
+            ways = [(key, not text and controls[key].empty) for key in keys]
+            page.wait_for_function(ANSWERED, arg=[ways, text, named, text in HALF])
+            page.wait_for_function(DRAWN)
+            now, after = page.evaluate(READ), link(page)
+            assert not page.get_by_test_id("stException").count(), text
+            for key in keys:
+                held, said = now[key]
+                if text in HALF and not controls[key].whole:
+                    assert held == "0.5" and after.get(key, ["0.5"]) == ["0.5"], (key, text, held)
+                elif text or not controls[key].empty:
+                    assert held == text and f" = {named}: expected" in said, (key, text, held, said)
+                    assert after.get(key) == before.get(key), (key, text)
+                else:
+                    assert not held and not said and not after.get(key, [""])[0], (key, held, said)
+    assert typed == expected(name)
+
+
+def test_a_field_by_the_keyboard(dashboard, visitor):
+    page = visitor()
+    page.goto(f"{dashboard}/?gap=5")
+    before = settled(page)
+    field = page.get_by_role("textbox", name="ε exactly")
+    field.press("Control+a")
+    page.keyboard.type("0,5")
+    page.keyboard.press("Tab")
+    beside = page.locator(".st-key-field_epsilon").get_by_role("alert")
+    expect(beside).to_contain_text("ε = 0,5: expected a number; write 0.5")
+    expect(page.get_by_test_id("stMain").get_by_role("alert")).to_contain_text("Until then it is 1.")
+    expect(field).to_have_value("0,5")
+    assert settled(page) == before and "epsilon" not in page.url
+    field.press("Control+a")
+    page.keyboard.type(" 2 ")
+    page.keyboard.press("Enter")
+    expect(field).to_have_value("2")
+    expect(beside).to_have_count(0)
+    assert settled(page, before)[1] < before[1]
+    for name, value in (("ε: more", "2.1"), ("ε: less", "2")):
+        page.get_by_role("button", name=name).press("Enter")
+        expect(field).to_have_value(value)
+    for key, value in (("ArrowUp", "2.1"), ("ArrowDown", "2")):
+        field.press(key)
+        expect(field).to_have_value(value)
+        expect(field).to_be_focused()
+    page.wait_for_function("location.search.includes('epsilon=2')")
