@@ -198,3 +198,9 @@ def test_what_computes_in_the_background_draws_nothing(path):
     code = f"import sys, pages.{path.parent.name}.work; print([m for m in ('streamlit', 'plotly') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_no_two_test_files_share_a_name():
+    """pytest imports them by their bare names, so the second of two would not be collected."""
+    names = [path.name for path in (ROOT / "tests").rglob("*.py") if path.name != "conftest.py"]
+    assert len(names) == len(set(names)), sorted({name for name in names if names.count(name) > 1})

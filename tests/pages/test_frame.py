@@ -71,7 +71,7 @@ def test_two_problems_side_by_side():
     again = _solved(visit(**{key: value for key, value in page.query_params.items()}))
     assert rows[0] in words(again)
     again.button(key="take_Pin 1").click()
-    assert bounds(settle(again.run()))[1] == pinned
+    assert now < bounds(settle(again.run()))[1] <= pinned, "the pinned problem, perhaps solved more closely by now"
 
 
 def test_pins_are_bounded_and_malformed_ones_are_named():
