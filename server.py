@@ -85,6 +85,8 @@ def load() -> None:
 def preload() -> None:
     """Load what the first visitor of another page would otherwise wait for."""
     for place in sorted(Path(__file__).parent.glob("pages/*/[a-z]*.py")):
+        if place.stem == "page":
+            continue  # it runs when it is imported
         import_module(f"pages.{place.parent.name}.{place.stem}")
 
 

@@ -13,7 +13,7 @@ from dpcore.accounting import budget, rules
 from dpcore.accounting.dpsgd import Training, noise_for
 from dpcore.accounting.mechanisms import Release, parse_mechanism
 from dpcore.accounting.subsampling import Sampling
-from pages.composed.topics.growth import COUNTS, QUICK
+from pages.composition.topics.growth import COUNTS, QUICK
 
 LIMIT = 2.0
 CHARTS = (

@@ -25,7 +25,9 @@ from typing import Any
 
 from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
 from streamlit.testing.v1 import AppTest
+from streamlit.util import calc_hash
 
+from pages.registry import PAGES
 from pages.shared import compute
 from pages.shared.address import FRAME, Address, Choice, Choices, Number, Switch
 from pages.shared.widgets import Stops
@@ -55,7 +57,8 @@ class Visit:
     """One visitor of one place, and the runs so far."""
 
     def __init__(self, page: str, place: dict[str, str]) -> None:
-        self.app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120).switch_page(f"pages/{page}.py")
+        self.app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
+        self.app._page_hash = "" if page == PAGES[0].name else calc_hash(page)
         self.name, self.runs = name(page, place), []
         for key, value in place.items():
             self.app.query_params[key] = value
@@ -237,7 +240,7 @@ def main() -> int:
     server.preload()
     take_time()
     runs: list[Run] = []
-    for page in [path.stem for path in sorted(ROOT.glob("pages/*.py")) if path.stem != "__init__"]:
+    for page in [page.name for page in PAGES]:
         known: set[str] = set()
         for place in places(page) if options.page in page else ():
             if options.place in name(page, place):

@@ -18,7 +18,6 @@ import atexit
 import threading
 import time
 from functools import cache, lru_cache
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -29,6 +28,7 @@ from dpcore import mechanisms
 from dpcore.optimal import solve
 from dpcore.problem import NoiseProblem
 from dpcore.store import Store
+from pages.registry import PAGES
 from service import configuration
 from service import log as service_log
 from work.job import Job, TooMany
@@ -48,8 +48,6 @@ PATIENCE = 0.3
 
 PAGE_LOCK = PageLock()
 """Of the pages of this process."""
-
-PAGES = Path(__file__).parents[1]
 
 _run = threading.local()
 """Of the script in this thread.   patience : what is left of it."""
@@ -79,12 +77,7 @@ def open_pool() -> None:
     """Have the work done by processes from now on, as many as may compute at once."""
     workers = _workers()
     if workers.pool is None:
-        workers.pool = Pool(configuration.current().workers, _task_modules())
-
-
-def _task_modules() -> list[str]:
-    """Where pages keep what they compute in the background."""
-    return [f"pages.{place.parent.name}.work" for place in sorted(PAGES.glob("*/work.py"))]
+        workers.pool = Pool(configuration.current().workers, [page.tasks for page in PAGES if page.tasks])
 
 
 def _tell(task: str, outcome: str, seconds: float, waited: float) -> None:

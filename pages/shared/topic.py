@@ -89,7 +89,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Topic:
-    """One topic; see `pages.gallery` for the contract.
+    """One topic; see `pages.mechanism_gallery` for the contract.
 
     name : short name in the link, and of its texts.
     controls : key → control of `pages.shared.address` or `pages.shared.widgets`.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 import time
-from pathlib import Path
+
+from pages.registry import PAGES
 
 HEADLINE = ".st-key-headline p"
 CHART = ".st-key-chart_density .js-plotly-plot .main-svg"
@@ -17,10 +17,8 @@ DRAWN = """() => {
 
 
 def routes() -> dict[str, str]:
-    """Title → path of every page of the router."""
-    text = (Path(__file__).parents[2] / "app.py").read_text(encoding="utf-8")
-    calls = re.findall(r'st\.Page\(\s*"pages/(\w+)\.py",(.*?)\)', text, re.S)
-    return {name: "/" if "default=True" in rest else f"/{name}" for name, rest in calls}
+    """Name → path of every page of the router."""
+    return {page.name: f"/{page.address}" for page in PAGES}
 
 
 def bounds(page) -> list[float]:

@@ -7,7 +7,7 @@ import re
 import pytest
 from sights import HEADLINE, quiet, still
 
-from pages.gallery.topics import TOPICS
+from pages.mechanism_gallery.topics import TOPICS
 
 pytestmark = pytest.mark.browser
 

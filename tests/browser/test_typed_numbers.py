@@ -11,16 +11,16 @@ from playwright.sync_api import expect
 from sights import DRAWN, quiet, routes, settled
 
 import pages
-from pages.composed import controls as composed
-from pages.dependent import controls as dependent
-from pages.gallery import controls as gallery
-from pages.maps import controls as maps
-from pages.meaning import controls as meaning
-from pages.programs import controls as programs
-from pages.reproductions import panels as reproductions
+from pages.composition import controls as composed
+from pages.data_dependent import controls as dependent
+from pages.mechanism_gallery import controls as gallery
+from pages.private_optimisation import controls as programs
+from pages.reproduction import panels as reproductions
 from pages.shared.address import Number
 from pages.shared.inputs import HOME
-from pages.vector import controls as vector
+from pages.tradeoff_maps import controls as maps
+from pages.vector_queries import controls as vector
+from pages.what_epsilon_means import controls as meaning
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(420)]
 

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
+from streamlit.util import calc_hash
 
 from pages.shared.fields import typed
 
@@ -21,6 +22,12 @@ def visit(**address: str) -> AppTest:
     for key, value in {**QUICK, **address}.items():
         page.query_params[key] = value
     return settle(page.run())
+
+
+def turn(page: AppTest, name: str) -> AppTest:
+    """Turn to a page of the router before it has run: `switch_page` then takes the file's name for the address."""
+    page._page_hash = calc_hash(name)
+    return page
 
 
 def settle(page: AppTest) -> AppTest:

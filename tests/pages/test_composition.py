@@ -17,9 +17,9 @@ from streamlit.testing.v1 import AppTest
 
 from dpcore.accounting.budget import Query
 from dpcore.errors import InputError
-from pages.composed.controls import PAGE, PRESETS
-from pages.composed.panels import texts
-from pages.composed.topics import TOPICS, budget, growth, subsampling, training
+from pages.composition.controls import PAGE, PRESETS
+from pages.composition.panels import texts
+from pages.composition.topics import TOPICS, budget, growth, subsampling, training
 from pages.shared.charts import DARK, LIGHT, Palette
 from pages.shared.lessons import UNANSWERED
 from pages.shared.topic import Picture
@@ -28,7 +28,7 @@ BY_NAME = {topic.name: topic for topic in TOPICS}
 
 
 def visit(**address: str) -> AppTest:
-    page = AppTest.from_file(str(ROOT / "pages/composition.py"), default_timeout=60)
+    page = AppTest.from_file(str(ROOT / "pages/composition/page.py"), default_timeout=60)
     for key, value in address.items():
         page.query_params[key] = value
     return settle(page.run())
@@ -171,7 +171,7 @@ def test_while_a_picture_is_worked_out_the_one_before_stays():
 
 
 def test_working_out_can_be_stopped_and_begun_again():
-    page = AppTest.from_file(str(ROOT / "pages/composition.py"), default_timeout=60)
+    page = AppTest.from_file(str(ROOT / "pages/composition/page.py"), default_timeout=60)
     page.query_params.update({"topic": "budget", "bu_family": "gaussian", "bu_epsilon": "2", "bu_queries": MANY})
     page.run()
     assert "Working it out" in words(page) and "In 60 seconds" in words(page)

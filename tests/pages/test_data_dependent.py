@@ -7,13 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from screens import settle, words
+from screens import settle, turn, words
 from streamlit.testing.v1 import AppTest
 
 from dpcore.data_dependent import data_dependent_problem, solve
 from dpcore.problem import SolverSettings
-from pages.dependent import charts, work
-from pages.dependent.controls import PANELS
+from pages.data_dependent import charts, work
+from pages.data_dependent.controls import PANELS
 from pages.shared.charts import DARK, LIGHT
 
 ROOT = Path(__file__).parents[2]
@@ -23,7 +23,7 @@ QUICK = {"gap": "10", "seconds": "10"}
 def visit(**address: str) -> AppTest:
     """The page opened with these values in its address, once the solver is done."""
     page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    page.switch_page("pages/data_dependent.py")
+    turn(page, "data_dependent")
     for key, value in {**QUICK, **address}.items():
         page.query_params[key] = value
     return settle(page.run())

@@ -21,7 +21,7 @@ MEANING = "ow much more probable any event may become beyond the factor e^ε"
 
 @pytest.mark.parametrize(("name", "address"), PAGES)
 def test_every_control_of_delta_says_what_it_is(name, address):
-    page = AppTest.from_file(str(ROOT / f"pages/{name}.py"), default_timeout=60)
+    page = AppTest.from_file(str(ROOT / f"pages/{name}/page.py"), default_timeout=60)
     page.query_params.update(address)
     page.run()
     assert not page.exception

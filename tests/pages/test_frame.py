@@ -8,10 +8,11 @@ import time
 from pathlib import Path
 
 import pytest
-from screens import bounds, controls, number, read, settle, visit, words
+from screens import bounds, controls, number, read, settle, turn, visit, words
 from streamlit.testing.v1 import AppTest
 
 from dpcore import __version__
+from pages.registry import PAGES as REGISTERED
 from pages.shared import frame, prose
 from pages.shared.inputs import HOME
 
@@ -84,7 +85,7 @@ def test_pins_are_bounded_and_malformed_ones_are_named():
 
 def test_a_pin_brings_every_question_back():
     values, malformed = HOME.read({"loss": "pinball", "tau": "0.3", "support": "interval", "low": "-4", "log_y": "1"})
-    from pages.shared import pins
+    from pages.optimal_noise import pins
 
     (pin,), faults = pins.read(pins.text_of(values))
     assert not malformed and not faults
@@ -141,7 +142,7 @@ def test_a_projector_keeps_what_a_lecture_moves(name):
     drawn = {}
     for projector in ("false", "true"):
         page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-        page.switch_page(f"pages/{name}.py")
+        turn(page, name)
         page.query_params["projector"] = projector
         page.run()
         assert not page.exception
@@ -152,7 +153,7 @@ def test_a_projector_keeps_what_a_lecture_moves(name):
 
 def test_hidden_controls_keep_their_values():
     page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    page.switch_page("pages/tradeoff_maps.py")
+    turn(page, "tradeoff_maps")
     page.query_params.update({"projector": "true", "steps": "3", "sensitivity": "3"})
     page.run().run()
     assert page.query_params["steps"] == "3" and page.query_params["sensitivity"] == "3"
@@ -169,9 +170,9 @@ NOT_IN_THE_LINK = ("preset", r"(\w+_)?lecture", "play", r"\w+_stop", r"\w+_file"
 """Shorthands for other controls, and what moves."""
 
 
-@pytest.mark.parametrize("path", sorted(Path("pages").glob("[a-z]*.py")), ids=lambda path: path.stem)
-def test_every_control_of_every_page_is_in_the_link(path):
-    page = AppTest.from_file(str(path.resolve()), default_timeout=60).run()
+@pytest.mark.parametrize("script", [page.script for page in REGISTERED])
+def test_every_control_of_every_page_is_in_the_link(script):
+    page = AppTest.from_file(str(ROOT / script), default_timeout=60).run()
     assert not page.exception
     declared = page.session_state["kept"][page.session_state["address"]].keys()
     drawn = controls(page, *CONTROLS)

@@ -14,9 +14,9 @@ from streamlit.testing.v1 import AppTest
 from dpcore.gallery import never_meet as examples
 from dpcore.noise import Gaussian
 from dpcore.privacy import Privacy
-from pages.gallery import work
-from pages.gallery.controls import PAGE
-from pages.gallery.topics import TOPICS, exponential_mechanism, never_meet
+from pages.mechanism_gallery import work
+from pages.mechanism_gallery.controls import PAGE
+from pages.mechanism_gallery.topics import TOPICS, exponential_mechanism, never_meet
 from pages.shared import charts, prose
 from pages.shared.charts import LIGHT
 
@@ -206,7 +206,7 @@ def test_computing_can_be_stopped():
 
 
 def test_the_computed_bounds_appear():
-    page = AppTest.from_file("../../pages/mechanism_gallery.py", default_timeout=60)
+    page = AppTest.from_file("../../pages/mechanism_gallery/page.py", default_timeout=60)
     for key, value in {"topic": "never_meet", "epsilon": "3", "nm_delta": "0.3"}.items():
         page.query_params[key] = value
     page.run()

@@ -12,8 +12,8 @@ from screens import answer
 from streamlit.testing.v1 import AppTest
 
 from dpcore.errors import InputError
-from pages.gallery.controls import PAGE
-from pages.gallery.topics import TOPICS
+from pages.mechanism_gallery.controls import PAGE
+from pages.mechanism_gallery.topics import TOPICS
 from pages.shared import prose
 from pages.shared.address import Choice, Choices, Number, Switch
 from pages.shared.charts import palette
@@ -26,7 +26,7 @@ NONSENSE = ("", "x", "nan", "-1", "1e308", "<script>", "0", "9999999999999999999
 
 
 def visit(**query: str) -> AppTest:
-    page = AppTest.from_file("../../pages/mechanism_gallery.py", default_timeout=60)
+    page = AppTest.from_file("../../pages/mechanism_gallery/page.py", default_timeout=60)
     for key, value in query.items():
         page.query_params[key] = value
     page.run()

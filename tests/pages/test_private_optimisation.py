@@ -10,12 +10,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpcore.private_optimization import stories
-from pages.programs import certainty, charts, headline, reproduce, work
-from pages.programs.story import Story, read_returns
+from pages.private_optimisation import certainty, charts, headline, reproduce, work
+from pages.private_optimisation.story import Story, read_returns
 from pages.shared.charts import DARK, LIGHT
 
 APP = Path(__file__).parents[2] / "app.py"
-PAGE = "pages/private_optimisation.py"
+PAGE = "pages/private_optimisation/page.py"
 
 
 def opened(**query: str) -> AppTest:

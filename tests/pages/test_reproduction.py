@@ -7,12 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from screens import turn
 from streamlit.testing.v1 import AppTest
 
 from dpcore.problem import SolverSettings, noise_problem
 from dpcore.solution import Certificate
 from dpcore.sweep import grid, sweep
-from pages.reproductions import charts, data
+from pages.reproduction import charts, data
 from pages.shared.charts import LIGHT
 
 ROOT = Path(__file__).parents[2]
@@ -97,7 +98,7 @@ def test_every_tab_opens(tab, expected, monkeypatch):
     monkeypatch.chdir(ROOT)
     monkeypatch.syspath_prepend(str(ROOT))
     page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    page.switch_page("pages/reproduction.py")
+    turn(page, "reproduction")
     page.query_params["tab"] = tab
     page.run()
     assert not page.exception

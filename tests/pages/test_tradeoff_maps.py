@@ -11,13 +11,13 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from screens import settle, words
+from screens import settle, turn, words
 from streamlit.testing.v1 import AppTest
 
 from dpcore.problem import SolverSettings, noise_problem
 from dpcore.sweep import chains, grid, sweep
-from pages.maps import cells, charts, work
 from pages.shared.charts import DARK, LIGHT, hue
+from pages.tradeoff_maps import cells, charts, work
 
 ROOT = Path(__file__).parents[2]
 SMALL = {"low_epsilon": "0.5", "high_epsilon": "2", "low_delta": "0.05", "high_delta": "0.2", "steps": "3"}
@@ -26,7 +26,7 @@ SMALL = {"low_epsilon": "0.5", "high_epsilon": "2", "low_delta": "0.05", "high_d
 def visit(settled: bool = True, **address: str) -> AppTest:
     """The page opened with these values in its address, once nothing is under way."""
     page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    page.switch_page("pages/tradeoff_maps.py")
+    turn(page, "tradeoff_maps")
     for key, value in {**SMALL, **address}.items():
         page.query_params[key] = value
     page.run()

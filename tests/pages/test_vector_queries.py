@@ -17,10 +17,10 @@ from dpcore.privacy import Privacy
 from dpcore.vector import SensitivityProfile, VectorQuery, parse_profile
 from dpcore.vector.compare import allocation
 from pages.shared.charts import LIGHT
-from pages.vector import charts, panels, takeaway, work
-from pages.vector.controls import PANELS, VECTOR
+from pages.vector_queries import charts, panels, takeaway, work
+from pages.vector_queries.controls import PANELS, VECTOR
 
-PAGE = "pages/vector_queries.py"
+PAGE = "pages/vector_queries/page.py"
 
 
 def visit(**query) -> AppTest:

@@ -20,19 +20,19 @@ from dpcore.accounting.tradeoff import gaussian_guarantee
 from dpcore.noise import Laplace
 from dpcore.optimal import solve
 from dpcore.privacy import Privacy
-from pages.meaning import laws
-from pages.meaning.controls import PAGE, PRESETS
-from pages.meaning.panels import texts
-from pages.meaning.topics import TOPICS, game
 from pages.shared import prose
 from pages.shared.charts import DARK, LIGHT
 from pages.shared.topic import Picture
+from pages.what_epsilon_means import laws
+from pages.what_epsilon_means.controls import PAGE, PRESETS
+from pages.what_epsilon_means.panels import texts
+from pages.what_epsilon_means.topics import TOPICS, game
 
 NAMES = [topic.name for topic in TOPICS]
 
 
 def visit(**address: str) -> AppTest:
-    page = AppTest.from_file(str(ROOT / "pages/what_epsilon_means.py"), default_timeout=60)
+    page = AppTest.from_file(str(ROOT / "pages/what_epsilon_means/page.py"), default_timeout=60)
     for key, value in address.items():
         page.query_params[key] = value
     return settle(page.run())

@@ -76,7 +76,7 @@ def test_markup_in_the_names_of_sensitivities_stays_text(text, caplog):
     name = plain_name(text)
     for numbers in (f"{text}: 3; b: 1", f"{name}: 3; b: 1"):
         query = {"shape": "list", "numbers": numbers, "panel": "export", "delta": "0"}
-        app = visit("pages/vector_queries.py", query)
+        app = visit("pages/vector_queries/page.py", query)
         check(app, query, caplog)
         assert bool(app.error) == (numbers.partition(":")[0] != name)
         for block in shown(app):

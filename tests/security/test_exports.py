@@ -29,7 +29,7 @@ from dpcore.vector import SensitivityProfile, VectorQuery
 from dpcore.vector.compare import allocations
 from dpcore.vector.profile import plain_name
 from dpcore.vector.script import script as vector_script
-from pages.vector import takeaway
+from pages.vector_queries import takeaway
 
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*(e[-+]?\d+)?)?")
 ARITHMETIC = re.compile(r"[-+0-9.e=,]*")
@@ -139,7 +139,7 @@ def test_json_is_strict(solutions):
 
 
 def test_a_figure_file_holds_one_script_of_ours_and_the_numbers_as_data(solutions):
-    from pages.shared.hands_on import figure_file
+    from pages.optimal_noise.hands_on import figure_file
     from pages.shared.panels import View
 
     problem = GOOD["plain"]

@@ -25,7 +25,7 @@ from work.question import Question
 from work.session import Session
 from work.workers import Workers
 
-VECTOR = "pages/vector_queries.py"
+VECTOR = "pages/vector_queries/page.py"
 COUNT = 60 * int(os.environ.get("THOROUGH", "0")) or 8
 
 

@@ -44,7 +44,7 @@ ATTRIBUTES = {
 
 STYLES = {
     ("pages/shared/frame.py", "f\"<style>{' '.join(rules)}</style>\""),
-    ("pages/maps/panels.py", "cells.html(asked.plane.axes, known, shown, colours=drawing.colours())"),
+    ("pages/tradeoff_maps/panels.py", "cells.html(asked.plane.axes, known, shown, colours=drawing.colours())"),
     ("pages/shared/matters.py", "markup(known, problem)"),
 }
 """The look of every page, from files of assets/ and the palette's colours; the map's cells as a table, whose texts are

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-import re
 from functools import cache
 from pathlib import Path
 from urllib.parse import urlencode
@@ -12,13 +11,14 @@ from urllib.parse import urlencode
 from streamlit.testing.v1 import AppTest
 
 import pages
+from pages import registry
 from pages.shared import address
 
 ROOT = Path(__file__).parents[2]
-PAGES = re.findall(r'"(pages/\w+\.py)"', (ROOT / "app.py").read_text())
+PAGES = [page.script for page in registry.PAGES]
 """All pages that the router knows."""
 
-HOME = "pages/optimal_noise.py"
+HOME = "pages/optimal_noise/page.py"
 assert HOME in PAGES
 
 
@@ -27,7 +27,7 @@ def addresses() -> dict[str, list[str]]:
     """All parameters that any page reads, each with values that it accepts."""
     found: dict[str, list[str]] = {}
     for module in pkgutil.walk_packages(pages.__path__, "pages."):
-        if module.name.count(".") == 1:
+        if module.name.endswith(".page"):
             continue  # the pages themselves run when they are imported
         for one in vars(importlib.import_module(module.name)).values():
             if isinstance(one, address.Address):

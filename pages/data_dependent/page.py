@@ -1,0 +1,52 @@
+"""Data-dependent noise: one law of the release per value of a query with a bounded range."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from dpcore.data_dependent import solve
+from pages.data_dependent import certainty, controls, headline, panels, published, takeaway
+from pages.shared import compute, frame, prose, watching
+from pages.shared.address import FRAME
+
+TEXT = prose.sections("data_dependent")
+
+controls.PAGE.open()
+st.title("Data-dependent noise", anchor=False)
+asked = controls.sidebar()
+if asked.problem is None:
+    st.error(asked.complaint, icon=":material/error:")
+    st.stop()
+
+job = compute.ask("picture", asked.problem, asked.settings, task=solve)
+waited_for = watching.under_way({"picture": job})
+solution = headline.shown(job)
+if solution is None:
+    if waited_for:
+        headline.going_on(job, waited_for, drawn=False)
+        st.caption(TEXT["about"])
+    else:
+        headline.failure(job)
+    st.stop()
+
+headline.headline(solution, asked)
+headline.going_on(job, waited_for, drawn=True)
+frame.cite(headline.sentence(solution).replace("*", ""), {"found by": solution.source})
+panels.laws(solution, asked)
+panels.losses(solution, asked)
+
+drawers = (
+    lambda: certainty.certainty(solution, asked, job),
+    lambda: certainty.gain(solution, asked),
+    lambda: takeaway.release(solution, asked),
+    published.published,
+    lambda: takeaway.export(solution, asked),
+)
+for tab, draw in zip(st.tabs(controls.PANELS, key="panel", on_change="rerun"), drawers):
+    if tab.open:
+        with tab:
+            draw()
+
+panels.next_steps()
+with st.expander("What is computed here, and where it comes from", expanded=bool(FRAME["explain"])):
+    st.markdown(TEXT["about"] + "\n\n" + TEXT["formulas"] + "\n\n**References**\n\n" + TEXT["references"])

@@ -1,0 +1,31 @@
+"""Parts of the page "Mechanism gallery": one topic at a time, all drawn by one frame, `pages.shared.lessons`.
+
+A topic is one module `pages/mechanism_gallery/topics/<name>.py` that ends in
+
+    TOPIC = Topic(name, title, controls, sidebar, picture, experiments, question)      # pages/shared/topic.py
+
+its texts `assets/gallery/<name>.md`, its mathematics `dpcore/gallery/<name>.py`, and its line in the list `TOPICS` of
+`pages/mechanism_gallery/topics/__init__.py`, in the order in which a lecture takes them.
+`topics/randomised_response.py` is the model to start from.
+
+* **controls**: keys are parameters in the link. All topics live in one address, so a key belongs to one topic (begin it
+  with a short prefix, "rr_share") or is shared by several with the very same control: `widgets.EPSILON` under "epsilon"
+  and `widgets.SEED` under "seed" are, so that ε stays when the topic changes. A slider over fixed stops has
+  `widgets.Stops`; anything else a control of `pages.shared.address` with the widget's own limits. `tests/pages` checks
+  the list as a whole: what a link may say, every picture must bear or refuse with an `InputError`.
+* **sidebar(page)** draws the widgets: `widgets.epsilon(page)`, `widgets.slider`, `widgets.pick`, `widgets.seed`, or
+  Streamlit's own with `key=` the control's key.
+* **picture(values, colours)** is pure: values of the controls → `Picture` (headline, panels, facts, notes), in less
+  than 0.3 s. Every number in it is exact, certified, or called a simulation with its seed or an estimate. Figures end
+  in `charts.finish(figure, colours, height=HEIGHT)`; they, like the numbers, take their style from
+  `pages.shared.charts` and `pages.shared.prose`.
+* **work**, if a picture takes longer than that: a task for the background and the question to it (`topic.Work`); the
+  picture finds the answer in `values["found"]`, and until then the one before stays on the page, pale. Tasks are in
+  `work.py` of the page's folder, which imports no Streamlit.
+* **texts**, sections of the Markdown file: "in 60 seconds" (at most 120 words, no formula that a first-year student
+  could not read), "picture" and any other section that a panel's `about` names (the "?"), "theorem" (the statement
+  and a proof sketch, with the number in Awan's lecture notes), "references".
+* **experiments**: three buttons that set controls of this topic.
+* **question**: options or a number; `right` and `because` call the core.
+* **more(page)**, if any, draws what does not fit the above.
+"""

@@ -1,0 +1,1 @@
+"""Optimal noise: the first page."""

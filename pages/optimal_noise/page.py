@@ -1,0 +1,61 @@
+"""Optimal noise: pick a loss, (ε, δ), a sensitivity and constraints; see the certified optimum."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.optimal_noise import evidence, hands_on, pins, promise
+from pages.shared import compute, controls, frame, panels, prose, watching
+from pages.shared.address import FRAME
+from pages.shared.inputs import HOME, PANELS
+
+TEXT = prose.sections("optimal_noise")
+
+HOME.open()
+st.title("Optimal noise", anchor=False)
+asked = controls.noise_controls()
+view = panels.last_good(asked)
+if view is None:
+    st.caption(TEXT["about"])
+    st.stop()
+
+bars = compute.baselines(view.problem)
+with panels.first_sight(view, bars):
+    job = compute.ask("picture", view.problem, view.settings)
+complete, solution = job.done, panels.presentable(job)
+if solution is None:
+    if complete:
+        panels.failure(job, asked)
+    else:
+        panels.waiting(job, view, bars)
+    st.stop()
+
+panels.headline(solution, view, bars)
+frame.cite(*panels.claim(solution, view))
+if not complete:
+    panels.sharpening(job, view, solution)
+else:
+    watching.go_on({"picture": job})
+panels.pictures(solution, view, bars)
+promise.panel(solution, view)
+
+sure, price, attempt, beside, export = st.tabs(PANELS, key="panel", on_change="rerun")
+if sure.open:
+    with sure:
+        evidence.certainty(solution, view, job)
+if price.open:
+    with price:
+        evidence.price(solution, view)
+if attempt.open:
+    with attempt:
+        hands_on.try_it(solution, view, bars)
+if beside.open:
+    with beside:
+        pins.side_by_side(solution, view)
+if export.open:
+    with export:
+        hands_on.export(solution, view)
+
+panels.next_steps(solution, bars)
+with st.expander("What is computed here, and where it comes from", expanded=bool(FRAME["explain"])):
+    st.markdown(TEXT["about"] + "\n\n" + TEXT["formulas"] + "\n\n**References**\n\n" + TEXT["references"])

@@ -1,0 +1,25 @@
+"""Published figures: the tables and figures of the paper beside what is proved here."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.reproduction import figures, panels
+from pages.shared import prose
+from pages.shared.address import FRAME
+
+TEXT = prose.sections("reproduction")
+
+panels.PAGE.open()
+st.title("Published figures", anchor=False)
+panels.PAGE.note()
+shown = (panels.tables, panels.earlier, panels.example, figures.convergence, figures.shapes, figures.monotone)
+if not FRAME["projector"]:
+    st.caption(TEXT["lead"])
+for tab, draw in zip(st.tabs(panels.TABS, key="tab", on_change="rerun"), shown):
+    if tab.open:
+        with tab:
+            draw()
+panels.next_steps()
+with st.expander("What is not reproduced, and why; references", expanded=bool(FRAME["explain"])):
+    st.markdown(TEXT["left out"] + "\n\n**References**\n\n" + TEXT["references"])

@@ -1,0 +1,50 @@
+"""Trade-off maps: the certified optimum over (ε, δ), the ε that an error takes, two losses against each other."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.shared import compute, frame, prose
+from pages.shared.address import FRAME
+from pages.shared.watching import live
+from pages.tradeoff_maps import controls, panels, work
+
+TEXT = prose.sections("tradeoff_maps")
+
+controls.MAPS.open()
+asked = controls.read()
+jobs = {} if asked.fault else {"map": compute.ask("map", asked.plane, None, task=work.fill, wait=0)}
+st.title("Trade-off maps", anchor=False)
+controls.sidebar(asked)  # the first cells are solved meanwhile
+if asked.fault:
+    st.error(f"{asked.complaint} Correct it on the left.", icon=":material/error:")
+    st.stop()
+
+if asked.wanted is not None:
+    asks = work.Wish(asked.problem, asked.wanted)
+    jobs["wish"] = compute.ask("wish", asks, None, task=work.epsilons, wait=0.05)
+jobs["along"] = compute.ask("along", asked.along, None, task=work.fill, urgent=False, wait=0)
+jobs["across"] = compute.ask("across", asked.across, None, task=work.fill, urgent=False, wait=0)
+if asked.frontier is not None:
+    jobs["frontier"] = compute.ask("frontier", asked.frontier, None, task=work.exchange, urgent=False, wait=0)
+
+wish = jobs.get("wish")
+live([wish], lambda: panels.headline(asked, wish))
+panels.going_on(asked, jobs)
+left, right = st.columns([3, 2], gap="large")
+with left:
+    panels.map_choices()
+    panels.first_cells(jobs["map"])
+    live([jobs["map"]], lambda: panels.heat_map(asked, jobs["map"]))
+with right:
+    live([jobs.get("frontier")], lambda: panels.frontier(asked, jobs.get("frontier")))
+live([jobs["along"], wish], lambda: panels.along(asked, jobs["along"], wish))
+live([jobs["across"]], lambda: panels.across(asked, jobs["across"]))
+st.caption(TEXT["proved at the dots"])
+panels.next_steps()
+with st.expander("What is computed here, and where it comes from", expanded=bool(FRAME["explain"])):
+    st.markdown(TEXT["about"] + "\n\n" + TEXT["formulas"] + "\n\n**References**\n\n" + TEXT["references"])
+
+if wish is not None and (known := panels.needs(wish.solution or ())):
+    facts = {panels.name(key): f"ε in [{one.epsilon_lower:.6g}, {one.epsilon_upper:.6g}]" for key, one in known.items()}
+    frame.cite(panels.sentence(asked, known, done=True).replace("**", ""), facts)

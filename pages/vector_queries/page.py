@@ -1,0 +1,49 @@
+"""Vector queries: coordinates with their own sensitivities, and the noise that makes use of that."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.shared import compute, frame, prose
+from pages.shared.address import FRAME
+from pages.shared.watching import live
+from pages.vector_queries import applications, charts, closer, controls, panels, takeaway, work
+
+TEXT = prose.sections("vector_queries")
+
+controls.VECTOR.open()
+st.title("Vector queries", anchor=False)
+asked = controls.sidebar()
+if asked.query is None:
+    st.error(" ".join(asked.complaints), icon=":material/error:")
+    st.stop()
+
+closed = work.closed(asked.query)
+job = compute.ask("mixed", asked.query, None, task=work.compare, wait=0.3)
+
+
+def picture() -> None:
+    """Headline and pictures from what is known so far."""
+    found = panels.table_of(closed, job)
+    panels.headline(asked, found, done=job.done)
+    panels.pictures(asked, found)
+
+
+live([job], picture)
+found = panels.table_of(closed, job)
+parts = {
+    "dimension": closer.dimension, "epsilon": closer.epsilon, "spread": closer.spread,
+    "applications": applications.applications, "export": lambda asked: takeaway.takeaway(asked, found),
+}  # fmt: skip
+st.segmented_control(
+    "Look closer", controls.VECTOR.options("panel"), format_func=controls.VECTOR.label("panel"), key="panel",
+    label_visibility="collapsed", required=True,
+)  # fmt: skip
+parts[controls.VECTOR["panel"]](asked)
+panels.next_steps()
+with st.expander("What is computed here, and where it comes from", expanded=bool(FRAME["explain"])):
+    st.markdown(TEXT["about"] + "\n\n" + TEXT["formulas"] + "\n\n**References**\n\n" + TEXT["references"])
+
+best = min((one for one in found if not one.reason), key=lambda one: one.error)
+facts = {"promise": charts.guarantee(best), "proof": best.proof}
+frame.cite(panels.said(asked, found).replace("**", ""), facts)
