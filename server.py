@@ -18,8 +18,8 @@ from starlette.middleware import Middleware
 from streamlit import net_util
 from streamlit.runtime.app_session import AppSession
 
-from dpcore import __version__
-from pages.shared import charts, compute
+from dpcore import __version__, figures
+from pages.shared import compute
 from service import configuration, log, metrics
 from service.headers import Headers
 from work import warm
@@ -77,7 +77,7 @@ def load() -> None:
     session for a tenth of a second.
     """
     solution = warm.warm()
-    charts.density([charts.Law("optimal", "", solution.noise)], unit="", colours=charts.LIGHT).to_json()
+    figures.density([figures.Law("optimal", "", solution.noise)], unit="", colours=figures.LIGHT).to_json()
     gc.collect()
     gc.freeze()
 

@@ -27,6 +27,7 @@ ALLOWED = {
     "piece": BASE,
     "loss": BASE | {"piece"},
     "partition": BASE,
+    "numerals": set(),
     "places": BASE,
     "loss_cells": BASE | {"piece", "loss", "places"},
     "problem": DATA,
@@ -49,6 +50,7 @@ ALLOWED = {
     "vector": SEARCH | {"accounting", "exact", "script"},
     "gallery": LAWS | {"reference"},
     "exact": LAWS,
+    "figures": LAWS | {"numerals"},
     "reload": LAWS,
     "script": set(),
     "snippet": LAWS | {"exact", "reload", "script"},
@@ -69,7 +71,7 @@ ALLOWED = {
 ABOVE = {"pages", "app", "server"}
 ONLY_IN = {
     "clarabel": "dpcore/private_optimization/interior.py", "numba": "dpcore/kernels/", "highspy": "dpcore/lp.py",
-    "plotly": "pages/", "prometheus_client": "service/",
+    "plotly": ("pages/", "dpcore/figures/"), "prometheus_client": "service/",
     "streamlit": ("app.py", "server.py", "pages/", "service/"), "starlette": ("server.py", "service/"),
 }  # fmt: skip
 

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 
 import plotly.graph_objects as go
 
+from dpcore import figures
 from dpcore.accounting.truth import Band
-from pages.shared import charts, prose
-from pages.shared.charts import Palette
+from dpcore.figures import Palette
+from pages.shared import prose
 from pages.shared.widgets import Stops
 
 EPSILON = Stops(1.0, (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0))
@@ -17,12 +18,12 @@ SIGMA = Stops(10.0, (0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0, 10.0, 14.0, 20
 DELTA = Stops(1e-5, (1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 0.01))
 
 STYLES = {"exact": 0, "basic": 1, "advanced": 2, "optimal": 3, "renyi": 4, "clt": 5, "advanced-tight": 2, "zcdp": 4}
-"""Numbers in `charts.series`; the last two are variants of others and differ in their dash."""
+"""Numbers in `figures.series`; the last two are variants of others and differ in their dash."""
 
 
 def style(rule: str, colours: Palette) -> dict:
     """The line of a rule."""
-    found = charts.series(colours, STYLES[rule])
+    found = figures.series(colours, STYLES[rule])
     return found | {"dash": "2px,3px", "width": 1.6} if rule in ("advanced-tight", "zcdp") else found
 
 
@@ -72,7 +73,7 @@ def curves(
 def truth(figure: go.Figure, x: Sequence[float], bands: Sequence[Band], colours: Palette, *, hover: str) -> None:
     """The band that is certified to hold the true value, computed at the marks."""
     lower, upper = [one.lower for one in bands], [one.upper for one in bands]
-    line = charts.series(colours, 0)
+    line = figures.series(colours, 0)
     figure.add_scatter(
         x=list(x), y=lower, mode="lines", line={**line, "width": 0.5}, showlegend=False, hoverinfo="skip"
     )

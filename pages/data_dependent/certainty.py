@@ -7,8 +7,8 @@ import math
 import streamlit as st
 
 from dpcore.data_dependent import Solution
+from dpcore.figures import gap
 from pages.shared import compute, drawing, frame, prose
-from pages.shared.charts import gap
 from pages.shared.panels import trace_table
 
 from .controls import Asked

@@ -10,8 +10,8 @@ import plotly.graph_objects as go
 
 from dpcore.data_dependent import Solution
 from dpcore.data_dependent.channel import Channel
+from dpcore.figures import Palette, finish, line
 from pages.shared import prose
-from pages.shared.charts import Palette, finish, line
 
 from .work import Curve
 
@@ -191,7 +191,7 @@ def losses(
 
 def closing(runs: Sequence[tuple[str, Sequence]], *, axis: str, colours: Palette) -> go.Figure:
     """Brackets against the number of cells, one pair of curves for each run (name, progress records)."""
-    from pages.shared.charts import series
+    from dpcore.figures import series
 
     figure = go.Figure()
     for number, (name, records) in enumerate(runs):

@@ -18,7 +18,7 @@ its texts `assets/gallery/<name>.md`, its mathematics `dpcore/gallery/<name>.py`
 * **picture(values, colours)** is pure: values of the controls → `Picture` (headline, panels, facts, notes), in less
   than 0.3 s. Every number in it is exact, certified, or called a simulation with its seed or an estimate. Figures end
   in `charts.finish(figure, colours, height=HEIGHT)`; they, like the numbers, take their style from
-  `pages.shared.charts` and `pages.shared.prose`.
+  `dpcore.figures` and `pages.shared.prose`.
 * **work**, if a picture takes longer than that: a task for the background and the question to it (`topic.Work`); the
   picture finds the answer in `values["found"]`, and until then the one before stays on the page, pale. Tasks are in
   `work.py` of the page's folder, which imports no Streamlit.

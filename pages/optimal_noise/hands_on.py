@@ -8,10 +8,11 @@ import numpy as np
 import streamlit as st
 
 from dpcore import export as files
+from dpcore import figures
 from dpcore.errors import InputError
 from dpcore.noise.lattice import released
 from dpcore.solution import Solution
-from pages.shared import actions, charts, drawing, fields, frame, inputs, prose
+from pages.shared import actions, drawing, fields, frame, inputs, prose
 from pages.shared.panels import TEXT, View, escape, quantiles
 
 DRAWS = 1000
@@ -20,8 +21,8 @@ DRAWS = 1000
 def try_it(solution: Solution, view: View, bars: Sequence) -> None:
     """One release and a thousand, for two mechanisms side by side."""
     frame.heading("Try it", TEXT["try"])
-    laws = {"optimal": charts.Law("optimal", solution.title, solution.noise)}
-    laws |= {b.key: charts.Law(b.key, b.name, b.noise) for b in bars if b.noise is not None and b.valid}
+    laws = {"optimal": figures.Law("optimal", solution.title, solution.noise)}
+    laws |= {b.key: figures.Law(b.key, b.name, b.noise) for b in bars if b.noise is not None and b.valid}
     first, second, third = st.columns(3, vertical_alignment="bottom")
     with first:
         fields.number(inputs.HOME, "truth", prose.axis("True value", view.unit), name="true value")
@@ -41,7 +42,7 @@ def try_it(solution: Solution, view: View, bars: Sequence) -> None:
     st.caption(TEXT["try"])
 
 
-def _draws(laws: Sequence[charts.Law], truth: float, style: str, view: View, playing: bool) -> None:
+def _draws(laws: Sequence[figures.Law], truth: float, style: str, view: View, playing: bool) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button("Draw again", key="again", icon=":material/casino:")
         if st.toggle("Play: new draws every second", key="play") != playing:
@@ -53,7 +54,7 @@ def _draws(laws: Sequence[charts.Law], truth: float, style: str, view: View, pla
     low, high = min(s[0] for s in spans), max(s[1] for s in spans)
     margin = 0.15 * (high - low) or 1.0
     span = (truth + low - margin, truth + high + margin)
-    draw = charts.histogram if style == "histogram" else charts.dots
+    draw = figures.histogram if style == "histogram" else figures.dots
     for column, law in zip(st.columns(len(laws), gap="large"), laws):
         one = truth + float(law.noise.sample(rng, 1)[0])
         many = truth + law.noise.sample(rng, DRAWS)
@@ -63,7 +64,7 @@ def _draws(laws: Sequence[charts.Law], truth: float, style: str, view: View, pla
                 escape(f"**{law.name}** releases **{_shown(one, counted=isinstance(truth, int))}** {view.unit}")
                 + f"  \n{prose.percent(float(inside))} of {DRAWS} draws are within one sensitivity of the truth"
             )
-            draws = charts.Draws(law.key, one, many, truth)
+            draws = figures.Draws(law.key, one, many, truth)
             figure = draw(draws, span=span, unit=view.unit, colours=view.colours)
             middle = np.quantile(many, (0.05, 0.95))
             alt = (
@@ -115,8 +116,8 @@ def export(solution: Solution, view: View) -> None:
 
 def figure_file(solution: Solution, view: View) -> str:
     """The density chart as a web page that works offline, with problem, certificate and version inside."""
-    laws = [charts.Law("optimal", solution.title, solution.noise)]
-    figure = charts.density(laws, unit=view.unit, colours=charts.LIGHT)
+    laws = [figures.Law("optimal", solution.title, solution.noise)]
+    figure = figures.density(laws, unit=view.unit, colours=figures.LIGHT)
     sentence = prose.headline(view.problem, solution.certificate, view.unit).replace("**", "").replace("<", "&lt;")
     figure.update_layout(title={"text": sentence, "font": {"size": 14}}, paper_bgcolor="white", margin={"t": 90})
     page = figure.to_html(include_plotlyjs=True, full_html=True)
@@ -138,8 +139,8 @@ def _reload() -> None:
     epsilon = f"{saved.problem.privacy.epsilon:g}"
     kept = f" It keeps its whole promise: {prose.whole_promise(saved.problem)}." if saved.problem.profile else ""
     st.success(f"The law in the file was audited again: it is ({epsilon}, {delta})-DP and costs at most {cost}.{kept}")
-    law = charts.Law("optimal", "Noise in the file", saved.noise)
-    figure = charts.density([law], unit="", colours=drawing.colours())
+    law = figures.Law("optimal", "Noise in the file", saved.noise)
+    figure = figures.density([law], unit="", colours=drawing.colours())
     low, high = saved.noise.interval(0.9)
     alt = f"Density of the noise in the file: 90 % of it lies between {low:.3g} and {high:.3g}."
     drawing.draw(figure, key="chart_reloaded", alt=alt, table=lambda: quantiles([law], ""))

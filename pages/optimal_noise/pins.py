@@ -8,10 +8,11 @@ from urllib.parse import parse_qsl, urlencode
 
 import streamlit as st
 
+from dpcore import figures
 from dpcore.errors import InputError
 from dpcore.problem import NoiseProblem, SolverSettings
 from dpcore.solution import Solution
-from pages.shared import charts, compute, drawing, frame, inputs, prose, verdict
+from pages.shared import compute, drawing, frame, inputs, prose, verdict
 from pages.shared.inputs import HOME
 from pages.shared.panels import TEXT, View, escape, quantiles
 from pages.shared.watching import when_done
@@ -96,13 +97,13 @@ def _columns(solution: Solution, view: View, pins: Sequence[Pin], jobs: Sequence
 
 
 def _one(solution: Solution, unit: str, *, key: str) -> None:
-    laws = [charts.Law("optimal", solution.title, solution.noise)]
+    laws = [figures.Law("optimal", solution.title, solution.noise)]
     laws += [
-        charts.Law(bar.key, bar.name, bar.noise)
+        figures.Law(bar.key, bar.name, bar.noise)
         for bar in compute.baselines(solution.problem)
         if bar.noise is not None and bar.key in ("laplace", "geometric")
     ]
-    figure = charts.density(laws, unit=unit, colours=drawing.colours())
+    figure = figures.density(laws, unit=unit, colours=drawing.colours())
     figure.update_layout(height=300)
     st.caption(escape(f"{prose.promise(solution.problem)}, {prose.loss_axis(solution.problem, unit)}"))
     low, high = solution.noise.interval(0.9)

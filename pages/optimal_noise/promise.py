@@ -5,14 +5,15 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
+from dpcore import figures
 from dpcore.accounting.curves import dominating_curve_upper
 from dpcore.audit_profile import curve_upper
+from dpcore.figures import Curve
 from dpcore.noise.piecewise import PiecewiseNoise
 from dpcore.noise.tailed import TailedNoise
 from dpcore.privacy_profile import Composed, GaussianProfile, PairList
 from dpcore.solution import Solution
-from pages.shared import charts, drawing, frame, prose
-from pages.shared.charts import Curve
+from pages.shared import drawing, frame, prose
 from pages.shared.panels import TEXT, View
 
 POINTS = 81
@@ -25,7 +26,7 @@ def panel(solution: Solution, view: View) -> None:
     frame.heading("What it promises", TEXT["promise"])
     target, law, checked = curves(solution)
     steps = isinstance(solution.problem.profile, PairList)
-    figure = charts.profile(target, law, checked=checked, steps=steps, colours=view.colours)
+    figure = figures.profile(target, law, checked=checked, steps=steps, colours=view.colours)
     said, table = sentence(solution), profile_table(solution)
     drawing.draw(figure, key="chart_promise", alt=said, table=lambda: st.dataframe(table, hide_index=True))
     st.caption(said)

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
+from dpcore.figures import Palette, finish, hue, line
 from dpcore.solution import Solution
 from dpcore.sweep import Outcome
 from pages.shared import prose
-from pages.shared.charts import Palette, finish, hue, line
 from pages.tradeoff_maps.charts import Scale, ink, ticks
 
 from . import data

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from dpcore.figures import Law, density
 from dpcore.mechanisms import baselines
 from dpcore.problem import NoiseProblem, noise_problem
 from dpcore.solution import Solution
-from pages.shared import charts as shared_charts
 from pages.shared import compute, drawing, frame, prose
 from pages.shared.watching import live
 
@@ -122,8 +122,8 @@ def shapes() -> None:
         found = list(job.solution or job.trace)
         if not found:
             return
-        laws = [shared_charts.Law(key, name, s.noise) for (name, key, _), s in zip(pair, found)]
-        figure = shared_charts.density(laws, unit="", colours=drawing.colours())
+        laws = [Law(key, name, s.noise) for (name, key, _), s in zip(pair, found)]
+        figure = density(laws, unit="", colours=drawing.colours())
         facts = []
         for (name, _, problem), s in zip(pair, found):
             lower, upper = prose.bracket(s.certificate.lower, s.certificate.upper)

@@ -7,21 +7,23 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import plotly.graph_objects as go
 
-from . import charts, prose
-from .charts import Palette
+from dpcore import figures
+from dpcore.figures import Palette
+
+from . import prose
 
 
 def lines(
     figure: go.Figure, x: np.ndarray, curves: Mapping[str, np.ndarray], colours: Palette, *, hover: str, first: int = 0
 ) -> None:
-    """Curves over one x in the colours and dashes of `charts.series`, from the `first`-th on; what is not above 0 is
+    """Curves over one x in the colours and dashes of `figures.series`, from the `first`-th on; what is not above 0 is
     left out where an axis is logarithmic.
 
     hover : what stands below a curve's name, with %{x} and %{y}.
     """
     for number, (name, y) in enumerate(curves.items()):
         figure.add_scatter(
-            x=x, y=y, name=name, mode="lines", line=charts.series(colours, first + number),
+            x=x, y=y, name=name, mode="lines", line=figures.series(colours, first + number),
             hovertemplate=f"<b>{name}</b><br>{hover}<extra></extra>",
         )  # fmt: skip
 
@@ -29,8 +31,8 @@ def lines(
 def upright(figure: go.Figure, x: float, name: str, colours: Palette, *, dash: str = "dot") -> None:
     """A line from the bottom to the top of the plot, with its place in the legend."""
     style = {"color": colours.text, "width": 1.5, "dash": dash}
-    charts.upright(figure, x, line=style)
-    charts.entry(figure, name, {"mode": "lines", "line": style})
+    figures.upright(figure, x, line=style)
+    figures.entry(figure, name, {"mode": "lines", "line": style})
 
 
 def table(

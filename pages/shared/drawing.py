@@ -10,7 +10,8 @@ from collections.abc import Callable
 import plotly.graph_objects as go
 import streamlit as st
 
-from . import charts
+from dpcore import figures
+
 from .address import FRAME
 
 
@@ -19,9 +20,9 @@ def dark() -> bool:
     return st.context.theme.type == "dark"
 
 
-def colours() -> charts.Palette:
+def colours() -> figures.Palette:
     """The palette for the visitor's theme; with larger type on a projector."""
-    return charts.palette(dark(), bool(FRAME["projector"]))
+    return figures.palette(dark(), bool(FRAME["projector"]))
 
 
 def draw(figure: go.Figure, *, key: str, alt: str, table: Callable[[], object] | None) -> None:

@@ -13,9 +13,9 @@ from urllib.parse import urlsplit, urlunsplit
 
 import streamlit as st
 
-from dpcore import __version__
+from dpcore import __version__, figures
 
-from . import actions, charts, drawing, fields, prose
+from . import actions, drawing, fields, prose
 from .address import FRAME, Address
 
 _citation: ContextVar = ContextVar("citation")
@@ -69,7 +69,7 @@ def _wished() -> None:
 def _style(projected: bool) -> None:
     """The look of every page: the palette's colours, of which the browser takes those of the theme, and the rules."""
     sheets = ["style.css", "projector.css"] if projected else ["style.css"]
-    light, dark = charts.LIGHT, charts.DARK
+    light, dark = figures.LIGHT, figures.DARK
     names = {name: f"light-dark({getattr(light, name)}, {getattr(dark, name)})" for name in ("accent", "muted")}
     rules = [f":root {{ {' '.join(f'--{name}: {value};' for name, value in names.items())} }}"]
     rules += map(prose.asset, sheets)

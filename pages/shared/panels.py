@@ -11,13 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
-from dpcore import literature
+from dpcore import figures, literature
 from dpcore.errors import InputError
 from dpcore.mechanisms import INTEGER_MECHANISMS
 from dpcore.problem import NoiseProblem, SolverSettings
 from dpcore.solution import Progress, Solution
 
-from . import charts, compute, drawing, frame, inputs, matters, prose, verdict, watching
+from . import compute, drawing, frame, inputs, matters, prose, verdict, watching
 from .controls import Controls
 
 TEXT = prose.sections("optimal_noise")
@@ -36,7 +36,7 @@ class View:
     people: int | None = None
 
     @property
-    def colours(self) -> charts.Palette:
+    def colours(self) -> figures.Palette:
         return drawing.colours()
 
 
@@ -94,9 +94,9 @@ def escape(text: str) -> str:
     return text
 
 
-def comparable(bars: Sequence) -> list[charts.Bar]:
+def comparable(bars: Sequence) -> list[figures.Bar]:
     """Baselines with a finite loss."""
-    return [charts.Bar(b.key, b.name, b.loss, b.valid, b.reason) for b in bars if b.loss is not None]
+    return [figures.Bar(b.key, b.name, b.loss, b.valid, b.reason) for b in bars if b.loss is not None]
 
 
 def presentable(job: compute.Job) -> Solution | None:
@@ -131,9 +131,9 @@ def waiting(job: compute.Job, view: View, bars: Sequence) -> None:
         _textbooks(laws, view, key="chart_waiting")
 
 
-def _textbooks(laws: Sequence[charts.Law], view: View, *, key: str) -> None:
+def _textbooks(laws: Sequence[figures.Law], view: View, *, key: str) -> None:
     """The textbook mechanisms alone."""
-    figure = charts.density(laws, unit=view.unit, colours=view.colours)
+    figure = figures.density(laws, unit=view.unit, colours=view.colours)
     alt = "Densities of the textbook mechanisms; the optimum follows."
     drawing.draw(figure, key=key, alt=alt, table=lambda: quantiles(laws, view.unit))
 
@@ -176,7 +176,7 @@ def _progress(bounds: tuple[float, float] | None, view: View) -> float:
 
 def closing(trace: Sequence[Progress], view: View) -> None:
     """Both bounds against solving time."""
-    figure = charts.gap(trace, axis=prose.loss_axis(view.problem, view.unit), colours=view.colours)
+    figure = figures.gap(trace, axis=prose.loss_axis(view.problem, view.unit), colours=view.colours)
     lower, upper = prose.bracket(max(trace[-1].lower, 0.0), trace[-1].upper)
     alt = f"Upper and lower bound against solving time; at the end between {lower} and {upper}."
     drawing.draw(figure, key="chart_gap", alt=alt, table=lambda: st.dataframe(trace_table(trace), hide_index=True))
@@ -215,10 +215,10 @@ def failure(job: compute.Job, asked: Controls) -> None:
         st.error("The solver gave no usable answer for these values. Try a wider gap or other constraints.")
 
 
-def overlaid(view: View, bars: Sequence) -> list[charts.Law]:
+def overlaid(view: View, bars: Sequence) -> list[figures.Law]:
     """The baselines to draw, those with a law and switched on."""
     shown = (*view.overlays, *INTEGER_MECHANISMS)
-    return [charts.Law(b.key, b.name, b.noise) for b in bars if b.noise is not None and b.key in shown]
+    return [figures.Law(b.key, b.name, b.noise) for b in bars if b.noise is not None and b.key in shown]
 
 
 def pictures(solution: Solution, view: View, bars: Sequence) -> None:
@@ -232,13 +232,13 @@ def pictures(solution: Solution, view: View, bars: Sequence) -> None:
 
 def _density(solution: Solution, view: View, bars: Sequence) -> None:
     log_y = frame.heading("The noise", TEXT["density"], lambda: st.toggle("Logarithmic density", key="log_y"))
-    laws = [charts.Law("optimal", solution.title, solution.noise), *overlaid(view, bars)]
-    figure = charts.density(laws, unit=view.unit, colours=view.colours, log_y=log_y)
+    laws = [figures.Law("optimal", solution.title, solution.noise), *overlaid(view, bars)]
+    figure = figures.density(laws, unit=view.unit, colours=view.colours, log_y=log_y)
     alt = density_alt(solution, view)
     drawing.draw(figure, key="chart_density", alt=alt, table=lambda: quantiles(laws, view.unit))
 
 
-def quantiles(laws: Sequence[charts.Law], unit: str) -> None:
+def quantiles(laws: Sequence[figures.Law], unit: str) -> None:
     """The table behind a chart of densities."""
     st.dataframe(quantile_table(laws), hide_index=True)
     st.caption(f"Quantiles of the noise{' in ' + unit if unit else ''}.")
@@ -258,7 +258,7 @@ def density_alt(solution: Solution, view: View) -> str:
     )
 
 
-def quantile_table(laws: Sequence[charts.Law]) -> dict[str, list]:
+def quantile_table(laws: Sequence[figures.Law]) -> dict[str, list]:
     """Quantiles of several laws, one column each."""
     shares = [0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99]
     table: dict[str, list] = {"quantile": [f"{100 * share:g} %" for share in shares]}
@@ -270,24 +270,24 @@ def quantile_table(laws: Sequence[charts.Law]) -> dict[str, list]:
 def _losses(solution: Solution, view: View, bars: Sequence) -> None:
     frame.heading("What it costs", TEXT["losses"])
     lower = solution.certificate.lower
-    rows = [charts.Bar("optimal", solution.title, solution.certificate.upper), *comparable(bars)]
+    rows = [figures.Bar("optimal", solution.title, solution.certificate.upper), *comparable(bars)]
     earlier = None
     real = view.problem.granularity is None
     if real and view.problem.profile is None and view.problem.loss.spec == "l1" and view.problem.privacy.epsilon > 0:
         earlier = literature.amplitude_lower(view.problem.privacy, view.problem.sensitivity)
-    figure = charts.losses(
+    figure = figures.losses(
         rows, lower=lower, axis=prose.loss_axis(view.problem, view.unit), colours=view.colours, earlier=earlier
     )
-    alt = "; ".join(f"{bar.name} {charts.shown_loss(bar)}" for bar in rows)
+    alt = "; ".join(f"{bar.name} {figures.shown_loss(bar)}" for bar in rows)
     drawing.draw(figure, key="chart_losses", alt=alt, table=lambda: st.markdown(loss_table(rows, lower, bars, earlier)))
 
 
-def loss_table(rows: Sequence[charts.Bar], lower: float | None, bars: Sequence, earlier: float | None) -> str:
+def loss_table(rows: Sequence[figures.Bar], lower: float | None, bars: Sequence, earlier: float | None) -> str:
     """The loss chart as a Markdown table, with the mechanisms that cannot be drawn and why."""
     lines = ["| mechanism | mean loss | over the lower bound | |", "|---|--:|--:|---|"]
     for bar in sorted(rows, key=lambda row: row.loss):
         ratio = f"{bar.loss / lower:.4f}" if lower and math.isfinite(bar.loss) else "–"
-        lines.append(f"| {bar.name} | {charts.shown_loss(bar, 6)} | {ratio} | {'' if bar.valid else bar.reason} |")
+        lines.append(f"| {bar.name} | {figures.shown_loss(bar, 6)} | {ratio} | {'' if bar.valid else bar.reason} |")
     lines += [f"| {b.name} | – | – | {b.reason} |" for b in bars if b.loss is None]
     if earlier:
         lines.append(f"| earlier lower bound | {prose.number(earlier, 6)} | – | from the literature, for this loss |")

@@ -8,7 +8,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from .charts import Palette
+from dpcore.figures import Palette
 
 Values = Mapping[str, Any]
 """What the page's controls hold, by key."""

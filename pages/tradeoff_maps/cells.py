@@ -11,9 +11,9 @@ from html import escape
 
 import numpy as np
 
+from dpcore.figures import Palette
 from dpcore.sweep import Outcome
 from pages.shared import prose
-from pages.shared.charts import Palette
 
 from . import charts
 from .charts import Quantity

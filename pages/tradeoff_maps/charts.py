@@ -10,11 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 import plotly.graph_objects as go
 
+from dpcore.figures import Palette, finish, folded, hue, line, log_ticks
 from dpcore.mechanisms import MECHANISMS
 from dpcore.solution import Solution
 from dpcore.sweep import Outcome
 from pages.shared import prose
-from pages.shared.charts import Palette, finish, folded, hue, line, log_ticks
 
 from .work import Axes
 

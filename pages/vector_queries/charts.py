@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
+from dpcore.figures import Palette, finish, folded, hue, line, log_ticks, series
 from dpcore.privacy import Privacy
 from dpcore.vector import Allocation, VectorQuery
 from dpcore.vector.components import Outcome
 from dpcore.vector.layers import LayerNoise
 from pages.shared import prose
-from pages.shared.charts import Palette, finish, folded, hue, line, log_ticks, series
 
 from .work import Curve
 

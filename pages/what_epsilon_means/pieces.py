@@ -7,9 +7,10 @@ import math
 import numpy as np
 import plotly.graph_objects as go
 
+from dpcore import figures
+from dpcore.figures import Palette
 from dpcore.noise import Noise
-from pages.shared import charts, prose
-from pages.shared.charts import Palette
+from pages.shared import prose
 from pages.shared.widgets import Stops
 
 from .laws import Law
@@ -24,7 +25,7 @@ PROBE = Stops(1.0, tuple(round(0.1 * k, 1) for k in range(31)))
 """ε′, at which an event is looked for, in multiples of ε."""
 
 A, B = 0, 1
-"""Numbers in `charts.series` of the two databases: everywhere the same hue and dash."""
+"""Numbers in `figures.series` of the two databases: everywhere the same hue and dash."""
 GREY = "rgba(127,127,127,0.16)"
 
 
@@ -63,7 +64,7 @@ def densities(
         y = noise.density(x - moved)
         top = max(top, float(y.max()))
         figure.add_scatter(
-            x=x, y=y, name=names[number], mode="lines", line=charts.series(colours, number),
+            x=x, y=y, name=names[number], mode="lines", line=figures.series(colours, number),
             hovertemplate=f"<b>{names[number]}</b><br>release %{{x:.4g}}<br>density %{{y:.4g}}<extra></extra>",
         )  # fmt: skip
     top = top or 1.0
@@ -72,7 +73,7 @@ def densities(
             if mass > 1e-9:
                 figure.add_scatter(
                     x=[place + moved] * 2, y=[0, 1.06 * top], mode="lines+markers", showlegend=False,
-                    line=charts.series(colours, number), marker={"size": [0, 10]},
+                    line=figures.series(colours, number), marker={"size": [0, 10]},
                     hovertemplate=f"<b>{names[number]}</b><br>exactly %{{x:.4g}}: {mass:.4g}<extra></extra>",
                 )  # fmt: skip
     figure.update_xaxes(title="released answer (in sensitivities)", range=[low, high])

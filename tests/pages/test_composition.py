@@ -17,10 +17,10 @@ from streamlit.testing.v1 import AppTest
 
 from dpcore.accounting.budget import Query
 from dpcore.errors import InputError
+from dpcore.figures import DARK, LIGHT, Palette
 from pages.composition.controls import PAGE, PRESETS
 from pages.composition.panels import texts
 from pages.composition.topics import TOPICS, budget, growth, subsampling, training
-from pages.shared.charts import DARK, LIGHT, Palette
 from pages.shared.lessons import UNANSWERED
 from pages.shared.topic import Picture
 

@@ -11,10 +11,10 @@ from screens import settle, turn, words
 from streamlit.testing.v1 import AppTest
 
 from dpcore.data_dependent import data_dependent_problem, solve
+from dpcore.figures import DARK, LIGHT
 from dpcore.problem import SolverSettings
 from pages.data_dependent import charts, work
 from pages.data_dependent.controls import PANELS
-from pages.shared.charts import DARK, LIGHT
 
 ROOT = Path(__file__).parents[2]
 QUICK = {"gap": "10", "seconds": "10"}

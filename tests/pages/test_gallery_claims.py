@@ -11,14 +11,15 @@ import pytest
 from scipy.stats import expon, laplace
 from streamlit.testing.v1 import AppTest
 
+from dpcore import figures
+from dpcore.figures import LIGHT
 from dpcore.gallery import never_meet as examples
 from dpcore.noise import Gaussian
 from dpcore.privacy import Privacy
 from pages.mechanism_gallery import work
 from pages.mechanism_gallery.controls import PAGE
 from pages.mechanism_gallery.topics import TOPICS, exponential_mechanism, never_meet
-from pages.shared import charts, prose
-from pages.shared.charts import LIGHT
+from pages.shared import prose
 
 BY_NAME = {topic.name: topic for topic in TOPICS}
 
@@ -119,7 +120,7 @@ def test_a_promise_with_delta_says_so():
 )
 def test_powers_of_ten_on_an_axis(ends, few):
     """Evenly spaced, no exponents of the computer, at most a dozen where there are many; both ends are reached."""
-    axis = charts.log_ticks(*ends)
+    axis = figures.log_ticks(*ends)
     assert few in axis["ticktext"] and not any("e" in text for text in axis["ticktext"])
     assert axis["tickvals"][0] <= ends[0] and len(axis["tickvals"]) <= 12
     if ends[1] > 300 * ends[0]:

@@ -12,11 +12,11 @@ from screens import answer
 from streamlit.testing.v1 import AppTest
 
 from dpcore.errors import InputError
+from dpcore.figures import palette
 from pages.mechanism_gallery.controls import PAGE
 from pages.mechanism_gallery.topics import TOPICS
 from pages.shared import prose
 from pages.shared.address import Choice, Choices, Number, Switch
-from pages.shared.charts import palette
 from pages.shared.lessons import UNANSWERED
 from pages.shared.topic import Picture, Topic
 from pages.shared.widgets import Stops

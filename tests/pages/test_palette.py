@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dpcore import figures
 from dpcore.mechanisms import INTEGER_MECHANISMS, MECHANISMS
-from pages.shared import charts
 
 with warnings.catch_warnings():  # drawing needs Matplotlib, tritanopia is approximate
     warnings.simplefilter("ignore")
@@ -30,7 +30,7 @@ with warnings.catch_warnings():  # drawing needs Matplotlib, tritanopia is appro
         "tritanopia": matrix_cvd_Machado2009("Tritanomaly", 1.0),  # the model only approximates it
     }
 
-THEMES = {"light": charts.LIGHT, "dark": charts.DARK}
+THEMES = {"light": figures.LIGHT, "dark": figures.DARK}
 APART = 10.0
 """Units of CIEDE2000: four just-noticeable differences, told apart at a glance."""
 
@@ -89,16 +89,16 @@ def test_the_theme_of_the_page_is_the_palette(theme):
 
 def test_laws_seen_together_have_two_signs():
     for together in (MECHANISMS, INTEGER_MECHANISMS):
-        assert together.keys() <= charts.LIGHT.hues.keys() & charts.DASHES.keys()
-        signs = {(charts.hue(charts.LIGHT, key), charts.DASHES[key]) for key in together}
+        assert together.keys() <= figures.LIGHT.hues.keys() & figures.DASHES.keys()
+        signs = {(figures.hue(figures.LIGHT, key), figures.DASHES[key]) for key in together}
         assert len(signs) == len(together)
-        assert len({charts.DASHES[key] for key in together}) == len(together), "dashes alone tell them apart too"
+        assert len({figures.DASHES[key] for key in together}) == len(together), "dashes alone tell them apart too"
 
 
 def test_a_projector_has_larger_type():
-    laws = [charts.Law("optimal", "Optimum", MECHANISMS["laplace"].rule(privacy(), 1.0, None))]
+    laws = [figures.Law("optimal", "Optimum", MECHANISMS["laplace"].rule(privacy(), 1.0, None))]
     desk, hall = (
-        charts.density(laws, unit="", colours=charts.palette(False, projected)) for projected in (False, True)
+        figures.density(laws, unit="", colours=figures.palette(False, projected)) for projected in (False, True)
     )
     assert hall.layout.font.size > desk.layout.font.size + 2
     assert hall.layout.xaxis.tickfont.size > desk.layout.xaxis.tickfont.size

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dpcore.figures import DARK, LIGHT
 from dpcore.private_optimization import stories
 from pages.private_optimisation import certainty, charts, headline, reproduce, work
 from pages.private_optimisation.story import Story, read_returns
-from pages.shared.charts import DARK, LIGHT
 
 APP = Path(__file__).parents[2] / "app.py"
 PAGE = "pages/private_optimisation/page.py"

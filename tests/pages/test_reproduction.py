@@ -10,11 +10,11 @@ import pytest
 from screens import turn
 from streamlit.testing.v1 import AppTest
 
+from dpcore.figures import LIGHT
 from dpcore.problem import SolverSettings, noise_problem
 from dpcore.solution import Certificate
 from dpcore.sweep import grid, sweep
 from pages.reproduction import charts, data
-from pages.shared.charts import LIGHT
 
 ROOT = Path(__file__).parents[2]
 

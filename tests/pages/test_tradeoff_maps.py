@@ -14,9 +14,9 @@ import pytest
 from screens import settle, turn, words
 from streamlit.testing.v1 import AppTest
 
+from dpcore.figures import DARK, LIGHT, hue
 from dpcore.problem import SolverSettings, noise_problem
 from dpcore.sweep import chains, grid, sweep
-from pages.shared.charts import DARK, LIGHT, hue
 from pages.tradeoff_maps import cells, charts, work
 
 ROOT = Path(__file__).parents[2]

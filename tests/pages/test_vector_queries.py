@@ -13,10 +13,10 @@ from streamlit.testing.v1 import AppTest
 from dpcore import __version__
 from dpcore.cli import main
 from dpcore.cli.profile import report
+from dpcore.figures import LIGHT
 from dpcore.privacy import Privacy
 from dpcore.vector import SensitivityProfile, VectorQuery, parse_profile
 from dpcore.vector.compare import allocation
-from pages.shared.charts import LIGHT
 from pages.vector_queries import charts, panels, takeaway, work
 from pages.vector_queries.controls import PANELS, VECTOR
 

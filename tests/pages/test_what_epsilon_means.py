@@ -17,11 +17,11 @@ from streamlit.testing.v1 import AppTest
 from dpcore.accounting import attack
 from dpcore.accounting.curves import group_privacy
 from dpcore.accounting.tradeoff import gaussian_guarantee
+from dpcore.figures import DARK, LIGHT
 from dpcore.noise import Laplace
 from dpcore.optimal import solve
 from dpcore.privacy import Privacy
 from pages.shared import prose
-from pages.shared.charts import DARK, LIGHT
 from pages.shared.topic import Picture
 from pages.what_epsilon_means import laws
 from pages.what_epsilon_means.controls import PAGE, PRESETS

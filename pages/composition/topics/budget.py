@@ -10,13 +10,14 @@ import plotly.graph_objects as go
 import streamlit as st
 from scipy.optimize import brentq
 
+from dpcore import figures
 from dpcore.accounting.budget import FAMILIES, MOST_QUERIES, MOST_QUERY_USES, Plan, Query
 from dpcore.accounting.mechanisms import Release, parse_mechanism
 from dpcore.accounting.truth import Truth
 from dpcore.errors import InputError
-from pages.shared import charts, prose, widgets
+from dpcore.figures import Palette
+from pages.shared import prose, widgets
 from pages.shared.address import PLAIN, Choice, Text
-from pages.shared.charts import Palette
 from pages.shared.inputs import explain
 from pages.shared.topic import Experiment, Panel, Picture, Question, Topic, Values, Work
 from pages.shared.widgets import HEIGHT, Stops
@@ -109,7 +110,7 @@ def errors(queries: tuple[Query, ...], found: tuple[Plan, ...], values: Values, 
     """Mean error of every query under the split of every rule."""
     figure, names = go.Figure(), [f"{i + 1}. {one.name}" for i, one in enumerate(queries)]
     for plan in found:
-        line = charts.series(colours, STYLES[plan.rule])
+        line = figures.series(colours, STYLES[plan.rule])
         figure.add_bar(
             x=names, y=plan.errors, name=name(plan.rule), offsetgroup=plan.rule, marker={"color": line["color"]},
             hovertemplate=f"<b>{name(plan.rule)}</b><br>%{{x}}: mean error %{{y:.4g}}<extra></extra>",
@@ -118,7 +119,7 @@ def errors(queries: tuple[Query, ...], found: tuple[Plan, ...], values: Values, 
     high = max(max(plan.errors) for plan in found)
     ends = [math.log10(low / 3), math.log10(high * 1.5)]
     figure.update_yaxes(
-        title="mean absolute error (the query's unit)", **charts.log_ticks(low / 3, high * 1.5) | {"range": ends}
+        title="mean absolute error (the query's unit)", **figures.log_ticks(low / 3, high * 1.5) | {"range": ends}
     )
     best = found[-1]
     gaussian = values["bu_family"] == "gaussian"
@@ -136,7 +137,7 @@ def errors(queries: tuple[Query, ...], found: tuple[Plan, ...], values: Values, 
         f"adding up"
         for i, one in enumerate(queries)
     )
-    figure = charts.finish(figure, colours, height=HEIGHT)
+    figure = figures.finish(figure, colours, height=HEIGHT)
     figure.layout.barmode, figure.layout.bargap = "group", 0.25
     return Panel("Error of each query", figure, alt, table)
 
@@ -146,15 +147,15 @@ def totals(found: tuple[Plan, ...], values: Values, colours: Palette) -> Panel:
     figure, rows = go.Figure(), sorted(found, key=lambda one: one.total)
     figure.add_bar(
         y=[name(one.rule) for one in rows], x=[one.total for one in rows], orientation="h", showlegend=False,
-        marker={"color": [charts.series(colours, STYLES[one.rule])["color"] for one in rows]},
+        marker={"color": [figures.series(colours, STYLES[one.rule])["color"] for one in rows]},
         text=[prose.at_most(one.total, 4) for one in rows], textposition="inside", insidetextanchor="end",
         hovertemplate="%{y}: %{x:.6g}<extra></extra>",
     )  # fmt: skip
-    charts.upright(figure, values["bu_epsilon"], line={"color": colours.text, "width": 1.5, "dash": "dot"})
+    figures.upright(figure, values["bu_epsilon"], line={"color": colours.text, "width": 1.5, "dash": "dot"})
     figure.update_xaxes(title="ε that is really spent (certified, rounded up)", range=[0, 1.2 * values["bu_epsilon"]])
     table = {"rule": [name(one.rule) for one in found], "ε spent, at most": [shown(one.total, 8) for one in found]}
     alt = "ε that each split really spends: " + ", ".join(f"{name(one.rule)} {shown(one.total)}" for one in found)
-    return Panel("What is left on the table", charts.finish(figure, colours, height=260), alt, table, "spent")
+    return Panel("What is left on the table", figures.finish(figure, colours, height=260), alt, table, "spent")
 
 
 def more(page) -> None:

@@ -9,12 +9,13 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
+from dpcore import figures
 from dpcore.accounting.mechanisms import Release, parse_mechanism
 from dpcore.accounting.rules import NAMES, Total
 from dpcore.accounting.truth import Band, Truth
-from pages.shared import charts, prose, widgets
+from dpcore.figures import Palette
+from pages.shared import prose, widgets
 from pages.shared.address import FRAME, Choice, Choices
-from pages.shared.charts import Palette
 from pages.shared.topic import Experiment, Panel, Picture, Question, Topic, Values, Work
 from pages.shared.widgets import HEIGHT, Stops
 
@@ -153,7 +154,7 @@ def growth(values: Values, found: dict[str, list[Total]], band: Band, colours: P
     truth(figure, COUNTS, drawn, colours, hover=hover)
     count = int(values["co_count"])
     if math.isfinite(band.upper):
-        charts.chosen(figure, count, band.upper / (count if axes == "each" else 1), f"k = {count}", colours)
+        figures.chosen(figure, count, band.upper / (count if axes == "each" else 1), f"k = {count}", colours)
     scale(
         figure,
         axes,
@@ -169,7 +170,7 @@ def growth(values: Values, found: dict[str, list[Total]], band: Band, colours: P
     alt = f"Total ε against the number of releases: exact {last}; " + ", ".join(
         f"{name(rule)} {shown(lines[rule][-1])}" for rule in rules
     )
-    return Panel("Total ε against k", charts.finish(figure, colours, height=HEIGHT), alt, table)
+    return Panel("Total ε against k", figures.finish(figure, colours, height=HEIGHT), alt, table)
 
 
 def scale(figure: go.Figure, axes: str, exact: list[float], others: list[float]) -> None:
@@ -177,10 +178,10 @@ def scale(figure: go.Figure, axes: str, exact: list[float], others: list[float])
     exact, others = ([y for y in values if 0 < y < math.inf] for values in (exact, others))
     if not exact:
         return
-    logarithmic = charts.log_ticks(1, 1000)
+    logarithmic = figures.log_ticks(1, 1000)
     if axes == "log":
         low, high = min(exact) / 1.5, min(4 * max(exact), 1.3 * max(exact + others))
-        figure.update_yaxes(title="total ε", **charts.log_ticks(low, high) | {"range": list(np.log10([low, high]))})
+        figure.update_yaxes(title="total ε", **figures.log_ticks(low, high) | {"range": list(np.log10([low, high]))})
     else:
         top = min(1.05 * max(exact + others), (3.0 if axes == "each" else 2.3) * max(exact))
         figure.update_yaxes(title="ε per release" if axes == "each" else "total ε", range=[0, top])
@@ -194,7 +195,7 @@ def bars(here: dict[str, Total], count: int, delta: float, colours: Palette) -> 
     figure.add_bar(
         y=[name(one.rule) for one in rows], x=[one.upper for one in rows], orientation="h", showlegend=False,
         marker={
-            "color": [charts.series(colours, STYLES[one.rule])["color"] for one in rows],
+            "color": [figures.series(colours, STYLES[one.rule])["color"] for one in rows],
             "pattern": {"shape": ["" if one.certified else "/" for one in rows], "solidity": 0.25},
         },
         text=[best if one.rule == "exact" else prose.at_most(one.upper, 5) for one in rows], textposition="outside",
@@ -213,7 +214,7 @@ def bars(here: dict[str, Total], count: int, delta: float, colours: Palette) -> 
         f"{name(one.rule)} {best if one.rule == 'exact' else shown(one.upper)}" for one in every
     )
     return Panel(
-        f"Every rule at k = {prose.count(count)}", charts.finish(figure, colours, height=320), alt, table, "rules"
+        f"Every rule at k = {prose.count(count)}", figures.finish(figure, colours, height=320), alt, table, "rules"
     )
 
 

@@ -7,13 +7,14 @@ from functools import lru_cache
 import numpy as np
 import plotly.graph_objects as go
 
+from dpcore import figures
 from dpcore.accounting.curves import least_epsilon
 from dpcore.accounting.mechanisms import Release, parse_mechanism
 from dpcore.accounting.subsampling import KINDS, Sampling, amplified, amplified_tradeoff, subsampled_tradeoff
 from dpcore.accounting.tradeoff import guarantee_tradeoff
-from pages.shared import charts, prose, widgets
+from dpcore.figures import Palette
+from pages.shared import prose, widgets
 from pages.shared.address import Choice
-from pages.shared.charts import Palette
 from pages.shared.topic import Experiment, Panel, Picture, Question, Topic, Values
 from pages.shared.widgets import HEIGHT, Stops
 
@@ -95,23 +96,23 @@ def against_rate(values: Values, colours: Palette) -> Panel:
         y = [one[side] or None for one in found]
         figure.add_scatter(
             x=RATES, y=y, name=SIDES[side], mode="lines+markers", marker={"size": 5},
-            line=charts.series(colours, (0, 3)[number]),
+            line=figures.series(colours, (0, 3)[number]),
             hovertemplate=f"<b>{SIDES[side]}</b><br>p = %{{x}}: ε = %{{y:.5g}}<extra></extra>",
         )  # fmt: skip
     for number, (label, y) in enumerate(lines.items()):
         figure.add_scatter(
-            x=RATES, y=y, name=label, mode="lines", line=charts.series(colours, (1, 5)[number]),
+            x=RATES, y=y, name=label, mode="lines", line=figures.series(colours, (1, 5)[number]),
             hovertemplate=f"<b>{label}</b><br>p = %{{x}}: %{{y:.5g}}<extra></extra>",
         )  # fmt: skip
     here = max(found[RATES.index(values["su_rate"])].values())
-    charts.chosen(figure, values["su_rate"], here, "chosen", colours)
-    figure.update_xaxes(title="sampling rate p", **charts.log_ticks(0.001, 1))
+    figures.chosen(figure, values["su_rate"], here, "chosen", colours)
+    figure.update_xaxes(title="sampling rate p", **figures.log_ticks(0.001, 1))
     top = max([*formula, *(max(one.values()) for one in found)])
-    figure.update_yaxes(title=f"ε at δ = {prose.delta_text(delta)}", **charts.log_ticks(0.0005 * epsilon, 1.4 * top))
+    figure.update_yaxes(title=f"ε at δ = {prose.delta_text(delta)}", **figures.log_ticks(0.0005 * epsilon, 1.4 * top))
     table = {"p": [f"{rate:g}" for rate in RATES], "formula": [prose.at_most(y, 5) for y in formula]}
     table |= {SIDES[side]: [prose.at_most(one[side], 5) for one in found] for side in KINDS[kind]}
     alt = f"ε after sampling against the rate; at p = {values['su_rate']:g} exactly {prose.at_most(here, 4)}."
-    return Panel("ε after sampling", charts.finish(figure, colours, height=HEIGHT), alt, table)
+    return Panel("ε after sampling", figures.finish(figure, colours, height=HEIGHT), alt, table)
 
 
 def tradeoffs(values: Values, colours: Palette) -> Panel:
@@ -129,7 +130,7 @@ def tradeoffs(values: Values, colours: Palette) -> Panel:
     figure = go.Figure()
     for number, (label, y) in zip((0, 3, 1, 5), lines.items()):
         figure.add_scatter(
-            x=alphas, y=y, name=label, mode="lines", line=charts.series(colours, number),
+            x=alphas, y=y, name=label, mode="lines", line=figures.series(colours, number),
             hovertemplate=f"<b>{label}</b><br>%{{x:.4g}}, %{{y:.4g}}<extra></extra>",
         )  # fmt: skip
     figure.update_xaxes(title="type I error", range=[0, 1])
@@ -140,7 +141,7 @@ def tradeoffs(values: Values, colours: Palette) -> Panel:
     }
     middle = int(np.argmin(np.abs(alphas - 0.2)))
     alt = "Trade-off functions; at type I error 0.2: " + ", ".join(f"{k} {y[middle]:.4g}" for k, y in lines.items())
-    return Panel("What an attacker can still test", charts.finish(figure, colours, height=360), alt, table, "tradeoff")
+    return Panel("What an attacker can still test", figures.finish(figure, colours, height=360), alt, table, "tradeoff")
 
 
 TOPIC = Topic(

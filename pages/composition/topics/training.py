@@ -8,12 +8,13 @@ from functools import lru_cache
 import plotly.graph_objects as go
 import streamlit as st
 
+from dpcore import figures
 from dpcore.accounting.dpsgd import Training
 from dpcore.accounting.rules import Total
 from dpcore.accounting.truth import Band
 from dpcore.errors import InputError
-from pages.shared import charts, compute, lessons, prose, widgets
-from pages.shared.charts import Palette
+from dpcore.figures import Palette
+from pages.shared import compute, lessons, prose, widgets
 from pages.shared.inputs import explain
 from pages.shared.topic import Experiment, Panel, Picture, Question, Topic, Values, Work
 from pages.shared.widgets import HEIGHT, Stops
@@ -82,8 +83,8 @@ def against_epochs(values: Values, found: dict[str, list[Total]], band: Band, co
     figure, hover = go.Figure(), "%{x} epochs: ε at most %{y:.5g}"
     curves(figure, EPOCHS, lines, colours, hover=hover)
     truth(figure, EPOCHS, bands, colours, hover=hover)
-    charts.chosen(figure, values["tr_epochs"], band.upper, "chosen", colours)
-    figure.update_xaxes(title="epochs", **charts.log_ticks(1, 200))
+    figures.chosen(figure, values["tr_epochs"], band.upper, "chosen", colours)
+    figure.update_xaxes(title="epochs", **figures.log_ticks(1, 200))
     figure.update_yaxes(title=f"ε at δ = {prose.delta_text(values['delta'])}", rangemode="tozero")
     table = {
         "epochs": [prose.count(n) for n in EPOCHS], "exact, at least": [least(one.lower) for one in bands],
@@ -91,7 +92,7 @@ def against_epochs(values: Values, found: dict[str, list[Total]], band: Band, co
         "central limit (estimate)": [shown(y, 5) for y in lines["clt"]],
     }  # fmt: skip
     alt = f"ε against epochs; after {values['tr_epochs']:g} epochs at most {shown(band.upper, 5)}."
-    return Panel("Privacy spent by training", charts.finish(figure, colours, height=HEIGHT), alt, table)
+    return Panel("Privacy spent by training", figures.finish(figure, colours, height=HEIGHT), alt, table)
 
 
 def more(page) -> None:

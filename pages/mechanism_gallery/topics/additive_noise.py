@@ -6,11 +6,12 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
+from dpcore import figures
+from dpcore.figures import Palette
 from dpcore.gallery import additive_noise as core
-from pages.shared import charts, prose, widgets
 from pages.shared import curves as parts
+from pages.shared import prose, widgets
 from pages.shared.address import Choice, Switch
-from pages.shared.charts import Palette
 from pages.shared.topic import Experiment, Panel, Picture, Question, Topic, Values
 from pages.shared.widgets import HEIGHT, Stops
 
@@ -53,10 +54,10 @@ def laws(values: Values, colours: Palette) -> Panel:
     """The four laws over each other; probabilities of whole numbers compare with densities, one per unit."""
     noises = core.laws(values["epsilon"], values["an_delta"], values["an_loss"])
     drawn = [
-        charts.Law(name, core.NAMES[name].capitalize(), noise) for name, noise in noises.items() if name != "geometric"
+        figures.Law(name, core.NAMES[name].capitalize(), noise) for name, noise in noises.items() if name != "geometric"
     ]
     log_y = bool(values["an_log"])
-    figure = charts.density(drawn, unit="people", colours=colours, log_y=log_y)
+    figure = figures.density(drawn, unit="people", colours=colours, log_y=log_y)
     low, high = figure.layout.xaxis.range
     whole = np.arange(np.ceil(low), np.floor(high) + 1)
     stride = max(1, len(whole) // 80)
@@ -87,23 +88,24 @@ def errors(values: Values, costs: dict[str, float], colours: Palette) -> Panel:
     curves = {name: np.array([row[name] for row in rows]) for name in costs}
     figure = go.Figure()
     for name, y in curves.items():
-        style = charts.line(name, colours) | ({"color": colours.accent, "dash": "solid"} if name == "geometric" else {})
+        solid = {"color": colours.accent, "dash": "solid"} if name == "geometric" else {}
+        style = figures.line(name, colours) | solid
         figure.add_scatter(
             x=GRID, y=y, name=core.NAMES[name], mode="lines", line=style,
             hovertemplate=f"<b>{core.NAMES[name]}</b><br>ε = %{{x:.3g}}: %{{y:.4g}}<extra></extra>",
         )  # fmt: skip
     for number, cost in enumerate(costs.values()):
-        charts.chosen(figure, values["epsilon"], cost, "chosen", colours)
+        figures.chosen(figure, values["epsilon"], cost, "chosen", colours)
         figure.data[-1].showlegend = number == 0
     unit = "people" if values["an_loss"] == "l1" else "people²"
     low, high = min(y.min() for y in curves.values()), max(y.max() for y in curves.values())
-    figure.update_xaxes(title="ε", **charts.log_ticks(0.05, 10))
-    figure.update_yaxes(title=f"{LOSSES[values['an_loss']]} ({unit})", **charts.log_ticks(max(low, 1e-5), high))
+    figure.update_xaxes(title="ε", **figures.log_ticks(0.05, 10))
+    figure.update_yaxes(title=f"{LOSSES[values['an_loss']]} ({unit})", **figures.log_ticks(max(low, 1e-5), high))
     alt = f"Errors fall with ε; at ε = {values['epsilon']:g}: " + ", ".join(
         f"{core.NAMES[name]} {prose.number(cost)}" for name, cost in costs.items()
     )
     table = parts.table("ε", GRID, {core.NAMES[name]: y for name, y in curves.items()})
-    return Panel("Error against ε", charts.finish(figure, colours, height=360), alt, table, "errors")
+    return Panel("Error against ε", figures.finish(figure, colours, height=360), alt, table, "errors")
 
 
 def saved() -> float:

@@ -7,11 +7,12 @@ import math
 import numpy as np
 import plotly.graph_objects as go
 
+from dpcore import figures
+from dpcore.figures import Palette
 from dpcore.gallery import reconstruction as core
-from pages.shared import charts, prose, widgets
 from pages.shared import curves as parts
+from pages.shared import prose, widgets
 from pages.shared.address import Choice
-from pages.shared.charts import Palette
 from pages.shared.topic import Experiment, Panel, Picture, Question, Topic, Values
 from pages.shared.widgets import HEIGHT, Stops
 
@@ -61,10 +62,10 @@ def picture(values: Values, colours: Palette) -> Picture:
     if 4 * most < rows + 0.5:
         parts.upright(figure, 4 * most + 0.47, f"Theorem 2.1: 4E = {4 * most:g}", colours)
     figure.update_xaxes(title="rows in which the database differs from the true one", dtick=1)
-    figure.update_yaxes(title="databases", range=[-0.3, math.log10(max(everyone)) + 0.35], **charts.log_ticks(1, 1000))
+    figure.update_yaxes(title="databases", range=[-0.3, math.log10(max(everyone)) + 0.35], **figures.log_ticks(1, 1000))
     alt = f"{int(fitting.sum())} of {2**rows} databases fit all answers; at most {worst} rows of any of them are wrong."
     table = {"rows wrong": x.tolist(), "all databases": everyone.tolist(), "fit all answers": fitting.tolist()}
-    panel = Panel("Who is not ruled out", charts.finish(figure, colours, height=HEIGHT), alt, table)
+    panel = Panel("Who is not ruled out", figures.finish(figure, colours, height=HEIGHT), alt, table)
     kind = f"{'noise' if values['aq_noise'] == 'random' else 'true database'} of seed {seed}"
     note = f"Counted by going through all {prose.count(4**rows)} pairs of question and database; {kind}."
     return Picture(headline, (panel,), {"fitting databases": f"{int(fitting.sum())}, {kind}"}, (note,))

@@ -10,11 +10,12 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
+from dpcore import figures
+from dpcore.figures import Palette
 from dpcore.gallery import exponential_mechanism as core
-from pages.shared import charts, prose, widgets
 from pages.shared import curves as parts
+from pages.shared import prose, widgets
 from pages.shared.address import Choice
-from pages.shared.charts import Palette
 from pages.shared.topic import Experiment, Panel, Picture, Question, Topic, Values
 from pages.shared.widgets import HEIGHT, Stops
 
@@ -118,7 +119,7 @@ def law(told: Story, masses: np.ndarray, colours: Palette) -> Panel:
     )  # fmt: skip
     figure.update_yaxes(title="utility", row=1, col=1)
     figure.update_yaxes(title="probability (%)", rangemode="tozero", row=2, col=1)
-    charts.finish(figure, colours, height=HEIGHT)
+    figures.finish(figure, colours, height=HEIGHT)
     plain = {"size": colours.type - 1, "color": colours.text}
     figure.update_layout(
         yaxis2={
@@ -157,7 +158,7 @@ def tail(told: Story, epsilon: float, colours: Palette) -> Panel:
     place = int(np.argmax(bound < 5)) if (bound < 5).any() else -1
     alt = f"P(short by {x[place]:.4g} or more) is {exact[place]:.3g} %, the bound {bound[place]:.3g} %."
     table = parts.table("short by at least", x, {"exact (%)": exact, "bound (%)": bound})
-    return Panel("How far from the best", charts.finish(figure, colours, height=360), alt, table, "tail")
+    return Panel("How far from the best", figures.finish(figure, colours, height=360), alt, table, "tail")
 
 
 def odds() -> float:

@@ -7,11 +7,12 @@ import math
 import numpy as np
 import plotly.graph_objects as go
 
+from dpcore import figures
+from dpcore.figures import Palette
 from dpcore.gallery import local_and_central as core
-from pages.shared import charts, prose, widgets
 from pages.shared import curves as parts
+from pages.shared import prose, widgets
 from pages.shared.address import Choice
-from pages.shared.charts import Palette
 from pages.shared.topic import Experiment, Panel, Picture, Question, Topic, Values
 from pages.shared.widgets import HEIGHT, Stops
 
@@ -85,18 +86,18 @@ def errors(values: Values, colours: Palette) -> Panel:
         )  # fmt: skip
     for number, model in enumerate(("response", "central")):
         error = 100 * math.sqrt(core.variance(model, people, epsilon))
-        charts.chosen(figure, people, error, "chosen", colours)
+        figures.chosen(figure, people, error, "chosen", colours)
         figure.data[-1].showlegend = not number
-    figure.update_xaxes(title="people n", **charts.log_ticks(PEOPLE[0], PEOPLE[-1]), range=[0.9, 6.25])
+    figure.update_xaxes(title="people n", **figures.log_ticks(PEOPLE[0], PEOPLE[-1]), range=[0.9, 6.25])
     low, high = min(y.min() for y in curves.values()), max(y.max() for y in curves.values())
-    figure.update_yaxes(title="standard error (percentage points)", **charts.log_ticks(float(low), float(high)))
+    figure.update_yaxes(title="standard error (percentage points)", **figures.log_ticks(float(low), float(high)))
     local, central = (100 * math.sqrt(core.variance(model, people, epsilon)) for model in ("response", "central"))
     alt = (
         f"Standard error against n. At n = {people}: randomised response {prose.number(local, 3)}, trusted curator "
         f"{prose.number(central, 3)} percentage points. Local errors fall like 1/√n, the curator's like 1/n."
     )
     table = parts.table("people n", grid, curves | {"chance in drawing": drawing})
-    return Panel("Error of the noise", charts.finish(figure, colours, height=HEIGHT), alt, table)
+    return Panel("Error of the noise", figures.finish(figure, colours, height=HEIGHT), alt, table)
 
 
 def releases(values: Values, colours: Palette) -> Panel:
@@ -113,7 +114,7 @@ def releases(values: Values, colours: Palette) -> Panel:
     for (model, draws), key, side in zip(found.items(), ("optimal", "gaussian"), ("positive", "negative")):
         figure.add_violin(
             x=draws, y=[""] * DRAWS, side=side, name=NAMES[model], orientation="h", points=False, spanmode="hard",
-            line={"color": charts.hue(colours, key), "width": 2}, box={"visible": True}, width=1.6, hoverinfo="name+x",
+            line={"color": figures.hue(colours, key), "width": 2}, box={"visible": True}, width=1.6, hoverinfo="name+x",
         )  # fmt: skip
         table[f"{NAMES[model]} (%)"] = [
             prose.number(float(x)) for x in np.quantile(draws, (0.05, 0.25, 0.5, 0.75, 0.95))
@@ -126,7 +127,7 @@ def releases(values: Values, colours: Palette) -> Panel:
         f"{NAMES[model]} from {low:.4g} to {high:.4g} %" for model, (low, high) in spread.items()
     )
     title = f"{prose.count(DRAWS)} simulated releases"
-    return Panel(title, charts.finish(figure, colours, height=340), alt, table, "releases")
+    return Panel(title, figures.finish(figure, colours, height=340), alt, table, "releases")
 
 
 def rates(values: Values, colours: Palette) -> Panel:
@@ -137,9 +138,9 @@ def rates(values: Values, colours: Palette) -> Panel:
     curves = {"local model": found[2], "central model": found[1], "no privacy": found[0]}
     figure = go.Figure()
     parts.lines(figure, grid, curves, colours, hover="n = %{x:,.0f}: of order %{y:.3g}")
-    figure.update_xaxes(title="people n", **charts.log_ticks(PEOPLE[0], PEOPLE[-1]), range=[0.9, 6.25])
+    figure.update_xaxes(title="people n", **figures.log_ticks(PEOPLE[0], PEOPLE[-1]), range=[0.9, 6.25])
     figure.update_yaxes(
-        title="root mean squared error, up to a constant", **charts.log_ticks(float(found.min()), float(found.max()))
+        title="root mean squared error, up to a constant", **figures.log_ticks(float(found.min()), float(found.max()))
     )
     name = "∞" if math.isinf(moments) else f"{moments:g}"
     alt = (
@@ -149,7 +150,7 @@ def rates(values: Values, colours: Palette) -> Panel:
     )
     table = parts.table("people n", grid, curves)
     title = f"What nobody can beat, k = {name}"
-    return Panel(title, charts.finish(figure, colours, height=340), alt, table, "rates")
+    return Panel(title, figures.finish(figure, colours, height=340), alt, table, "rates")
 
 
 TOPIC = Topic(

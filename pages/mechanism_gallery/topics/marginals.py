@@ -8,12 +8,13 @@ from functools import lru_cache
 import numpy as np
 import plotly.graph_objects as go
 
+from dpcore import figures
+from dpcore.figures import Palette
 from dpcore.gallery import marginals as core
 from dpcore.privacy import Privacy
-from pages.shared import charts, prose, widgets
 from pages.shared import curves as parts
+from pages.shared import prose, widgets
 from pages.shared.address import Choice
-from pages.shared.charts import Palette
 from pages.shared.topic import Experiment, Panel, Picture, Question, Topic, Values
 from pages.shared.widgets import HEIGHT, Stops
 
@@ -83,22 +84,22 @@ def needed(values: Values, colours: Palette) -> Panel:
     figure = go.Figure()
     for names, thin in ((curves, False), (free, True)):
         for (name, y), key in zip(names.items(), ("laplace", "gaussian")):
-            style = charts.line(key, colours) | ({"width": 1.2} if thin else {"dash": "solid", "width": 2.5})
+            style = figures.line(key, colours) | ({"width": 1.2} if thin else {"dash": "solid", "width": 2.5})
             figure.add_scatter(
                 x=d, y=y, name=name, mode="lines", line=style,
                 hovertemplate=f"<b>{name}</b><br>d = %{{x:,}}: n = %{{y:,.4g}}<extra></extra>",
             )  # fmt: skip
-    charts.chosen(figure, int(values["mg_columns"]), int(values["mg_people"]), "your table", colours)
-    figure.update_xaxes(title="columns d", **charts.log_ticks(1, COLUMNS[-1]), range=[-0.1, 4.2])
+    figures.chosen(figure, int(values["mg_columns"]), int(values["mg_people"]), "your table", colours)
+    figure.update_xaxes(title="columns d", **figures.log_ticks(1, COLUMNS[-1]), range=[-0.1, 4.2])
     drawn = np.concatenate([*curves.values(), *free.values()])
-    figure.update_yaxes(title="people n", **charts.log_ticks(float(drawn.min()), float(drawn.max())))
+    figure.update_yaxes(title="people n", **figures.log_ticks(float(drawn.min()), float(drawn.max())))
     at = int(values["mg_columns"])
     alt = f"People needed against columns. At d = {at} for an error of {alpha:g}: " + ", ".join(
         f"{short(law)} {prose.number(core.people_needed(law, at, privacy, error=alpha, measure=measure))}"
         for law in core.LAWS
     )
     table = parts.table("columns d", d, curves | free)
-    return Panel("People it takes", charts.finish(figure, colours, height=HEIGHT), alt, table)
+    return Panel("People it takes", figures.finish(figure, colours, height=HEIGHT), alt, table)
 
 
 def against_people(values: Values, colours: Palette) -> Panel:
@@ -113,7 +114,7 @@ def against_people(values: Values, colours: Palette) -> Panel:
     figure = go.Figure()
     for (name, y), key in zip(curves.items(), ("laplace", "gaussian")):
         figure.add_scatter(
-            x=n, y=y, name=name, mode="lines", line=charts.line(key, colours) | {"dash": "solid"},
+            x=n, y=y, name=name, mode="lines", line=figures.line(key, colours) | {"dash": "solid"},
             hovertemplate=f"<b>{name}</b><br>n = %{{x:,.0f}}: %{{y:.4g}}<extra></extra>",
         )  # fmt: skip
     figure.add_scatter(
@@ -121,18 +122,19 @@ def against_people(values: Values, colours: Palette) -> Panel:
         line={"color": colours.muted, "width": 1.5, "dash": "dot"}, hovertemplate="chance<br>%{y:.4g}<extra></extra>",
     )  # fmt: skip
     for number, law in enumerate(core.LAWS):
-        charts.chosen(figure, people, core.error(law, people, columns, privacy, measure=measure), "your table", colours)
+        error = core.error(law, people, columns, privacy, measure=measure)
+        figures.chosen(figure, people, error, "your table", colours)
         figure.data[-1].showlegend = not number
-    figure.update_xaxes(title="people n", **charts.log_ticks(100, PEOPLE[-1]), range=[1.65, 6.25])
+    figure.update_xaxes(title="people n", **figures.log_ticks(100, PEOPLE[-1]), range=[1.65, 6.25])
     drawn = np.concatenate([*curves.values(), chance])
     figure.update_yaxes(
-        title=f"mean absolute error of {MEASURES[measure]}", **charts.log_ticks(float(drawn.min()), float(drawn.max()))
+        title=f"mean absolute error of {MEASURES[measure]}", **figures.log_ticks(float(drawn.min()), float(drawn.max()))
     )
     alt = f"Errors against n for d = {columns}; at n = {people}: " + ", ".join(
         f"{short(law)} {prose.number(core.error(law, people, columns, privacy, measure=measure))}" for law in core.LAWS
     )
     table = parts.table("people n", n, curves | {"chance": chance})
-    return Panel("Error for your columns", charts.finish(figure, colours, height=340), alt, table, "people")
+    return Panel("Error for your columns", figures.finish(figure, colours, height=340), alt, table, "people")
 
 
 def one_table(values: Values, colours: Palette) -> Panel:
@@ -148,7 +150,7 @@ def one_table(values: Values, colours: Palette) -> Panel:
         y = found[law][1][:SHOWN][order]
         figure.add_scatter(
             x=x, y=y, mode="markers", name=f"{short(law)} release",
-            marker={"symbol": symbol, "size": 7, "color": charts.hue(colours, law)},
+            marker={"symbol": symbol, "size": 7, "color": figures.hue(colours, law)},
             hovertemplate=f"{short(law)}: %{{y:.4g}}<extra></extra>",
         )  # fmt: skip
         table[f"{short(law)} release"] = [prose.number(float(v)) for v in y]
@@ -160,7 +162,7 @@ def one_table(values: Values, colours: Palette) -> Panel:
         f"{short(law)} {prose.number(value, 3)}" for law, value in off.items()
     )
     title = "One table of coins, simulated"
-    return Panel(title, charts.finish(figure, colours, height=340), alt, table, "table")
+    return Panel(title, figures.finish(figure, colours, height=340), alt, table, "table")
 
 
 @lru_cache(maxsize=1)

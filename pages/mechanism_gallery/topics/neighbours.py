@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import plotly.graph_objects as go
 
+from dpcore import figures
+from dpcore.figures import Palette
 from dpcore.gallery import neighbours as core
-from pages.shared import charts, prose, widgets
 from pages.shared import curves as parts
+from pages.shared import prose, widgets
 from pages.shared.address import Choice
-from pages.shared.charts import Palette
 from pages.shared.topic import Experiment, Panel, Picture, Question, Topic, Values
 from pages.shared.widgets import HEIGHT, Stops
 
@@ -60,12 +61,12 @@ def sizes(colours: Palette) -> Picture:
     ):
         figure.add_bar(
             x=CELLS, y=y, name=name, text=[str(count) for count in y], textposition="outside", cliponaxis=False,
-            marker={"color": charts.hue(colours, key), "pattern": {"shape": pattern}},
+            marker={"color": figures.hue(colours, key), "pattern": {"shape": pattern}},
             hovertemplate=f"{name}, %{{x}}: %{{y}} rows<extra></extra>",
         )  # fmt: skip
     figure.update_yaxes(title="rows published", range=[0, 1.2 * max(COUNTS)])
     figure.update_xaxes(title="age group")
-    charts.finish(figure, colours, height=HEIGHT).update_layout(barmode="group")
+    figures.finish(figure, colours, height=HEIGHT).update_layout(barmode="group")
     alt = f"Sizes of three groups: {COUNTS} against {moved} after one row moved; the two publications differ surely."
     table = {"age group": list(CELLS), "table X": list(COUNTS), "one row replaced": list(moved)}
     panel = Panel("What is published of two neighbours", figure, alt, table, "sizes")
@@ -88,7 +89,7 @@ def losses(budgets: tuple[float, ...], colours: Palette) -> Panel:
         wide = min(0.06 * span, float(np.diff(loss).min()))
         figure.add_bar(
             x=loss + 0.5 * shift * wide, y=mass, width=wide, name=WORDS[relation], customdata=loss,
-            marker={"color": charts.hue(colours, key), "pattern": {"shape": pattern}},
+            marker={"color": figures.hue(colours, key), "pattern": {"shape": pattern}},
             hovertemplate=f"{WORDS[relation]}<br>loss %{{customdata:.4g}}: probability %{{y:.4g}}<extra></extra>",
         )  # fmt: skip
         for x, p in zip(loss, mass):
@@ -107,7 +108,7 @@ def losses(budgets: tuple[float, ...], colours: Palette) -> Panel:
     figure.update_xaxes(title="privacy loss ln P(z)/P′(z) of the release z")
     figure.update_yaxes(title="probability", range=[0, 1.08])
     alt = "Law of the privacy loss. " + "; ".join(words) + "."
-    return Panel("What a release says about the row", charts.finish(figure, colours, height=HEIGHT), alt, table)
+    return Panel("What a release says about the row", figures.finish(figure, colours, height=HEIGHT), alt, table)
 
 
 def free_side(x: float, places: np.ndarray, reach: float, otherwise: int) -> int:
@@ -134,7 +135,7 @@ def profiles(budgets: tuple[float, ...], colours: Palette) -> Panel:
     left = core.exact_delta(budgets, "bounded", at)
     alt = f"δ against ε. At ε = {at:g}, δ is 0 if rows are added or removed, {prose.number(left)} if they are replaced."
     table = parts.table("ε", grid, curves)
-    return Panel("Privacy profiles", charts.finish(figure, colours, height=340), alt, table, "profiles")
+    return Panel("Privacy profiles", figures.finish(figure, colours, height=340), alt, table, "profiles")
 
 
 def by_cells(epsilon: float, colours: Palette) -> Panel:
@@ -156,7 +157,7 @@ def by_cells(epsilon: float, colours: Palette) -> Panel:
         f"from k = 2 on if they are replaced, {epsilon * k[-1]:g} at k = {k[-1]} by basic composition."
     )
     table = {"groups": k.tolist()} | {name: [prose.number(float(v)) for v in y] for name, y in curves.items()}
-    return Panel("Any number of groups", charts.finish(figure, colours, height=340), alt, table, "cells")
+    return Panel("Any number of groups", figures.finish(figure, colours, height=340), alt, table, "cells")
 
 
 def right_answer() -> float:

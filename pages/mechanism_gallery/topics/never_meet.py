@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 import plotly.graph_objects as go
 
+from dpcore import figures
+from dpcore.figures import Palette
 from dpcore.gallery import never_meet as core
 from dpcore.partition import Partition
 from dpcore.privacy import Privacy
 from dpcore.reference import infima
-from pages.shared import charts, prose, widgets
+from pages.shared import prose, widgets
 from pages.shared.address import Choice
-from pages.shared.charts import Palette
 from pages.shared.topic import Experiment, Panel, Picture, Question, Topic, Values
 from pages.shared.widgets import HEIGHT, Stops
 
@@ -76,8 +77,8 @@ def cells(values: Values, colours: Palette) -> Panel:
     figure.add_scatter(x=x, y=values_of, mode="lines", name="loss c(x)", line=line,
                        hovertemplate="c(%{x:.4g}) = %{y:.4g}<extra></extra>")  # fmt: skip
     for name, y, style in (
-        ("infimum on a cell: lower program", lowest, {**charts.series(colours, 1), "dash": "solid", "width": 5}),
-        ("mean on a cell: upper program", means, charts.series(colours, 0)),
+        ("infimum on a cell: lower program", lowest, {**figures.series(colours, 1), "dash": "solid", "width": 5}),
+        ("mean on a cell: upper program", means, figures.series(colours, 0)),
     ):
         figure.add_scatter(
             x=edges, y=np.append(y, y[-1]), mode="lines", name=name, line=style | {"shape": "hv"},
@@ -87,9 +88,9 @@ def cells(values: Values, colours: Palette) -> Panel:
         figure.add_scatter(x=[0], y=[0], mode="markers", name="c(0) = 0", hoverinfo="skip",
                            marker={"size": colours.type * 0.8, "color": colours.text})  # fmt: skip
     else:
-        charts.upright(figure, half, line={"color": colours.muted, "width": 1.5, "dash": "dash"})
-        charts.upright(figure, half, half + 1, layer="below", line={"width": 0}, fillcolor=colours.impossible)
-        charts.entry(figure, "no events here: mass is free", {"mode": "markers"}, symbol="square", size=14,
+        figures.upright(figure, half, line={"color": colours.muted, "width": 1.5, "dash": "dash"})
+        figures.upright(figure, half, half + 1, layer="below", line={"width": 0}, fillcolor=colours.impossible)
+        figures.entry(figure, "no events here: mass is free", {"mode": "markers"}, symbol="square", size=14,
                      color=colours.impossible)  # fmt: skip
     ends = [-shown, shown] if example == "jump" else [half - 3, half + 1]  # the window's other end looks the same
     figure.update_xaxes(title="noise x (sensitivities)", range=ends)
@@ -111,7 +112,7 @@ def cells(values: Values, colours: Palette) -> Panel:
         "mean": [prose.number(float(v)) for v in means[near]],
         "infimum": [prose.number(float(v)) for v in lowest[near]],
     }
-    return Panel("What the two programs see", charts.finish(figure, colours, height=HEIGHT), alt, table)
+    return Panel("What the two programs see", figures.finish(figure, colours, height=HEIGHT), alt, table)
 
 
 # Bounds on single grids, in the background ------------------------------------------------------------
@@ -151,7 +152,7 @@ def grids(asked: Asked, found: Bounds, colours: Palette) -> Panel:
     said = core.proved(asked.example, asked.privacy)
     x = [bound.at for bound in found.grids]
     figure = go.Figure()
-    charts.band(
+    figures.band(
         figure, x, [b.lower for b in found.grids], [b.upper for b in found.grids], colours=colours,
         names=("upper bound, best grid so far", "lower bound, best grid so far"), hover="k = %{x}: %{y:.6g}",
     )  # fmt: skip
@@ -161,7 +162,7 @@ def grids(asked: Asked, found: Bounds, colours: Palette) -> Panel:
     ):  # fmt: skip
         figure.add_scatter(x=ends, y=[level] * 2, mode="lines", name=name,
                            hovertemplate=f"{name} %{{y:.6g}}<extra></extra>",
-                           line={"color": charts.hue(colours, "laplace"), "width": 1.5, "dash": dash})  # fmt: skip
+                           line={"color": figures.hue(colours, "laplace"), "width": 1.5, "dash": dash})  # fmt: skip
     figure.update_xaxes(
         title="cells per sensitivity k", type="log", tickvals=list(CELLS), ticktext=[str(k) for k in CELLS],
         range=np.log10(ends).tolist(),
@@ -177,7 +178,7 @@ def grids(asked: Asked, found: Bounds, colours: Palette) -> Panel:
         "lower bound": [prose.at_least(b.lower, 6) for b in found.grids],
         "upper bound": [prose.at_most(b.upper, 6) for b in found.grids],
     }
-    return Panel("Finer grids do not help", charts.finish(figure, colours, height=340), alt, table, "grids")
+    return Panel("Finer grids do not help", figures.finish(figure, colours, height=340), alt, table, "grids")
 
 
 def relatives(asked: Asked, found: Bounds, colours: Palette) -> Panel:
@@ -185,14 +186,14 @@ def relatives(asked: Asked, found: Bounds, colours: Palette) -> Panel:
     said, jump = core.proved(asked.example, asked.privacy), asked.example == "jump"
     x = [b.at for b in found.relatives]
     figure = go.Figure()
-    charts.band(
+    figures.band(
         figure, x, [b.lower for b in found.relatives], [b.upper for b in found.relatives], colours=colours,
         names=("upper bound", "lower bound"), hover="%{x}: %{y:.6g}",
     )  # fmt: skip
     level, name = (said.upper, "best noise for the point, at most") if jump else (said.lower, "every noise, at least")
     figure.add_scatter(x=[min(x), max(x)], y=[level] * 2, mode="lines", name=name,
                        hovertemplate=f"{name} %{{y:.6g}}<extra></extra>",
-                       line={"color": charts.hue(colours, "laplace"), "width": 1.5, "dash": "dash"})  # fmt: skip
+                       line={"color": figures.hue(colours, "laplace"), "width": 1.5, "dash": "dash"})  # fmt: skip
     if jump:
         figure.update_xaxes(
             title="the point widened to |x| < w (sensitivities)", type="log", tickvals=list(WELLS),
@@ -213,7 +214,7 @@ def relatives(asked: Asked, found: Bounds, colours: Palette) -> Panel:
     }
     title = "A well instead of a point" if jump else "Noise of finite support"
     about = "wells" if jump else "supports"
-    return Panel(title, charts.finish(figure, colours, height=340), alt, table, about)
+    return Panel(title, figures.finish(figure, colours, height=340), alt, table, about)
 
 
 def least_cost() -> float:

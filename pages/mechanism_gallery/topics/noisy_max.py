@@ -6,11 +6,12 @@ import numpy as np
 import plotly.graph_objects as go
 from scipy.optimize import brentq
 
+from dpcore import figures
+from dpcore.figures import Palette
 from dpcore.gallery import noisy_max as core
-from pages.shared import charts, prose, widgets
 from pages.shared import curves as parts
+from pages.shared import prose, widgets
 from pages.shared.address import Choice
-from pages.shared.charts import Palette
 from pages.shared.topic import Experiment, Panel, Picture, Question, Topic, Values
 from pages.shared.widgets import HEIGHT, Stops
 
@@ -99,14 +100,14 @@ def against_count(values: Values, gaps: dict[str, float], colours: Palette) -> P
     if worst:
         parts.lines(figure, k, {"bound for Laplace": bound}, colours, hover="k = %{x}: at most %{y:.4g}", first=4)
     here = gaps["exponential"]
-    charts.chosen(figure, int(values["nm_candidates"]), here, "chosen", colours)
-    figure.update_xaxes(title="number of candidates k", **charts.log_ticks(2, 1e5))
+    figures.chosen(figure, int(values["nm_candidates"]), here, "chosen", colours)
+    figure.update_xaxes(title="number of candidates k", **figures.log_ticks(2, 1e5))
     figure.update_yaxes(title="mean gap to the best score (people)", rangemode="tozero")
     alt = f"Mean gap against the number of candidates; at {values['nm_candidates']:g}: " + ", ".join(
         f"{core.NOISES[noise]} {prose.number(gap)}" for noise, gap in gaps.items()
     )
     table = parts.table("candidates", k, curves | {"bound, Laplace": bound}, show=prose.count)
-    return Panel("Error against k", charts.finish(figure, colours, height=HEIGHT), alt, table)
+    return Panel("Error against k", figures.finish(figure, colours, height=HEIGHT), alt, table)
 
 
 def against_lead(values: Values, here: float, wins: dict[str, float], colours: Palette) -> Panel:
@@ -122,14 +123,14 @@ def against_lead(values: Values, here: float, wins: dict[str, float], colours: P
     }
     figure = go.Figure()
     parts.lines(figure, x, curves, colours, hover="lead %{x:.4g}: %{y:.4g} %")
-    charts.chosen(figure, here, 100 * wins["exponential"], "chosen", colours)
+    figures.chosen(figure, here, 100 * wins["exponential"], "chosen", colours)
     figure.update_xaxes(title="lead of the best (people)")
     figure.update_yaxes(title="probability of naming it (%)", range=[0, 103])
     alt = f"Probability of naming the best against its lead; at a lead of {prose.number(here)}: " + ", ".join(
         f"{core.NOISES[noise]} {prose.percent(win)}" for noise, win in wins.items()
     )
     return Panel(
-        "Who is named", charts.finish(figure, colours, height=360), alt, parts.table("lead", x, curves), "lead"
+        "Who is named", figures.finish(figure, colours, height=360), alt, parts.table("lead", x, curves), "lead"
     )
 
 

@@ -7,11 +7,12 @@ from functools import lru_cache
 import numpy as np
 import plotly.graph_objects as go
 
+from dpcore import figures
+from dpcore.figures import Palette
 from dpcore.gallery import norm_gradient as core
-from pages.shared import charts, prose, widgets
 from pages.shared import curves as parts
+from pages.shared import prose, widgets
 from pages.shared.address import Choice
-from pages.shared.charts import Palette
 from pages.shared.topic import Experiment, Panel, Picture, Question, Topic, Values
 from pages.shared.widgets import HEIGHT, Stops
 
@@ -93,7 +94,7 @@ def densities(values: Values, best: float, errors: dict[str, float], colours: Pa
         x = _grid(found[name], low, high, target)
         y = np.exp(found[name].log_density(x))
         figure.add_scatter(
-            x=x, y=y, mode="lines", name=NAMES[name], line=charts.line(hue, colours),
+            x=x, y=y, mode="lines", name=NAMES[name], line=figures.line(hue, colours),
             fill="tozeroy" if name == "norm_gradient" else None, fillcolor=colours.fill,
             hovertemplate=f"<b>{NAMES[name]}</b><br>%{{x:.4g}}: density %{{y:.4g}}<extra></extra>",
         )  # fmt: skip
@@ -105,7 +106,7 @@ def densities(values: Values, best: float, errors: dict[str, float], colours: Pa
     alt = f"Densities around the table's {WORDS[key]}, {prose.number(best)}. Mean errors: " + ", ".join(
         f"{NAMES[name]} {prose.number(error)}" for name, error in errors.items()
     )
-    return Panel("The released value", charts.finish(figure, colours, height=HEIGHT), alt, table)
+    return Panel("The released value", figures.finish(figure, colours, height=HEIGHT), alt, table)
 
 
 def _grid(law: core.Law, low: float, high: float, target: core.Target) -> np.ndarray:
@@ -142,7 +143,7 @@ def exponents(values: Values, best: float, colours: Palette) -> Panel:
     )
     return Panel(
         "Kink against parabola",
-        charts.finish(figure, colours, height=340),
+        figures.finish(figure, colours, height=340),
         alt,
         parts.table("θ", theta, curves),
         "kink",
@@ -174,7 +175,7 @@ def by_people(values: Values, colours: Palette) -> Panel:
     figure.update_xaxes(title="people n", type="log", tickvals=powers, ticktext=[prose.count(p) for p in powers])
     low, high = min(y.min() for y in curves.values()), max(y.max() for y in curves.values())
     figure.update_yaxes(
-        title=f"mean error of the {WORDS[values['kg_target']]}", **charts.log_ticks(float(low), float(high))
+        title=f"mean error of the {WORDS[values['kg_target']]}", **figures.log_ticks(float(low), float(high))
     )
     alt = "Mean errors against n: " + "; ".join(
         f"{name} {prose.number(float(y[0]), 3)} at n = 10, {prose.number(float(y[-1]), 3)} at n = 10 000"
@@ -182,7 +183,7 @@ def by_people(values: Values, colours: Palette) -> Panel:
     )
     return Panel(
         "1/n against 1/√n",
-        charts.finish(figure, colours, height=340),
+        figures.finish(figure, colours, height=340),
         alt,
         parts.table("people n", n, curves),
         "people",

@@ -7,9 +7,10 @@ from functools import lru_cache
 import numpy as np
 import plotly.graph_objects as go
 
+from dpcore import figures
+from dpcore.figures import Palette
 from dpcore.gallery import objective_perturbation as core
-from pages.shared import charts, prose, widgets
-from pages.shared.charts import Palette
+from pages.shared import prose, widgets
 from pages.shared.topic import Experiment, Panel, Picture, Question, Topic, Values
 from pages.shared.widgets import HEIGHT, Stops
 
@@ -96,7 +97,7 @@ def curves(values: Values, exact: float, colours: Palette) -> Panel:
     for number, (name, draws) in enumerate(zip(names, found)):
         low, high = np.quantile(draws, (0.1, 0.9), axis=1)
         mean = draws.mean(axis=1)
-        style = charts.series(colours, number)
+        style = figures.series(colours, number)
         figure.add_scatter(
             x=x * (0.985, 1.015)[number], y=mean, name=name, mode="lines+markers",
             line=style, marker={"symbol": ("circle", "diamond")[number]},
@@ -109,8 +110,8 @@ def curves(values: Values, exact: float, colours: Palette) -> Panel:
         line={"color": colours.text, "width": 1.5, "dash": "dot"}, hovertemplate="%{y:.4g} %<extra></extra>",
     )  # fmt: skip
     here = 100 * accuracies(people, seed, share, ridge, values["epsilon"])[0].mean()
-    charts.chosen(figure, values["epsilon"], float(here), "chosen", colours)
-    figure.update_xaxes(title="ε", **charts.log_ticks(EPSILONS[0], EPSILONS[-1]))
+    figures.chosen(figure, values["epsilon"], float(here), "chosen", colours)
+    figure.update_xaxes(title="ε", **figures.log_ticks(EPSILONS[0], EPSILONS[-1]))
     lowest = float(np.quantile(found, 0.1, axis=2).min())
     figure.update_yaxes(title="fresh people on the right side (%)", range=[max(0.0, lowest - 4), 100 * exact + 6])
     alt = f"Accuracy against ε, without privacy {100 * exact:.1f} %; at ε = 1.2: " + ", ".join(
@@ -121,7 +122,7 @@ def curves(values: Values, exact: float, colours: Palette) -> Panel:
         table[f"{name} (%)"] = [f"{v:.2f}" for v in draws.mean(axis=1)]
         table[f"{name}, 10 % to 90 %"] = [f"{a:.1f} to {b:.1f}" for a, b in np.quantile(draws, (0.1, 0.9), axis=1).T]
     title = "Accuracy against ε, simulated"
-    return Panel(title, charts.finish(figure, colours, height=HEIGHT), alt, table)
+    return Panel(title, figures.finish(figure, colours, height=HEIGHT), alt, table)
 
 
 @lru_cache(maxsize=32)
@@ -143,7 +144,7 @@ def lines(values: Values, colours: Palette) -> Panel:
         x = table.features[table.labels == label]
         figure.add_scatter(
             x=x[:, 0], y=x[:, 1], mode="markers", name=f"y = {'+' if label > 0 else '−'}1",
-            marker={"symbol": symbol, "size": 6, "color": charts.hue(colours, key), "opacity": 0.7}, hoverinfo="skip",
+            marker={"symbol": symbol, "size": 6, "color": figures.hue(colours, key), "opacity": 0.7}, hoverinfo="skip",
         )  # fmt: skip
     xs, ys = [], []
     for one in theta:
@@ -170,7 +171,7 @@ def lines(values: Values, colours: Palette) -> Panel:
         "turned by (degrees)": [f"{v:.1f}" for v in angle],
     }  # fmt: skip
     title = "Private lines, simulated"
-    return Panel(title, charts.finish(figure, colours, height=360), alt, shown, "lines")
+    return Panel(title, figures.finish(figure, colours, height=360), alt, shown, "lines")
 
 
 def spending(values: Values, spent: core.Split, colours: Palette) -> Panel:
@@ -195,7 +196,7 @@ def spending(values: Values, spent: core.Split, colours: Palette) -> Panel:
         noise, curvature = core.privacy_loss(here, there, theta, spent)
         figure.add_scatter(
             x=noise, y=curvature, mode="markers", name=name,
-            marker={"symbol": symbol, "size": 8, "color": charts.hue(colours, key)},
+            marker={"symbol": symbol, "size": 8, "color": figures.hue(colours, key)},
             hovertemplate="noise %{x:.4g}, curvature %{y:.4g}<extra></extra>",
         )  # fmt: skip
         shown["neighbour"] += [name] * len(noise)
@@ -203,7 +204,7 @@ def spending(values: Values, spent: core.Split, colours: Palette) -> Panel:
         shown["curvature"] += [prose.number(float(v)) for v in curvature]
     box = {"type": "rect", "x0": -spent.noise, "x1": spent.noise, "y0": -spent.curvature, "y1": spent.curvature}
     figure.layout.shapes = ({**box, "line": {"color": colours.text, "width": 1.5, "dash": "dot"}},)
-    charts.entry(
+    figures.entry(
         figure, "all that ε allows", {"mode": "lines", "line": {"color": colours.text, "dash": "dot", "width": 1.5}}
     )
     figure.update_xaxes(title="privacy loss from the noise", range=[-1.15 * spent.noise, 1.15 * spent.noise])
@@ -213,7 +214,7 @@ def spending(values: Values, spent: core.Split, colours: Palette) -> Panel:
         f"Privacy loss of {len(theta)} draws in two parts, for two neighbours: all within ±{spent.noise:.3g} (noise, "
         f"largest {far:.3g}) and ±{spent.curvature:.3g} (curvature)."
     )
-    return Panel("Where ε goes", charts.finish(figure, colours, height=360), alt, shown, "spending")
+    return Panel("Where ε goes", figures.finish(figure, colours, height=360), alt, shown, "spending")
 
 
 def ridge_needed() -> float:

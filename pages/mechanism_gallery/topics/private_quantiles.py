@@ -8,11 +8,12 @@ from functools import lru_cache
 import numpy as np
 import plotly.graph_objects as go
 
+from dpcore import figures
+from dpcore.figures import Palette
 from dpcore.gallery import private_quantiles as core
-from pages.shared import charts, prose, widgets
 from pages.shared import curves as parts
+from pages.shared import prose, widgets
 from pages.shared.address import Choice
-from pages.shared.charts import Palette
 from pages.shared.topic import Experiment, Panel, Picture, Question, Topic, Values
 from pages.shared.widgets import HEIGHT, Stops
 
@@ -116,7 +117,7 @@ def releases(data: np.ndarray, shares: tuple[float, ...], laws: list[core.Law], 
         "mean error": [prose.number(law.mean_error(t)) for law, t in zip(laws, truths)],
         "P(rank off by more than 5 % of people)": [prose.percent(law.rank_error(0.05 * people)) for law in laws],
     }  # fmt: skip
-    return Panel("What is released", charts.finish(figure, colours, height=HEIGHT), alt, table)
+    return Panel("What is released", figures.finish(figure, colours, height=HEIGHT), alt, table)
 
 
 def width(values: Values, data: np.ndarray, colours: Palette) -> Panel:
@@ -129,12 +130,12 @@ def width(values: Values, data: np.ndarray, colours: Palette) -> Panel:
     figure = go.Figure()
     parts.lines(figure, tops, curves, colours, hover="range %{x:.3g}: off by %{y:.4g}")
     here = core.law(data, 0.5, epsilon, low=0.0, high=float(values["pq_range"])).mean_error(truth)
-    charts.chosen(figure, float(values["pq_range"]), here, "chosen", colours)
-    figure.update_xaxes(title="upper end of the range (thousands)", **charts.log_ticks(100, 1e6))
-    figure.update_yaxes(title="mean error (thousands)", **charts.log_ticks(float(errors.min()), float(laplace.max())))
+    figures.chosen(figure, float(values["pq_range"]), here, "chosen", colours)
+    figure.update_xaxes(title="upper end of the range (thousands)", **figures.log_ticks(100, 1e6))
+    figure.update_yaxes(title="mean error (thousands)", **figures.log_ticks(float(errors.min()), float(laplace.max())))
     alt = f"Mean error of the median against the range; {prose.number(here)} at the chosen {values['pq_range']:g}."
     table = parts.table("range", tops, curves)
-    return Panel("The price of a wide range", charts.finish(figure, colours, height=360), alt, table, "range")
+    return Panel("The price of a wide range", figures.finish(figure, colours, height=360), alt, table, "range")
 
 
 def question_laws() -> tuple[float, float]:

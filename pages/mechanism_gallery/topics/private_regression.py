@@ -7,12 +7,13 @@ from functools import lru_cache
 import numpy as np
 import plotly.graph_objects as go
 
+from dpcore import figures
+from dpcore.figures import Palette
 from dpcore.gallery import regression as core
 from dpcore.privacy import Privacy
-from pages.shared import charts, prose, widgets
 from pages.shared import curves as parts
+from pages.shared import prose, widgets
 from pages.shared.address import Choice
-from pages.shared.charts import Palette
 from pages.shared.topic import Experiment, Panel, Picture, Question, Topic, Values
 from pages.shared.widgets import HEIGHT, Stops
 
@@ -130,7 +131,7 @@ def fan(values: Values, colours: Palette) -> Panel:
         xs += [*ends.tolist(), None]
         ys += [*(alpha + beta * ends).tolist(), None]
     figure.add_scatter(x=xs, y=ys, mode="lines", name=f"{SHOWN} private lines", hoverinfo="skip", opacity=0.6,
-                       line={"color": charts.hue(colours, HUES[values["pr_rule"]]), "width": 1})  # fmt: skip
+                       line={"color": figures.hue(colours, HUES[values["pr_rule"]]), "width": 1})  # fmt: skip
     figure.add_scatter(
         x=ends, y=intercept + slope * ends, mode="lines", name="least squares",
         line={"color": colours.text, "width": 3},
@@ -146,7 +147,7 @@ def fan(values: Values, colours: Palette) -> Panel:
         "line": {"color": colours.text, "width": 1, "dash": "dot"},
     }
     figure.layout.shapes = (box,)
-    charts.entry(figure, "bounds", {"mode": "lines", "line": {"color": colours.text, "width": 1, "dash": "dot"}})
+    figures.entry(figure, "bounds", {"mode": "lines", "line": {"color": colours.text, "width": 1, "dash": "dot"}})
     seen = 1.06 * min(max(values["pr_width"], 1.0), 2.0)  # wider bounds than this would leave the table a dot
     figure.update_xaxes(title="study (hours)", range=[10 - 10 * seen, 10 + 10 * seen])
     figure.update_yaxes(title="exam (points)", range=[50 - 50 * seen, 50 + 50 * seen])
@@ -161,7 +162,7 @@ def fan(values: Values, colours: Palette) -> Panel:
         "raised": ["yes" if r else "no" for r in raised],
     }
     title = f"One table, {SHOWN} releases, simulated"
-    return Panel(title, charts.finish(figure, colours, height=HEIGHT), alt, table)
+    return Panel(title, figures.finish(figure, colours, height=HEIGHT), alt, table)
 
 
 def by_people(values: Values, colours: Palette) -> Panel:
@@ -177,7 +178,7 @@ def by_people(values: Values, colours: Palette) -> Panel:
         chosen = rule == values["pr_rule"]
         figure.add_scatter(
             x=n, y=y, name=name, mode="lines+markers",
-            line=charts.line(hue, colours) | {"width": 3 if chosen else 1.5}, marker={"size": 7 if chosen else 5},
+            line=figures.line(hue, colours) | {"width": 3 if chosen else 1.5}, marker={"size": 7 if chosen else 5},
             hovertemplate=f"<b>{name}</b><br>n = %{{x:,}}: %{{y:.3g}} points per hour<extra></extra>",
         )  # fmt: skip
     plain = np.array([LINE.slope_error(k) for k in GRID])
@@ -188,13 +189,13 @@ def by_people(values: Values, colours: Palette) -> Panel:
     )  # fmt: skip
     figure.update_xaxes(title="people n", type="log", tickvals=list(GRID), ticktext=[prose.count(k) for k in GRID])
     low, high = min(plain.min(), *(y.min() for y in curves.values())), max(y.max() for y in curves.values())
-    figure.update_yaxes(title="error of the slope (points per hour)", **charts.log_ticks(low / 1.2, high * 1.2))
+    figure.update_yaxes(title="error of the slope (points per hour)", **figures.log_ticks(low / 1.2, high * 1.2))
     alt = (
         f"Root mean squared error of the slope at n = {GRID[-1]}: no privacy {prose.number(plain[-1], 3)}, "
         + ", ".join(f"{name} {prose.number(float(y[-1]), 3)}" for name, y in curves.items())
     )
     table = parts.table("people n", n, curves | {"no privacy (formula)": plain})
-    return Panel("Error against n, simulated", charts.finish(figure, colours, height=360), alt, table, "people")
+    return Panel("Error against n, simulated", figures.finish(figure, colours, height=360), alt, table, "people")
 
 
 def intervals(found: core.Repeated, colours: Palette) -> Panel:
@@ -208,12 +209,12 @@ def intervals(found: core.Repeated, colours: Palette) -> Panel:
     ):
         figure.add_scatter(
             x=x[here], y=(LINE.slope + errors)[here], mode="markers", name=name,
-            marker={"symbol": symbol, "size": 8, "color": charts.hue(colours, key)},
+            marker={"symbol": symbol, "size": 8, "color": figures.hue(colours, key)},
             error_y={"array": half[here], "thickness": 1.5, "width": 0},
             hovertemplate="table %{x}: %{y:.3g} ± %{error_y.array:.2g}<extra></extra>",
         )  # fmt: skip
     figure.add_hline(y=LINE.slope, line={"color": colours.text, "width": 1.5, "dash": "dot"})
-    charts.entry(figure, "true slope", {"mode": "lines", "line": {"color": colours.text, "width": 1.5, "dash": "dot"}})
+    figures.entry(figure, "true slope", {"mode": "lines", "line": {"color": colours.text, "width": 1.5, "dash": "dot"}})
     far = 1.2 * max(float(np.quantile(np.abs(errors) + half, 0.95)), float(half.max()))
     figure.update_xaxes(title=f"table (first {len(errors)} of {len(found.private)})")
     figure.update_yaxes(title="slope (points per hour)", range=[LINE.slope - far, LINE.slope + far])
@@ -223,7 +224,7 @@ def intervals(found: core.Repeated, colours: Palette) -> Panel:
         "± textbook": [prose.number(float(v)) for v in half], "holds the truth": ["yes" if h else "no" for h in holds],
     }  # fmt: skip
     title = "Textbook intervals, simulated"
-    return Panel(title, charts.finish(figure, colours, height=360), alt, table, "intervals")
+    return Panel(title, figures.finish(figure, colours, height=360), alt, table, "intervals")
 
 
 TOPIC = Topic(

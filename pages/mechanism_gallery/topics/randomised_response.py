@@ -7,9 +7,10 @@ import math
 import numpy as np
 import plotly.graph_objects as go
 
+from dpcore import figures
+from dpcore.figures import Palette
 from dpcore.gallery import randomised_response as core
-from pages.shared import charts, prose, widgets
-from pages.shared.charts import Palette
+from pages.shared import prose, widgets
 from pages.shared.topic import Experiment, Panel, Picture, Question, Topic, Values
 from pages.shared.widgets import HEIGHT, Stops
 
@@ -62,14 +63,14 @@ def law(epsilon: float, share: float, people: int, colours: Palette) -> Panel:
     for number, (name, x, mass, wide) in enumerate(sides):
         step = 100 * wide / people
         keep = mass > 1e-7 * mass.max()
-        style = charts.series(colours, number) | {"shape": "hvh"}
+        style = figures.series(colours, number) | {"shape": "hvh"}
         figure.add_scatter(
             x=x[keep], y=mass[keep] / step, name=name, mode="lines", line=style,
             fill=None if number else "tozeroy", fillcolor=colours.fill, customdata=100 * mass[keep],
             hovertemplate=f"{name}<br>%{{x:.4g}} %: probability %{{customdata:.4g}} %<extra></extra>",
         )  # fmt: skip
-    charts.upright(figure, 100 * share, line={"color": colours.text, "width": 1.5, "dash": "dot"})
-    charts.entry(figure, "true share", {"mode": "lines", "line": {"color": colours.text, "width": 1.5, "dash": "dot"}})
+    figures.upright(figure, 100 * share, line={"color": colours.text, "width": 1.5, "dash": "dot"})
+    figures.entry(figure, "true share", {"mode": "lines", "line": {"color": colours.text, "width": 1.5, "dash": "dot"}})
     figure.update_xaxes(title="estimated share (%)")
     figure.update_yaxes(title="probability per percentage point", rangemode="tozero")
     total = math.sqrt(sum(core.variance(epsilon, share, people)))
@@ -77,7 +78,7 @@ def law(epsilon: float, share: float, people: int, colours: Palette) -> Panel:
     table = quantiles(100 * core.estimate(grid, epsilon), lied) | {
         "true answers (%)": quantiles(100 * grid, honest)["estimate (%)"]
     }
-    return Panel("The estimate", charts.finish(figure, colours, height=HEIGHT), alt, table)
+    return Panel("The estimate", figures.finish(figure, colours, height=HEIGHT), alt, table)
 
 
 def quantiles(x: np.ndarray, mass: np.ndarray) -> dict[str, list]:
@@ -105,19 +106,19 @@ def error(epsilon: float, share: float, people: int, colours: Palette) -> Panel:
         if not y.any():  # all alike: true answers do not err, and a logarithmic axis has no place for it
             continue
         figure.add_scatter(
-            x=grid, y=y, name=name, mode="lines", line=charts.series(colours, number),
+            x=grid, y=y, name=name, mode="lines", line=figures.series(colours, number),
             hovertemplate=f"{name}<br>ε = %{{x:.3g}}: ±%{{y:.4g}} points<extra></extra>",
         )  # fmt: skip
     here = 100 * math.sqrt(core.variance(epsilon, share, people)[0] + drawing)
-    charts.chosen(figure, epsilon, here, "chosen", colours)
-    figure.update_xaxes(title="ε", **charts.log_ticks(0.05, 10))
-    figure.update_yaxes(title="standard error (percentage points)", **charts.log_ticks(0.01, 1e3))
+    figures.chosen(figure, epsilon, here, "chosen", colours)
+    figure.update_xaxes(title="ε", **figures.log_ticks(0.05, 10))
+    figure.update_yaxes(title="standard error (percentage points)", **figures.log_ticks(0.01, 1e3))
     alt = f"Standard error against ε: {prose.number(here, 3)} points at ε = {epsilon:g} by randomised response."
     rows = slice(None, None, 8)
     table = {"ε": [f"{e:.3g}" for e in grid[rows]]} | {
         name: [prose.number(float(v)) for v in y[rows]] for name, y in curves.items()
     }
-    return Panel("Standard error", charts.finish(figure, colours, height=360), alt, table, "error")
+    return Panel("Standard error", figures.finish(figure, colours, height=360), alt, table, "error")
 
 
 TOPIC = Topic(

@@ -8,11 +8,12 @@ from functools import lru_cache
 import numpy as np
 import plotly.graph_objects as go
 
+from dpcore import figures
+from dpcore.figures import Palette
 from dpcore.gallery import reconstruction as core
-from pages.shared import charts, prose, widgets
 from pages.shared import curves as parts
+from pages.shared import prose, widgets
 from pages.shared.address import Choice
-from pages.shared.charts import Palette
 from pages.shared.topic import Experiment, Panel, Picture, Question, Topic, Values
 from pages.shared.widgets import HEIGHT, Stops
 
@@ -112,8 +113,8 @@ def transition(values: Values, attack: core.LeastSquares, ratio: float, share: f
         error_y={"array": shares.std(axis=0, ddof=1), "thickness": 1.2, "width": 3},
         hovertemplate="σ = %{x:.3g} √n: %{y:.4g} % ± %{error_y.array:.2g}<extra></extra>",
     )  # fmt: skip
-    charts.chosen(figure, ratio, 100 * share, "this run", colours)
-    figure.update_xaxes(title="noise σ / √n", **charts.log_ticks(0.05, 4))
+    figures.chosen(figure, ratio, 100 * share, "this run", colours)
+    figure.update_xaxes(title="noise σ / √n", **figures.log_ticks(0.05, 4))
     figure.update_yaxes(title="rows recovered (%)", range=[48, 102])
     here = 100 * attack.expected_recovery(ratio * root)
     alt = (
@@ -127,7 +128,7 @@ def transition(values: Values, attack: core.LeastSquares, ratio: float, share: f
         "standard deviation": [f"{v:.2f}" for v in shares.std(axis=0, ddof=1)],
         "no attack above (%)": [prose.at_most(100 * attack.ceiling(float(r * root)), 4) for r in DOTS],
     }
-    return Panel("What the noise protects", charts.finish(figure, colours, height=HEIGHT), alt, table)
+    return Panel("What the noise protects", figures.finish(figure, colours, height=HEIGHT), alt, table)
 
 
 def bits(truth: np.ndarray, found: np.ndarray, colours: Palette) -> Panel:
@@ -153,7 +154,7 @@ def bits(truth: np.ndarray, found: np.ndarray, colours: Palette) -> Panel:
         "row": (place + 1).tolist(), "bit": truth.astype(int).tolist(), "estimate": [f"{x:.3f}" for x in found],
         "guess": (found > 0.5).astype(int).tolist(),
     }  # fmt: skip
-    return Panel("Every row", charts.finish(figure, colours, height=300), alt, table, "rows")
+    return Panel("Every row", figures.finish(figure, colours, height=300), alt, table, "rows")
 
 
 def estimates(truth: np.ndarray, found: np.ndarray, colours: Palette) -> Panel:
@@ -166,7 +167,7 @@ def estimates(truth: np.ndarray, found: np.ndarray, colours: Palette) -> Panel:
     for (name, height), key, pattern in zip(counts.items(), ("laplace", "optimal"), ("/", "")):
         figure.add_bar(
             x=middles, y=height, width=np.diff(edges), name=name, opacity=0.75,
-            marker={"color": charts.hue(colours, key), "line": {"width": 0}, "pattern": {"shape": pattern}},
+            marker={"color": figures.hue(colours, key), "line": {"width": 0}, "pattern": {"shape": pattern}},
             hovertemplate=f"{name}, about %{{x:.2f}}: %{{y}} rows<extra></extra>",
         )  # fmt: skip
     parts.upright(figure, 0.5, "cut at ½", colours)
@@ -175,7 +176,7 @@ def estimates(truth: np.ndarray, found: np.ndarray, colours: Palette) -> Panel:
     means = [float(found[truth == bit].mean()) if (truth == bit).any() else math.nan for bit in (0, 1)]
     alt = f"Estimates of the rows with bit 0 centre at {means[0]:.2f}, of those with bit 1 at {means[1]:.2f}."
     table = {"estimate about": [f"{x:.2f}" for x in middles]} | {name: c.tolist() for name, c in counts.items()}
-    return Panel("What the attack sees", charts.finish(figure, colours, height=300), alt, table, "estimates")
+    return Panel("What the attack sees", figures.finish(figure, colours, height=300), alt, table, "estimates")
 
 
 def right_answer() -> float:

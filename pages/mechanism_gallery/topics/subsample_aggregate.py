@@ -8,12 +8,13 @@ from functools import lru_cache
 import numpy as np
 import plotly.graph_objects as go
 
+from dpcore import figures
+from dpcore.figures import Palette
 from dpcore.gallery import subsample_aggregate as core
 from dpcore.noise import Laplace
-from pages.shared import charts, prose, widgets
 from pages.shared import curves as parts
+from pages.shared import prose, widgets
 from pages.shared.address import Choice
-from pages.shared.charts import Palette
 from pages.shared.topic import Experiment, Panel, Picture, Question, Topic, Values
 from pages.shared.widgets import HEIGHT, Stops
 
@@ -80,7 +81,7 @@ def law(release: core.Release, found: np.ndarray, whole: float, top: float, colo
     y = release.density(x)
     figure = go.Figure()
     figure.add_scatter(
-        x=x, y=y, mode="lines", name="what is released", line=charts.series(colours, 0),
+        x=x, y=y, mode="lines", name="what is released", line=figures.series(colours, 0),
         fill="tozeroy", fillcolor=colours.fill,
         hovertemplate="release about %{x:.4g}: density %{y:.3g}<extra></extra>",
     )  # fmt: skip
@@ -97,7 +98,7 @@ def law(release: core.Release, found: np.ndarray, whole: float, top: float, colo
         f"{found.max():.4g}; the statistic of all data is {whole:.4g}."
     )
     table = {"block": list(range(1, len(found) + 1)), "value (thousands)": [prose.number(float(v)) for v in found]}
-    return Panel("What is released", charts.finish(figure, colours, height=HEIGHT), alt, table)
+    return Panel("What is released", figures.finish(figure, colours, height=HEIGHT), alt, table)
 
 
 @lru_cache(maxsize=64)
@@ -135,15 +136,15 @@ def against(values: Values, error: float, colours: Palette) -> Panel:
         colours,
         hover="%{x} blocks: off by %{y:.4g}",
     )
-    charts.chosen(figure, values["sa_blocks"], error, "this data set", colours)
-    figure.update_xaxes(title="number of blocks k", **charts.log_ticks(2, 200))
+    figures.chosen(figure, values["sa_blocks"], error, "this data set", colours)
+    figure.update_xaxes(title="number of blocks k", **figures.log_ticks(2, 200))
     figure.update_yaxes(
-        title="root mean squared error (thousands)", **charts.log_ticks(float(plain.min()), float(noisy.max()))
+        title="root mean squared error (thousands)", **figures.log_ticks(float(plain.min()), float(noisy.max()))
     )
     best = rows[int(np.argmin(noisy))]
     alt = f"Error against the number of blocks; least at {best[0]} blocks, {prose.number(best[2], 3)} thousand."
     title = f"How many blocks? ({REPEATS} simulated data sets)"
-    return Panel(title, charts.finish(figure, colours, height=360), alt, parts.table("blocks", k, curves), "blocks")
+    return Panel(title, figures.finish(figure, colours, height=360), alt, parts.table("blocks", k, curves), "blocks")
 
 
 def scale(people: int, count: int) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import plotly.graph_objects as go
 
-from pages.shared.charts import Palette, finish, log_ticks
+from dpcore.figures import Palette, finish, log_ticks
 
 from ..work import Price
 from .styles import marker, name, stroke

@@ -8,8 +8,8 @@ from itertools import combinations
 import numpy as np
 import plotly.graph_objects as go
 
+from dpcore.figures import Palette, entry, finish
 from dpcore.private_optimization import PrivateProgram, stories
-from pages.shared.charts import Palette, entry, finish
 
 from ..work import Cloud
 from .styles import marker, name, short, stroke

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
-from pages.shared.charts import Palette, finish, log_ticks
+from dpcore.figures import Palette, finish, log_ticks
 
 from ..reproduce import Point
 from .styles import STYLES, colour, marker, name, red, stroke

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
+from dpcore.figures import Palette, entry, finish
 from dpcore.private_optimization import PrivateProgram
-from pages.shared.charts import Palette, entry, finish
 
 from ..work import Cloud
 from .styles import marker, name, red

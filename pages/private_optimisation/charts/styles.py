@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from dpcore.figures import Palette
 from dpcore.private_optimization.noises import NAMES
-from pages.shared.charts import Palette
 
 STYLES = {
     "optimal": ("optimal", "solid", "circle"),

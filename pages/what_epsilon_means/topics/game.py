@@ -9,13 +9,14 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
+from dpcore import figures
 from dpcore.accounting import attack
 from dpcore.accounting.pairs import privacy_loss
+from dpcore.figures import Palette
 from dpcore.noise import Laplace, Noise
 from dpcore.privacy import Privacy
-from pages.shared import charts, prose
+from pages.shared import prose
 from pages.shared.address import Text
-from pages.shared.charts import Palette
 from pages.shared.topic import Experiment, Panel, Picture, Question, Topic, Values
 from pages.shared.widgets import HEIGHT, SEED, seed
 from pages.what_epsilon_means.laws import Law
@@ -107,7 +108,7 @@ def table_top(law: Law, number: int, guesses: str, colours: Palette) -> Panel:
         before["database"].append("A" if from_a[k] else "B")
         before["your guess"].append(guesses[k])
     alt = f"Densities of releases of databases A and B, one sensitivity apart; this round's release is {released:.4g}."
-    return Panel(f"Round {len(guesses) + 1}", charts.finish(figure, colours, height=HEIGHT), alt, before)
+    return Panel(f"Round {len(guesses) + 1}", figures.finish(figure, colours, height=HEIGHT), alt, before)
 
 
 def running(law: Law, number: int, yours: np.ndarray, its: np.ndarray, best: float, colours: Palette) -> Panel:
@@ -117,20 +118,20 @@ def running(law: Law, number: int, yours: np.ndarray, its: np.ndarray, best: flo
     long = np.cumsum(machine(law.noise, released, from_a)) / np.arange(1, MANY + 1)
     x = np.unique(np.geomspace(1, MANY, 160).round().astype(int))
     figure.add_scatter(
-        x=x, y=100 * long[x - 1], name="maximum likelihood", mode="lines", line=charts.series(colours, 1)
+        x=x, y=100 * long[x - 1], name="maximum likelihood", mode="lines", line=figures.series(colours, 1)
     )
     if yours.size:
         n = np.arange(1, yours.size + 1)
         figure.add_scatter(x=n, y=100 * np.cumsum(yours) / n, name="you", mode="lines+markers",
-                           line=charts.series(colours, 0), marker={"size": 6})  # fmt: skip
+                           line=figures.series(colours, 0), marker={"size": 6})  # fmt: skip
     figure.add_scatter(x=[1, MANY], y=[100 * best] * 2, name="nobody does better on average", mode="lines",
                        line={"color": colours.text, "width": 1.5, "dash": "dot"})  # fmt: skip
-    figure.update_xaxes(title="rounds", **charts.log_ticks(1, MANY))
+    figure.update_xaxes(title="rounds", **figures.log_ticks(1, MANY))
     figure.update_yaxes(title="rounds won (%)", range=[-2, 102])
     rows = [k for k in (1, 3, 10, 30, 100, 300, 1000, MANY)]
     table = {"rounds": rows, "maximum likelihood (%)": [f"{100 * long[k - 1]:.1f}" for k in rows]}
     alt = f"Share of rounds won: the machine {100 * long[-1]:.1f} % of {MANY}, at most {100 * best:.2f} % on average."
-    return Panel("The score", charts.finish(figure, colours, height=300), alt, table, "score")
+    return Panel("The score", figures.finish(figure, colours, height=300), alt, table, "score")
 
 
 def play(page, law: Law) -> None:

@@ -8,11 +8,12 @@ from functools import lru_cache
 import numpy as np
 import plotly.graph_objects as go
 
+from dpcore import figures
 from dpcore.accounting.curves import group_privacy, least_epsilon
+from dpcore.figures import Palette
 from dpcore.noise import Noise
 from dpcore.privacy import Privacy
-from pages.shared import charts, prose
-from pages.shared.charts import Palette
+from pages.shared import prose
 from pages.shared.topic import Experiment, Panel, Picture, Question, Topic, Values
 from pages.shared.widgets import HEIGHT, Stops, slider
 from pages.what_epsilon_means import laws
@@ -55,14 +56,14 @@ def curves(law: Law, size: int, total: float, bound: float, colours: Palette) ->
     for number, k in enumerate(sorted({1, max(size // 2, 1), size}, reverse=True)):
         y, name = law.profile(x, k), "1 person" if k == 1 else f"{k} people"
         table[f"δ(ε), {name}"] = [told(law, float(v)) for v in y[::16]]
-        figure.add_scatter(x=x, y=y, name=name, mode="lines", line=charts.series(colours, number),
+        figure.add_scatter(x=x, y=y, name=name, mode="lines", line=figures.series(colours, number),
                            hovertemplate=f"<b>{name}</b><br>δ(%{{x:.4g}}) = %{{y:.4g}}<extra></extra>")  # fmt: skip
-    charts.chosen(figure, total, min(bound, 1.0), "the formula", colours)
+    figures.chosen(figure, total, min(bound, 1.0), "the formula", colours)
     figure.update_xaxes(title="ε", range=[0, reach])
     figure.update_yaxes(title="δ(ε)", range=[-0.02, 1.04])
     formula = told(law, bound) if bound else "0"
     alt = f"Privacy profiles of {law.name} noise for groups up to {size}; by formula δ({total:g}) = {formula}."
-    return Panel("δ(ε) by size of the group", charts.finish(figure, colours, height=HEIGHT), alt, table)
+    return Panel("δ(ε) by size of the group", figures.finish(figure, colours, height=HEIGHT), alt, table)
 
 
 @lru_cache(maxsize=512)
@@ -91,7 +92,7 @@ def spent(law: Law, size: int, colours: Palette) -> Panel:
     for number, (name, y) in zip((1, 0, 3), rows.items()):
         figure.add_scatter(
             x=SIZES, y=[e if math.isfinite(e) else None for e in y], name=name, mode="lines+markers",
-            line=charts.series(colours, number), marker={"size": 6},
+            line=figures.series(colours, number), marker={"size": 6},
             hovertemplate=f"<b>{name}</b><br>%{{x}} people: ε = %{{y:.4g}}<extra></extra>",
         )  # fmt: skip
     figure.update_xaxes(title="people in the group", dtick=1)
@@ -99,7 +100,7 @@ def spent(law: Law, size: int, colours: Palette) -> Panel:
     table = {"people": list(SIZES), "δ by the formula": [told(law, bound) if bound else "0" for _, bound in by_formula]}
     table |= {name: ["none" if math.isinf(e) else prose.number(e) for e in y] for name, y in rows.items()}
     alt = "ε that a group has, by its size. " + "; ".join(f"{name}: {table[name]}" for name in rows) + "."
-    return Panel("ε by size of the group", charts.finish(figure, colours, height=300), alt, table, "spent")
+    return Panel("ε by size of the group", figures.finish(figure, colours, height=300), alt, table, "spent")
 
 
 def _three() -> float:

@@ -7,10 +7,11 @@ import math
 import numpy as np
 import plotly.graph_objects as go
 
+from dpcore import figures
 from dpcore.accounting import attack
 from dpcore.accounting.pairs import privacy_loss
-from pages.shared import charts, prose
-from pages.shared.charts import Palette
+from dpcore.figures import Palette
+from pages.shared import prose
 from pages.shared.topic import Experiment, Panel, Picture, Question, Topic, Values
 from pages.shared.widgets import HEIGHT, Stops, slider
 from pages.what_epsilon_means.laws import Law
@@ -70,13 +71,14 @@ def belief(law: Law, prior: float, release: float, after: float, colours: Palett
     figure = go.Figure()
     band = {"type": "rect", "x0": 0, "x1": 1, "xref": "x domain", "y0": 100 * least, "y1": 100 * most, "yref": "y"}
     figure.layout.shapes = ({**band, "fillcolor": GREY, "line": {"width": 0}, "layer": "below"},)
-    charts.entry(figure, "what ±ε allows", {"mode": "markers"}, symbol="square", size=14, color="rgba(127,127,127,0.4)")
-    figure.add_scatter(x=x, y=y, name="belief in A after the release", mode="lines", line=charts.series(colours, A),
+    grey = {"symbol": "square", "size": 14, "color": "rgba(127,127,127,0.4)"}
+    figures.entry(figure, "what ±ε allows", {"mode": "markers"}, **grey)
+    figure.add_scatter(x=x, y=y, name="belief in A after the release", mode="lines", line=figures.series(colours, A),
                        hovertemplate="release %{x:.4g}<br>belief in A %{y:.4g} %<extra></extra>")  # fmt: skip
     figure.add_scatter(x=[low, high], y=[100 * prior] * 2, name="before", mode="lines", hoverinfo="skip",
                        line={"color": colours.muted, "width": 1.5, "dash": "dot"})  # fmt: skip
     if low <= release <= high:
-        charts.chosen(figure, release, 100 * after, "this release", colours)
+        figures.chosen(figure, release, 100 * after, "this release", colours)
     figure.update_xaxes(title="released answer (in sensitivities)", range=[low, high])
     figure.update_yaxes(title="belief in database A (%)", range=[-3, 103])
     grid = np.linspace(low, high, 13)
@@ -86,7 +88,7 @@ def belief(law: Law, prior: float, release: float, after: float, colours: Palett
         "belief in A": ["–" if math.isnan(v) else percent(float(attack.posterior(prior, v))) for v in losses.tolist()],
     }
     alt = f"Belief in A against the release; before it {percent(prior)}, at {release:g} it is {percent(after)}."
-    return Panel("Belief after a release", charts.finish(figure, colours, height=HEIGHT), alt, table)
+    return Panel("Belief after a release", figures.finish(figure, colours, height=HEIGHT), alt, table)
 
 
 def _most() -> float:

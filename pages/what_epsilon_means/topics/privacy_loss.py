@@ -7,11 +7,12 @@ import math
 import numpy as np
 import plotly.graph_objects as go
 
+from dpcore import figures
 from dpcore.accounting.pairs import privacy_loss
+from dpcore.figures import Palette
 from dpcore.noise import Gaussian, Laplace, Noise
 from dpcore.privacy import Privacy
-from pages.shared import charts, prose
-from pages.shared.charts import Palette
+from pages.shared import prose
 from pages.shared.topic import Experiment, Panel, Picture, Question, Topic, Values
 from pages.shared.widgets import HEIGHT, slider
 from pages.what_epsilon_means import laws
@@ -65,25 +66,25 @@ def by_output(law: Law, shift: float, colours: Palette) -> Panel:
     figure = go.Figure()
     band = {"type": "rect", "x0": 0, "x1": 1, "xref": "x domain", "y0": -epsilon, "y1": epsilon, "yref": "y"}
     figure.layout.shapes = ({**band, "fillcolor": GREY, "line": {"width": 0}, "layer": "below"},)
-    charts.entry(
+    figures.entry(
         figure, "between −ε and ε", {"mode": "markers"}, symbol="square", size=14, color="rgba(127,127,127,0.4)"
     )
     figure.add_scatter(
         x=x, y=np.where(np.isfinite(y) & (np.abs(y) <= 1.4 * rim), y, np.nan), name="privacy loss", mode="lines",
-        line=charts.line(law.key, colours), hovertemplate="release %{x:.4g}<br>privacy loss %{y:.4g}<extra></extra>",
+        line=figures.line(law.key, colours), hovertemplate="release %{x:.4g}<br>privacy loss %{y:.4g}<extra></extra>",
     )  # fmt: skip
     for sign, name, number in ((1, "loss ∞: only A can release this", A), (-1, "loss −∞: only B can", B)):
         strip = np.isposinf(sign * y)
         if strip.any():
             figure.add_scatter(
                 x=np.where(strip, x, np.nan), y=np.where(strip, sign * rim, np.nan), name=name, mode="lines",
-                line=charts.series(colours, number) | {"width": 7, "dash": "solid"}, hoverinfo="name+x",
+                line=figures.series(colours, number) | {"width": 7, "dash": "solid"}, hoverinfo="name+x",
             )  # fmt: skip
     far = np.isfinite(y) & (np.abs(y) > 1.12 * rim)
     if far.any() and not isinstance(law.noise, Gaussian):
         figure.add_scatter(
             x=np.where(far, x, np.nan), y=np.where(far, np.sign(y) * rim, np.nan), name="finite, beyond the axis",
-            mode="lines", line=charts.series(colours, 2) | {"width": 7, "dash": "solid"}, customdata=y,
+            mode="lines", line=figures.series(colours, 2) | {"width": 7, "dash": "solid"}, customdata=y,
             hovertemplate="release %{x:.4g}<br>privacy loss %{customdata:.4g}<extra></extra>",
         )  # fmt: skip
     figure.update_xaxes(title="released answer (in sensitivities)", range=[low, high])
@@ -96,7 +97,7 @@ def by_output(law: Law, shift: float, colours: Palette) -> Panel:
         f"band of "
         f"±{epsilon:g}; the largest finite loss drawn is {float(finite.max(initial=0.0)):.3g}."
     )
-    return Panel("Privacy loss of a release", charts.finish(figure, colours, height=HEIGHT), alt, table)
+    return Panel("Privacy loss of a release", figures.finish(figure, colours, height=HEIGHT), alt, table)
 
 
 def shown(loss: float) -> str:
@@ -116,10 +117,10 @@ def distribution(law: Law, found, colours: Palette) -> Panel:
     x = np.unique(np.concatenate([np.linspace(-reach, reach, 401), atoms - 1e-9, atoms]))
     figure = go.Figure()
     for number, name, y in zip((A, B), ("under A", "under B"), found.tails(x)):
-        figure.add_scatter(x=x, y=y, name=name, mode="lines", line=charts.series(colours, number),
+        figure.add_scatter(x=x, y=y, name=name, mode="lines", line=figures.series(colours, number),
                            hovertemplate=f"P{{loss > %{{x:.4g}}}} = %{{y:.4g}} {name}<extra></extra>")  # fmt: skip
-    charts.upright(figure, epsilon, line={"color": colours.text, "width": 1.5, "dash": "dot"})
-    charts.entry(figure, "ε", {"mode": "lines", "line": {"color": colours.text, "width": 1.5, "dash": "dot"}})
+    figures.upright(figure, epsilon, line={"color": colours.text, "width": 1.5, "dash": "dot"})
+    figures.entry(figure, "ε", {"mode": "lines", "line": {"color": colours.text, "width": 1.5, "dash": "dot"}})
     figure.update_xaxes(title="privacy loss ℓ", range=[-reach, reach])
     figure.update_yaxes(title="P{loss > ℓ}", range=[-0.02, 1.02])
     rows = sorted({*np.linspace(-reach, reach, 9).tolist(), epsilon})
@@ -129,7 +130,7 @@ def distribution(law: Law, found, colours: Palette) -> Panel:
         "under B": [probability(float(v)) for v in other],
     }  # fmt: skip
     alt = f"Exact distribution of the privacy loss: above ε with probability {law.beyond(epsilon)[0]:.4g} under A."
-    figure = charts.finish(figure, colours, height=330)
+    figure = figures.finish(figure, colours, height=330)
     return Panel("Its exact distribution", figure, alt, table, "distribution")
 
 
@@ -157,19 +158,19 @@ def salary(title: str, noises: dict[str, Noise], epsilon: float, colours: Palett
     for number, (name, noise) in enumerate(noises.items()):
         losses = privacy_loss(noise, x - MEAN, shift=-APART)
         table[name] = [prose.number(float(v)) for v in losses[::40]]
-        figure.add_scatter(x=x, y=losses, name=name, mode="lines", line=charts.series(colours, number),
+        figure.add_scatter(x=x, y=losses, name=name, mode="lines", line=figures.series(colours, number),
                            hovertemplate=f"<b>{name}</b><br>%{{x:.5g}}: %{{y:.4g}}<extra></extra>")  # fmt: skip
     figure.update_xaxes(title="released average salary (thousand INR)")
     figure.update_yaxes(title="privacy loss, 170 against 120", range=[-2.3 * epsilon, 2.3 * epsilon])
     alt = f"{title}: privacy loss between last salaries of 170 and 120 thousand rupees, and ±{epsilon:g}."
-    return Panel(title, charts.finish(figure, colours, height=330), alt, table, "salary")
+    return Panel(title, figures.finish(figure, colours, height=330), alt, table, "salary")
 
 
 def between(figure: go.Figure, epsilon: float) -> None:
     """The band of losses from −ε to ε, in grey, with its entry in the legend."""
     band = {"type": "rect", "x0": 0, "x1": 1, "xref": "x domain", "y0": -epsilon, "y1": epsilon, "yref": "y"}
     figure.layout.shapes = ({**band, "fillcolor": GREY, "line": {"width": 0}, "layer": "below"},)
-    charts.entry(figure, "±ε", {"mode": "markers"}, symbol="square", size=14, color="rgba(127,127,127,0.4)")
+    figures.entry(figure, "±ε", {"mode": "markers"}, symbol="square", size=14, color="rgba(127,127,127,0.4)")
 
 
 def _largest() -> float:

@@ -7,11 +7,12 @@ import math
 import numpy as np
 import plotly.graph_objects as go
 
+from dpcore import figures
 from dpcore.accounting.pairs import FinitePair
 from dpcore.accounting.processing import binned_pair, rounding_edges
+from dpcore.figures import Palette
 from dpcore.noise import Laplace
-from pages.shared import charts, prose
-from pages.shared.charts import Palette
+from pages.shared import prose
 from pages.shared.topic import Experiment, Panel, Picture, Question, Topic, Values
 from pages.shared.widgets import HEIGHT, Stops, slider
 from pages.what_epsilon_means import laws
@@ -80,17 +81,17 @@ def profile(law: Law, after: FinitePair, epsilon: float, colours: Palette) -> Pa
     figure, rows = go.Figure(), np.linspace(0, reach, 13)
     table = {"ε": [prose.number(v, 3) for v in rows]}
     for number, (name, pair) in enumerate(curves.items()):
-        figure.add_scatter(x=x, y=pair.delta(x), name=name, mode="lines", line=charts.series(colours, number),
+        figure.add_scatter(x=x, y=pair.delta(x), name=name, mode="lines", line=figures.series(colours, number),
                            hovertemplate=f"<b>{name}</b><br>δ(%{{x:.4g}}) = %{{y:.5g}}<extra></extra>")  # fmt: skip
         table[name] = [shown(law, float(v)) for v in pair.delta(rows)]
-    charts.upright(figure, epsilon, line={"color": colours.text, "width": 1.5, "dash": "dot"})
+    figures.upright(figure, epsilon, line={"color": colours.text, "width": 1.5, "dash": "dot"})
     figure.update_xaxes(title="ε", range=[0, reach])
     figure.update_yaxes(title="δ(ε) between answers 0 and 1", rangemode="tozero")
     alt = (
         f"δ(ε) of {law.name} noise before clamping and rounding, and after, of answer 0 against 1 and of 1 against 0: "
         "neither is anywhere above the first curve."
     )
-    return Panel("δ(ε) before and after", charts.finish(figure, colours, height=HEIGHT), alt, table)
+    return Panel("δ(ε) before and after", figures.finish(figure, colours, height=HEIGHT), alt, table)
 
 
 def errors(law: Law, after: FinitePair, colours: Palette) -> Panel:
@@ -100,7 +101,7 @@ def errors(law: Law, after: FinitePair, colours: Palette) -> Panel:
     for number, name, y in (
         (0, "as released", laws.at(law.noise, 1.0).tradeoff(x)), (1, "after clamping and rounding", after.tradeoff(x)),
     ):  # fmt: skip
-        figure.add_scatter(x=x, y=y, name=name, mode="lines", line=charts.series(colours, number))
+        figure.add_scatter(x=x, y=y, name=name, mode="lines", line=figures.series(colours, number))
     figure.update_xaxes(title="type I error: says 1, was 0", range=[0, 1])
     figure.update_yaxes(title="least type II error: says 0, was 1", range=[0, 1])
     table = {
@@ -109,7 +110,7 @@ def errors(law: Law, after: FinitePair, colours: Palette) -> Panel:
         "after": [prose.number(float(v)) for v in after.tradeoff(x[::30])],
     }
     alt = "Trade-off functions before and after processing: errors can only grow."
-    return Panel("Errors before and after", charts.finish(figure, colours, height=300), alt, table, "errors")
+    return Panel("Errors before and after", figures.finish(figure, colours, height=300), alt, table, "errors")
 
 
 def _sign() -> float:

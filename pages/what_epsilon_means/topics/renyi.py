@@ -7,10 +7,11 @@ import math
 import numpy as np
 import plotly.graph_objects as go
 
+from dpcore import figures
 from dpcore.accounting.renyi import disagreement, renyi_curve, zero_concentrated
+from dpcore.figures import Palette
 from dpcore.noise import Laplace
-from pages.shared import charts, prose
-from pages.shared.charts import Palette
+from pages.shared import prose
 from pages.shared.topic import Experiment, Panel, Picture, Question, Topic, Values
 from pages.shared.widgets import HEIGHT
 from pages.what_epsilon_means import laws
@@ -73,7 +74,7 @@ def divergences(law: Law, rho: float, colours: Palette) -> Panel:
         y = renyi_curve(one.noise, ORDERS, sensitivity=1.0)
         top = max(top, float(y[ORDERS <= LAST].max()))
         table[one.name] = [prose.number(float(v)) for v in y[::16]]
-        figure.add_scatter(x=ORDERS, y=y, name=f"{one.name} noise", mode="lines", line=charts.line(one.key, colours),
+        figure.add_scatter(x=ORDERS, y=y, name=f"{one.name} noise", mode="lines", line=figures.line(one.key, colours),
                            hovertemplate=f"{one.name}<br>order %{{x:.3g}}: %{{y:.4g}}<extra></extra>")  # fmt: skip
     if math.isfinite(rho):
         table["ρα"] = [prose.number(float(v)) for v in rho * ORDERS[::16]]
@@ -83,13 +84,13 @@ def divergences(law: Law, rho: float, colours: Palette) -> Panel:
         table[law.name] = ["∞"] * len(table["order α"])
         figure.add_scatter(
             x=ORDERS, y=np.full(ORDERS.shape, 1.12 * top), name=f"{law.name}: ∞ at every order", mode="lines",
-            line=charts.series(colours, 0) | {"width": 7}, hovertemplate="∞<extra></extra>",
+            line=figures.series(colours, 0) | {"width": 7}, hovertemplate="∞<extra></extra>",
         )  # fmt: skip
     figure.update_xaxes(title="order α", range=[1, LAST])
     figure.update_yaxes(title="Rényi divergence", range=[0, 1.2 * top])
     state = "infinite at every order" if math.isinf(rho) else f"at most {rho:.4g} times the order"
     alt = f"Rényi divergences of {law.name} noise: {state}."
-    return Panel("Rényi divergence by order", charts.finish(figure, colours, height=HEIGHT), alt, table)
+    return Panel("Rényi divergence by order", figures.finish(figure, colours, height=HEIGHT), alt, table)
 
 
 def versus(epsilon: float, colours: Palette) -> Panel:
@@ -98,9 +99,9 @@ def versus(epsilon: float, colours: Palette) -> Panel:
     answers = found.renyi(ORDERS)
     figure = go.Figure()
     figure.add_scatter(x=ORDERS, y=answers, name=f"randomised response, ε = {epsilon:g}", mode="lines",
-                       line=charts.series(colours, 1))  # fmt: skip
+                       line=figures.series(colours, 1))  # fmt: skip
     figure.add_scatter(x=ORDERS, y=ORDERS * epsilon**2 / 2, name=f"Gaussians {epsilon:g} apart", mode="lines",
-                       line=charts.series(colours, 2))  # fmt: skip
+                       line=figures.series(colours, 2))  # fmt: skip
     figure.update_xaxes(title="order α", range=[1, LAST])
     figure.update_yaxes(title="Rényi divergence", range=[0, 2.2 * epsilon])
     rows = ORDERS[::16]
@@ -111,7 +112,7 @@ def versus(epsilon: float, colours: Palette) -> Panel:
     }
     alt = f"At every order the divergence of randomised response, ε = {epsilon:g}, is below that of the two Gaussians."
     return Panel(
-        "Rényi says: the Gaussian leaks more", charts.finish(figure, colours, height=300), alt, table, "disagreement"
+        "Rényi says: the Gaussian leaks more", figures.finish(figure, colours, height=300), alt, table, "disagreement"
     )
 
 
@@ -123,10 +124,10 @@ def tests(epsilon: float, colours: Palette) -> Panel:
     x = np.linspace(0, 1, 301)
     figure = go.Figure()
     figure.add_scatter(
-        x=x, y=found.tradeoff(x), name="randomised response", mode="lines", line=charts.series(colours, 1)
+        x=x, y=found.tradeoff(x), name="randomised response", mode="lines", line=figures.series(colours, 1)
     )
     figure.add_scatter(
-        x=x, y=gaussian_tradeoff(epsilon, x), name="Gaussians", mode="lines", line=charts.series(colours, 2)
+        x=x, y=gaussian_tradeoff(epsilon, x), name="Gaussians", mode="lines", line=figures.series(colours, 2)
     )
     figure.update_xaxes(title="type I error", range=[0, 1])
     figure.update_yaxes(title="type II error", range=[0, 1])
@@ -137,7 +138,8 @@ def tests(epsilon: float, colours: Palette) -> Panel:
     }
     alt = f"Trade-off functions cross: total variation {easier:.4g} of randomised response, {harder:.4g} of Gaussians."
     title = f"A test: {100 * (0.5 + easier / 2):.1f} % against {100 * (0.5 + harder / 2):.1f} %"
-    return Panel(title.replace(" %", "\u202f%"), charts.finish(figure, colours, height=300), alt, table, "disagreement")
+    title = title.replace(" %", "\u202f%")
+    return Panel(title, figures.finish(figure, colours, height=300), alt, table, "disagreement")
 
 
 def _rho() -> float:

@@ -7,10 +7,11 @@ import math
 import numpy as np
 import plotly.graph_objects as go
 
+from dpcore import figures
 from dpcore.accounting import attack
+from dpcore.figures import Palette
 from dpcore.gallery import randomised_response as core
-from pages.shared import charts, prose
-from pages.shared.charts import Palette
+from pages.shared import prose
 from pages.shared.topic import Experiment, Panel, Picture, Question, Topic, Values
 from pages.shared.widgets import HEIGHT, Stops, slider
 from pages.what_epsilon_means.laws import Law
@@ -54,13 +55,13 @@ def belief(epsilon: float, share: float, colours: Palette) -> Panel:
     yes, no = (100 * attack.posterior(share, sign * EPSILONS) for sign in (1, -1))
     figure = go.Figure()
     for number, name, y in ((0, "after “yes”", yes), (1, "after “no”", no)):
-        figure.add_scatter(x=EPSILONS, y=y, name=name, mode="lines", line=charts.series(colours, number),
+        figure.add_scatter(x=EPSILONS, y=y, name=name, mode="lines", line=figures.series(colours, number),
                            hovertemplate=f"<b>{name}</b><br>ε = %{{x:.3g}}: %{{y:.4g}} %<extra></extra>")  # fmt: skip
     figure.add_scatter(x=[EPSILONS[0], EPSILONS[-1]], y=[100 * share] * 2, name="before", mode="lines",
                        hoverinfo="skip",
                        line={"color": colours.muted, "width": 1.5, "dash": "dot"})  # fmt: skip
-    charts.chosen(figure, epsilon, 100 * float(attack.posterior(share, epsilon)), "here", colours)
-    figure.update_xaxes(title="ε", **charts.log_ticks(0.05, 10))
+    figures.chosen(figure, epsilon, 100 * float(attack.posterior(share, epsilon)), "here", colours)
+    figure.update_xaxes(title="ε", **figures.log_ticks(0.05, 10))
     figure.update_yaxes(title="belief in a true yes (%)", range=[-3, 103])
     rows = EPSILONS[::12]
     table = {
@@ -70,7 +71,7 @@ def belief(epsilon: float, share: float, colours: Palette) -> Panel:
     }
     after = percent(float(attack.posterior(share, epsilon)))
     alt = f"Belief in a true yes after an answer, against ε; at {epsilon:g} it is {after} after a yes."
-    return Panel("What one answer gives away", charts.finish(figure, colours, height=HEIGHT), alt, table)
+    return Panel("What one answer gives away", figures.finish(figure, colours, height=HEIGHT), alt, table)
 
 
 def error(epsilon: float, share: float, people: int, colours: Palette) -> Panel:
@@ -79,13 +80,14 @@ def error(epsilon: float, share: float, people: int, colours: Palette) -> Panel:
     figure = go.Figure()
     curves = {"all": parts.sum(axis=1), "the coin's part": parts[:, 0], "the sample's part": parts[:, 1]}
     for number, (name, y) in enumerate(curves.items()):
-        figure.add_scatter(x=EPSILONS, y=100 * np.sqrt(y), name=name, mode="lines", line=charts.series(colours, number))
+        style = figures.series(colours, number)
+        figure.add_scatter(x=EPSILONS, y=100 * np.sqrt(y), name=name, mode="lines", line=style)
     lies, sample = core.variance(epsilon, share, people)
-    charts.chosen(figure, epsilon, 100 * math.sqrt(lies + sample), "here", colours)
-    figure.update_xaxes(title="ε", **charts.log_ticks(0.05, 10))
+    figures.chosen(figure, epsilon, 100 * math.sqrt(lies + sample), "here", colours)
+    figure.update_xaxes(title="ε", **figures.log_ticks(0.05, 10))
     values = 100 * np.sqrt(parts.sum(axis=1))
     figure.update_yaxes(
-        title="standard error (points)", **charts.log_ticks(float(values.min()) / 5, float(values.max()) * 1.5)
+        title="standard error (points)", **figures.log_ticks(float(values.min()) / 5, float(values.max()) * 1.5)
     )
     rows = range(0, len(EPSILONS), 12)
     table = {"ε": [prose.number(float(EPSILONS[k]), 3) for k in rows]} | {
@@ -94,7 +96,7 @@ def error(epsilon: float, share: float, people: int, colours: Palette) -> Panel:
     }
     here = 100 * math.sqrt(lies + sample)
     alt = f"Standard error of the estimated share among {people} people against ε: {here:.3g} points at {epsilon:g}."
-    return Panel("What all answers say", charts.finish(figure, colours, height=300), alt, table, "error")
+    return Panel("What all answers say", figures.finish(figure, colours, height=300), alt, table, "error")
 
 
 def _people() -> float:

@@ -7,10 +7,11 @@ import math
 import numpy as np
 import plotly.graph_objects as go
 
+from dpcore import figures
 from dpcore.accounting.tradeoff import gaussian_guarantee, gaussian_tradeoff, guarantee_tradeoff
+from dpcore.figures import Palette
 from dpcore.noise import Gaussian, Laplace
-from pages.shared import charts, prose
-from pages.shared.charts import Palette
+from pages.shared import prose
 from pages.shared.topic import Experiment, Panel, Picture, Question, Topic, Values
 from pages.shared.widgets import HEIGHT, Stops, slider
 from pages.what_epsilon_means.laws import Law
@@ -66,14 +67,14 @@ def errors(law: Law, alpha: float, missed: float, epsilon: float, mu: float | No
                        line={"color": colours.muted, "width": 1.2}, hoverinfo="skip")  # fmt: skip
     if mu is not None:
         figure.add_scatter(x=x, y=gaussian_tradeoff(mu, x), name=f"G<sub>μ</sub>, μ = {at_most(mu, 5)}", mode="lines",
-                           line=charts.series(colours, 2), hoverinfo="skip")  # fmt: skip
+                           line=figures.series(colours, 2), hoverinfo="skip")  # fmt: skip
     end = min((1 - delta) * math.exp(-epsilon), 1.0)
     figure.add_scatter(x=[0, end], y=[1 - delta, max(1 - delta - math.exp(epsilon) * end, 0.0)], mode="lines",
-                       name=f"line (ε′, δ) = ({epsilon:.3g}, {told(law, delta)})", line=charts.series(colours, 1),
+                       name=f"line (ε′, δ) = ({epsilon:.3g}, {told(law, delta)})", line=figures.series(colours, 1),
                        hoverinfo="skip")  # fmt: skip
-    figure.add_scatter(x=x, y=y, name="trade-off function", mode="lines", line=charts.series(colours, 0),
+    figure.add_scatter(x=x, y=y, name="trade-off function", mode="lines", line=figures.series(colours, 0),
                        hovertemplate="false alarms %{x:.4g}<br>misses at least %{y:.5g}<extra></extra>")  # fmt: skip
-    charts.chosen(figure, alpha, missed, "the chosen test", colours)
+    figures.chosen(figure, alpha, missed, "the chosen test", colours)
     figure.update_xaxes(title="type I error α: says B, was A", range=[-0.01, 1.01])
     figure.update_yaxes(title="type II error: says A, was B", range=[-0.01, 1.01])
     rows = np.array([0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 1.0])
@@ -85,7 +86,7 @@ def errors(law: Law, alpha: float, missed: float, epsilon: float, mu: float | No
         ],
     }
     alt = f"Trade-off function of {law.name} noise: at type I error {alpha:g} type II error {missed:.4g} or more."
-    return Panel("Errors of the best test", charts.finish(figure, colours, height=HEIGHT), alt, table)
+    return Panel("Errors of the best test", figures.finish(figure, colours, height=HEIGHT), alt, table)
 
 
 def profile(law: Law, epsilon: float, colours: Palette) -> Panel:
@@ -94,15 +95,15 @@ def profile(law: Law, epsilon: float, colours: Palette) -> Panel:
     x = np.unique(np.append(np.linspace(-reach / 3, reach, 161), [0.0, law.privacy.epsilon]))
     y = law.profile(x)
     figure = go.Figure()
-    figure.add_scatter(x=x, y=y, name="δ(ε)", mode="lines", line=charts.series(colours, 0),
+    figure.add_scatter(x=x, y=y, name="δ(ε)", mode="lines", line=figures.series(colours, 0),
                        hovertemplate="δ(%{x:.4g}) = %{y:.5g}<extra></extra>")  # fmt: skip
-    charts.chosen(figure, epsilon, float(law.profile(epsilon)), "ε′", colours)
+    figures.chosen(figure, epsilon, float(law.profile(epsilon)), "ε′", colours)
     figure.update_xaxes(title="ε")
     figure.update_yaxes(title="δ(ε)", rangemode="tozero")
     rows = np.linspace(0, reach, 10)
     table = {"ε": [prose.number(v, 3) for v in rows], "δ(ε)": [told(law, float(v), 5) for v in law.profile(rows)]}
     alt = f"Privacy profile of {law.name} noise, {float(law.profile(0.0)):.4g} at ε = 0."
-    return Panel("The same as δ(ε)", charts.finish(figure, colours, height=300), alt, table, "profile")
+    return Panel("The same as δ(ε)", figures.finish(figure, colours, height=300), alt, table, "profile")
 
 
 def _mu() -> float:

@@ -6,10 +6,11 @@ import math
 
 import numpy as np
 
+from dpcore import figures
+from dpcore.figures import Palette
 from dpcore.noise import Gaussian
 from dpcore.noise.gaussian import gaussian_delta
-from pages.shared import charts, prose
-from pages.shared.charts import Palette
+from pages.shared import prose
 from pages.shared.topic import Experiment, Panel, Picture, Question, Topic, Values
 from pages.shared.widgets import HEIGHT, slider
 from pages.what_epsilon_means.laws import Law
@@ -60,7 +61,7 @@ def overlap(law: Law, epsilon: float, shift: float, own: float, other: float, de
     figure, x, top = densities(law, shift, colours)
     here, there = law.noise.density(x), law.noise.density(x - shift)
     raised = math.exp(epsilon) * there
-    style = charts.series(colours, B) | {"width": 1.2}
+    style = figures.series(colours, B) | {"width": 1.2}
     figure.add_scatter(x=x, y=np.where(raised > 1.5 * top, np.nan, raised), name="e<sup>ε′</sup> × B", mode="lines",
                        line=style,
                        opacity=0.7, hoverinfo="skip")  # fmt: skip
@@ -80,7 +81,7 @@ def overlap(law: Law, epsilon: float, shift: float, own: float, other: float, de
         "density under A": [probability(float(v)) for v in law.noise.density(grid)],
         "density under B": [probability(float(v)) for v in law.noise.density(grid - shift)],
     }
-    return Panel("Releases of two neighbours", charts.finish(figure, colours, height=HEIGHT), alt, table)
+    return Panel("Releases of two neighbours", figures.finish(figure, colours, height=HEIGHT), alt, table)
 
 
 def _delta_of_one() -> float:

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from dpcore.solution import Progress
 
-from .. import prose
+from .. import numerals
 from .palette import Palette, hue
 from .parts import band, entry, finish, folded, impossible, log_ticks, upright
 
@@ -33,9 +33,9 @@ def shown_loss(bar: Bar, digits: int = 4) -> str:
     """A bar's loss as text; the optimum's is an upper bound and is rounded up, with two more digits where rounding up
     would put it above a mechanism it equals."""
     if bar.key != "optimal":
-        return prose.number(bar.loss, digits)
-    up = prose.at_most(bar.loss, digits)
-    return up if up == prose.number(bar.loss, digits) else prose.at_most(bar.loss, digits + 2)
+        return numerals.number(bar.loss, digits)
+    up = numerals.at_most(bar.loss, digits)
+    return up if up == numerals.number(bar.loss, digits) else numerals.at_most(bar.loss, digits + 2)
 
 
 def losses(

@@ -1,14 +1,11 @@
-"""Answers → figures. Pure: no Streamlit, no computing beyond what a figure needs.
-
-For every page:
+"""Answers → figures of Plotly, which the extra `[plot]` brings. Pure: no computing beyond what a figure needs.
 
 * `palette(dark, projected)` → `Palette`, handed to every chart; `hue` and `line` of a mechanism, `series` of others;
 * `finish(figure, colours, height=…)` as the last step: margins, type (also a projector's), axes, legend above the plot;
 * `band` between two certified bounds, `impossible` region, `chosen` point, `log_ticks`, `entry` in the legend;
-* `density` of `Law`s, `losses` of `Bar`s, `gap` of a trace, `dots` and `histogram` of `Draws`.
+* `density` of `Law`s, `losses` of `Bar`s, `gap` of a trace, `dots` and `histogram` of `Draws`, `profile` of `Curve`s.
 
-Numbers and axis titles come from `pages.shared.prose`; `pages.shared.drawing.draw` puts a figure on the page with its
-text for screen readers and the table behind it.
+Numbers are written by `dpcore.numerals`.
 """
 
 from .costs import Bar, gap, losses, shown_loss

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import plotly.graph_objects as go
 
-from .. import prose
+from .. import numerals
 from .palette import Palette, hue
 from .parts import finish
 
@@ -74,5 +74,5 @@ def _release(figure: go.Figure, draws: Draws, span: tuple[float, float], unit: s
         marker={"symbol": "triangle-up", "size": 17, "color": colours.text},
         hovertemplate="one release: %{x:.6g}<extra></extra>",
     )  # fmt: skip
-    figure.update_xaxes(title=prose.axis("released value", unit), range=list(span), nticks=6)
+    figure.update_xaxes(title=numerals.axis("released value", unit), range=list(span), nticks=6)
     return finish(figure, colours, height=300)

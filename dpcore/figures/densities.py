@@ -13,7 +13,7 @@ from dpcore.noise.base import Noise
 from dpcore.noise.lattice import LatticeNoise, lattice_points, whole_law
 from dpcore.noise.piecewise import PiecewiseNoise
 
-from .. import prose
+from .. import numerals
 from .palette import Palette, hue, line
 from .parts import finish, log_ticks
 
@@ -74,8 +74,8 @@ def density(laws: Sequence[Law], *, unit: str, colours: Palette, log_y: bool = F
     top = top or 1.0
     for law in laws:
         _atoms(figure, law, top, colours, log_y)
-    figure.update_xaxes(title=prose.axis("noise", unit), range=[low, high])
-    figure.update_yaxes(title=prose.axis("probability density", f"1/{unit}" if unit else ""), rangemode="tozero")
+    figure.update_xaxes(title=numerals.axis("noise", unit), range=[low, high])
+    figure.update_yaxes(title=numerals.axis("probability density", f"1/{unit}" if unit else ""), rangemode="tozero")
     if log_y:
         figure.update_yaxes(**log_ticks(1e-6 * top, 2.5 * top), range=[math.log10(top) - 6, math.log10(top) + 0.4])
     else:
@@ -113,7 +113,7 @@ def _probabilities(
             legendrank=1 if best else 1000,
         )  # fmt: skip
     top = top or 1.0
-    figure.update_xaxes(title=prose.axis("noise", unit), range=[low, high])
+    figure.update_xaxes(title=numerals.axis("noise", unit), range=[low, high])
     figure.update_yaxes(title="probability", rangemode="tozero", range=[0, top * 1.16])
     if log_y:
         figure.update_yaxes(**log_ticks(1e-6 * top, 2.5 * top), range=[math.log10(top) - 6, math.log10(top) + 0.4])
@@ -155,6 +155,6 @@ def _atoms(figure: go.Figure, law: Law, top: float, colours: Palette, log_y: boo
         )
         if best:
             figure.add_annotation(
-                x=place, y=math.log10(height) if log_y else height, text=prose.atom(place, mass),
+                x=place, y=math.log10(height) if log_y else height, text=numerals.atom(place, mass),
                 showarrow=False, xanchor="left", xshift=12, font={"color": colour, "size": colours.type},
             )  # fmt: skip

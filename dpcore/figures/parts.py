@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
-from .. import prose
+from .. import numerals
 from .palette import Palette
 
 
@@ -112,17 +112,17 @@ def log_ticks(low: float, high: float) -> dict:
     ticks = [(base, power) for power in range(first, last + 1, 1 + (last - first) // 9) for base in between]
     places = [base * 10.0**power for base, power in ticks]
     if sum(low <= place <= high for place in places) < 2:  # so narrow that its ends have to do
-        return {"type": "log", "tickvals": [low, high], "ticktext": [prose.plain(end, 3) for end in (low, high)]}
+        return {"type": "log", "tickvals": [low, high], "ticktext": [numerals.plain(end, 3) for end in (low, high)]}
     return {"type": "log", "tickvals": places, "ticktext": [_tick(base, power) for base, power in ticks]}
 
 
 def _tick(base: int, power: int) -> str:
     """base·10^power, written out while that is short."""
     if 0 <= power < 7:
-        return prose.count(base * 10**power)
+        return numerals.count(base * 10**power)
     if -4 <= power < 0:
         return f"{base * 10.0**power:g}"
-    return ("" if base == 1 else f"{base}·") + "10" + prose.raised(power)
+    return ("" if base == 1 else f"{base}·") + "10" + numerals.raised(power)
 
 
 def folded(title: str, room: float, colours: Palette) -> str:
