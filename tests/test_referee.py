@@ -1,7 +1,7 @@
 """Answers of `dpcore solve` before a referee with exact arithmetic (referee.py): problems of every family, drawn as
 words of the command line. THOROUGH=1 draws 10 000 of them. As a script:
 
-    python tests/test_referee.py --count 10000 --processes 2 --seed 7
+    PYTHONPATH=. python tests/test_referee.py --count 10000 --processes 2 --seed 7
 """
 
 from __future__ import annotations
