@@ -27,10 +27,10 @@ from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
+from pages.lessons.widgets import Stops
 from pages.registry import PAGES
 from pages.shared import compute
 from pages.shared.address import FRAME, Address, Choice, Choices, Number, Switch
-from pages.shared.widgets import Stops
 
 ROOT = Path(__file__).parents[1]
 LIMIT = 0.3
@@ -161,11 +161,8 @@ def under_way() -> bool:
 
 def address_of(page: str) -> Address:
     """What a page declares."""
-    names = {"optimal_noise": "shared.inputs", "tradeoff_maps": "maps.controls", "data_dependent": "dependent.controls",
-             "vector_queries": "vector.controls", "reproduction": "reproductions.panels", "composition":
-             "composed.controls", "private_optimisation": "programs.controls", "what_epsilon_means": "meaning.controls",
-             "mechanism_gallery": "gallery.controls"}  # fmt: skip
-    found = vars(import_module(f"pages.{names[page]}")).values()
+    module = "panels" if page == "reproduction" else "controls"
+    found = vars(import_module(f"pages.{page}.{module}")).values()
     return next(one for one in found if isinstance(one, Address) and one is not FRAME)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.composition import controls, panels
-from pages.shared import lessons
+from pages.lessons import screen
 
 PAGE = controls.PAGE
 
@@ -13,4 +13,4 @@ PAGE.open()
 place = st.empty()
 topic = controls.sidebar()
 place.title(topic.title, anchor=False)
-lessons.draw(PAGE, controls.TOPICS, topic, panels.texts(topic.name))
+screen.draw(PAGE, controls.TOPICS, topic, panels.texts(topic.name))

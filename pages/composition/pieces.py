@@ -10,8 +10,8 @@ import plotly.graph_objects as go
 from dpcore import figures
 from dpcore.accounting.truth import Band
 from dpcore.figures import Palette
+from pages.lessons.widgets import Stops
 from pages.shared import prose
-from pages.shared.widgets import Stops
 
 EPSILON = Stops(1.0, (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0))
 SIGMA = Stops(10.0, (0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0, 10.0, 14.0, 20.0, 30.0, 50.0, 70.0, 100.0))

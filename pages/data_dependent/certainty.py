@@ -9,7 +9,6 @@ import streamlit as st
 from dpcore.data_dependent import Solution
 from dpcore.figures import gap
 from pages.shared import compute, drawing, frame, prose
-from pages.shared.panels import trace_table
 
 from .controls import Asked
 from .panels import loss_axis
@@ -29,7 +28,7 @@ def certainty(solution: Solution, asked: Asked, job: compute.Job) -> None:
             figure = gap(finite, axis=loss_axis(asked), colours=drawing.colours())
             lower, upper = prose.bracket(max(finite[-1].lower, 0.0), finite[-1].upper)
             alt = f"Both bounds against solving time; at the end between {lower} and {upper}."
-            table = lambda: st.dataframe(trace_table(finite), hide_index=True)  # noqa: E731
+            table = lambda: st.dataframe(prose.trace_table(finite), hide_index=True)  # noqa: E731
             drawing.draw(figure, key="chart_gap", alt=alt, table=table)
     with right:
         rows = {

@@ -15,7 +15,7 @@ from dpcore.numbers import read_numbers, write_number
 from dpcore.problem import SolverSettings
 from pages.shared import fields, prose
 from pages.shared.address import FRAME, Address, Choice, Choices, Label, Number, Switch, Text
-from pages.shared.inputs import explain
+from pages.shared.messages import explain
 from service import configuration
 
 LOSSES = {

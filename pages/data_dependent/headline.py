@@ -11,7 +11,7 @@ from dpcore.data_dependent import Solution
 from dpcore.data_dependent.channel import Channel
 from dpcore.errors import InputError
 from pages.shared import compute, frame, prose, watching
-from pages.shared.inputs import explain
+from pages.shared.messages import explain
 
 from .controls import Asked
 

@@ -1,8 +1,8 @@
-"""Parts of the page "Mechanism gallery": one topic at a time, all drawn by one frame, `pages.shared.lessons`.
+"""Parts of the page "Mechanism gallery": one topic at a time, all drawn by one frame, `pages.lessons.screen`.
 
 A topic is one module `pages/mechanism_gallery/topics/<name>.py` that ends in
 
-    TOPIC = Topic(name, title, controls, sidebar, picture, experiments, question)      # pages/shared/topic.py
+    TOPIC = Topic(name, title, controls, sidebar, picture, experiments, question)      # pages/lessons/topic.py
 
 its texts `assets/gallery/<name>.md`, its mathematics `dpcore/gallery/<name>.py`, and its line in the list `TOPICS` of
 `pages/mechanism_gallery/topics/__init__.py`, in the order in which a lecture takes them.

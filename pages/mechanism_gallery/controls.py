@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.shared import lessons
+from pages.lessons import screen
+from pages.lessons.topic import Topic
 from pages.shared.address import Address, Choice
-from pages.shared.topic import Topic
 
 from .topics import TOPICS
 
 PAGE = Address(
     "mechanism gallery",
     topic=Choice(TOPICS[0].name, {topic.name: topic.title for topic in TOPICS}),
-    **lessons.controls_of(TOPICS),
+    **screen.controls_of(TOPICS),
 )  # fmt: skip
 """Every control of the page."""
 
@@ -33,7 +33,7 @@ def sidebar() -> Topic:
     """Draw the controls of the chosen topic and return it."""
     with st.sidebar:
         PAGE.note()
-        topic = lessons.chosen(PAGE, TOPICS)
+        topic = screen.chosen(PAGE, TOPICS)
         topic.sidebar(PAGE)
-        lessons.to_start_from(PAGE, LECTURE, key="gallery_lecture", note=NOTE)
+        screen.to_start_from(PAGE, LECTURE, key="gallery_lecture", note=NOTE)
     return topic

@@ -12,10 +12,13 @@ from dpcore.errors import InputError
 from dpcore.privacy_profile import Composed, PairList
 from dpcore.problem import NoiseProblem
 from dpcore.solution import Certificate, Solution
-from pages.shared import compute, frame, inputs, prose
+from pages.shared import compute, frame, prose
 from pages.shared.address import FRAME
-from pages.shared.panels import TEXT, View, closing, escape
+from pages.shared.messages import explain
 from pages.shared.watching import when_done
+
+from . import inputs
+from .panels import TEXT, View, closing, escape
 
 
 def certainty(solution: Solution, view: View, job: compute.Job) -> None:
@@ -87,7 +90,7 @@ def _methods(solution: Solution, view: View) -> None:
 
 
 def _trouble(job: compute.Job) -> str:
-    return f"Not available: {inputs.explain(job.error) if isinstance(job.error, InputError) else 'no usable answer.'}"
+    return f"Not available: {explain(job.error) if isinstance(job.error, InputError) else 'no usable answer.'}"
 
 
 def method_table(solutions: Sequence[Solution]) -> str:

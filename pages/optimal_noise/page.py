@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.optimal_noise import evidence, hands_on, pins, promise
-from pages.shared import compute, controls, frame, panels, prose, watching
+from pages.optimal_noise import controls, draws, evidence, panels, pins, privacy_profile, takeaway
+from pages.optimal_noise.inputs import HOME, PANELS
+from pages.shared import compute, frame, prose, watching
 from pages.shared.address import FRAME
-from pages.shared.inputs import HOME, PANELS
 
 TEXT = prose.sections("optimal_noise")
 
@@ -37,7 +37,7 @@ if not complete:
 else:
     watching.go_on({"picture": job})
 panels.pictures(solution, view, bars)
-promise.panel(solution, view)
+privacy_profile.panel(solution, view)
 
 sure, price, attempt, beside, export = st.tabs(PANELS, key="panel", on_change="rerun")
 if sure.open:
@@ -48,13 +48,13 @@ if price.open:
         evidence.price(solution, view)
 if attempt.open:
     with attempt:
-        hands_on.try_it(solution, view, bars)
+        draws.try_it(solution, view, bars)
 if beside.open:
     with beside:
         pins.side_by_side(solution, view)
 if export.open:
     with export:
-        hands_on.export(solution, view)
+        takeaway.export(solution, view)
 
 panels.next_steps(solution, bars)
 with st.expander("What is computed here, and where it comes from", expanded=bool(FRAME["explain"])):

@@ -12,10 +12,13 @@ from dpcore import figures
 from dpcore.errors import InputError
 from dpcore.problem import NoiseProblem, SolverSettings
 from dpcore.solution import Solution
-from pages.shared import compute, drawing, frame, inputs, prose, verdict
-from pages.shared.inputs import HOME
-from pages.shared.panels import TEXT, View, escape, quantiles
+from pages.shared import compute, drawing, frame, prose
+from pages.shared.messages import explain
 from pages.shared.watching import when_done
+
+from . import inputs, verdict
+from .inputs import HOME
+from .panels import TEXT, View, escape, quantiles
 
 MOST = 3
 """Pins beside the current problem."""
@@ -64,7 +67,7 @@ def read(text: str | None) -> tuple[list[Pin], list[str]]:
             unit = inputs.read_unit(values)
             pins.append(Pin(part, inputs.read_problem(values), inputs.read_settings(values), unit))
         except InputError as error:
-            faults.append(inputs.explain(error))
+            faults.append(explain(error))
     return pins, faults
 
 

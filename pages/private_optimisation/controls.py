@@ -13,7 +13,7 @@ from dpcore.private_optimization.noises import NAMES
 from dpcore.private_optimization.program import DELTA_RANGE, EPSILON_RANGE
 from pages.shared import fields, prose
 from pages.shared.address import FRAME, Address, Choice, Choices, Number, Text
-from pages.shared.inputs import explain
+from pages.shared.messages import explain
 
 from .story import Story, built, program_of
 

@@ -9,7 +9,7 @@ import streamlit as st
 
 from dpcore.errors import InputError
 from pages.shared import compute, frame, prose, watching
-from pages.shared.inputs import explain
+from pages.shared.messages import explain
 
 from . import charts, work
 from .certainty import shift_text

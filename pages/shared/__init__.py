@@ -1,1 +1,1 @@
-"""What pages share: inputs, background computing, figures, words, panels."""
+"""What pages share: addresses, fields, background computing, figures, words, the frame."""

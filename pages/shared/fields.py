@@ -16,7 +16,7 @@ from dpcore._validate import decimal
 from dpcore.errors import InputError
 
 from .address import Address, Number
-from .inputs import LABELS, explain
+from .messages import LABELS, explain
 
 _notice: ContextVar = ContextVar("notice")
 """Where the page has a word about texts that were refused, and those words, during one run of the script."""

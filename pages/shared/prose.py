@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -26,7 +27,7 @@ from dpcore.numerals import (  # noqa: F401  (texts have one door: numbers too a
 )
 from dpcore.privacy_profile import Composed, GaussianProfile
 from dpcore.problem import Budget, NoiseProblem
-from dpcore.solution import Certificate
+from dpcore.solution import Certificate, Progress
 
 ASSETS = Path(__file__).parents[2] / "assets"
 
@@ -41,6 +42,16 @@ def sections(name: str) -> dict[str, str]:
 def asset(name: str) -> str:
     """The text of a file in assets/."""
     return (ASSETS / name).read_text(encoding="utf-8")
+
+
+def trace_table(trace: Sequence[Progress]) -> dict[str, list[str]]:
+    """Both bounds against solving time, rounded to the safe side."""
+    finite = [record for record in trace if math.isfinite(record.upper)]
+    return {
+        "seconds": [f"{record.seconds:.3g}" for record in finite],
+        "lower bound": [at_least(max(record.lower, 0.0), 7) for record in finite],
+        "upper bound": [at_most(record.upper, 7) for record in finite],
+    }
 
 
 DELTA = "how much more probable any event may become beyond the factor e^ε"

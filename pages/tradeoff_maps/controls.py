@@ -14,9 +14,10 @@ from dpcore.numbers import write_number
 from dpcore.privacy import DELTA_RANGE, EPSILON_RANGE
 from dpcore.problem import NoiseProblem, noise_problem
 from dpcore.sweep import read_axis
+from pages.optimal_noise.inputs import LOSS_ARGUMENTS, LOSSES, read_unit
 from pages.shared import fields, prose
 from pages.shared.address import FRAME, Address, Choice, Label, Number
-from pages.shared.inputs import LABELS, LOSS_ARGUMENTS, LOSSES, explain, read_unit
+from pages.shared.messages import LABELS, explain
 
 from .work import Axes, Frontier, Plane
 

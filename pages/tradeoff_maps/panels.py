@@ -11,9 +11,9 @@ from dpcore.invert import OPTIMAL, Inversion
 from dpcore.mechanisms import MECHANISMS
 from dpcore.problem import NoiseProblem
 from dpcore.sweep import Outcome
+from pages.optimal_noise.inputs import HOME
 from pages.shared import compute, drawing, frame, prose, watching
 from pages.shared.address import FRAME
-from pages.shared.inputs import HOME
 
 from . import cells, charts, work
 from .controls import MAPS, Asked

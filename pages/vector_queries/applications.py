@@ -11,7 +11,7 @@ from dpcore.errors import InputError
 from dpcore.vector.layers import LAYERS, layer_noise
 from dpcore.vector.scales import gaussian_family, laplace_family
 from pages.shared import compute, drawing, fields, prose
-from pages.shared.inputs import explain
+from pages.shared.messages import explain
 from pages.shared.watching import live
 
 from . import charts, work

@@ -13,7 +13,7 @@ from dpcore.vector.compare import NAMES
 from dpcore.vector.profile import own_profile
 from pages.shared import fields, prose
 from pages.shared.address import FRAME, LONGEST, Address, Choice, Number, Text
-from pages.shared.inputs import LABELS, explain
+from pages.shared.messages import LABELS, explain
 
 from .upload import MOST_SHOWN, from_file
 

@@ -17,7 +17,7 @@ from dpcore.numbers import read_numbers
 from dpcore.vector import Allocation, VectorQuery
 from dpcore.vector.script import asked_for, coupled, script
 from pages.shared import actions, frame, prose
-from pages.shared.inputs import explain
+from pages.shared.messages import explain
 
 from .controls import VECTOR, Asked
 

@@ -13,7 +13,7 @@ from dpcore.vector.files import Choice, SensitivityFile, read_file
 from dpcore.vector.profile import own_text
 from pages.shared import prose
 from pages.shared.address import LONGEST
-from pages.shared.inputs import explain
+from pages.shared.messages import explain
 
 TEXT = prose.sections("vector_queries")
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from dpcore.privacy import Privacy
-from pages.shared import lessons, prose
+from pages.lessons import screen
+from pages.lessons.topic import Topic
+from pages.shared import prose
 from pages.shared.address import FRAME, Address, Choice
-from pages.shared.topic import Topic
 
 from .laws import NAMES, PURE
 from .pieces import DELTA, EPSILON
@@ -17,7 +18,7 @@ PAGE = Address(
     "what epsilon and delta mean",
     topic=Choice(TOPICS[0].name, {topic.name: topic.title for topic in TOPICS}),
     mechanism=Choice("gaussian", NAMES), epsilon=EPSILON, delta=DELTA,
-    **lessons.controls_of(TOPICS),
+    **screen.controls_of(TOPICS),
 )  # fmt: skip
 """Every control of the page."""
 
@@ -43,7 +44,7 @@ def sidebar() -> Topic:
     """Draw the controls and return the chosen topic."""
     with st.sidebar:
         PAGE.note()
-        topic = lessons.chosen(PAGE, TOPICS)
+        topic = screen.chosen(PAGE, TOPICS)
         if topic.name != "response":
             st.selectbox(
                 "Mechanism", PAGE.options("mechanism"), format_func=PAGE.label("mechanism"), key="mechanism",
@@ -58,7 +59,7 @@ def sidebar() -> Topic:
                 help=prose.ABOUT_DELTA,
             )  # fmt: skip
         topic.sidebar(PAGE)
-        lessons.to_start_from(PAGE, PRESETS, key="lecture", note=NOTE)
+        screen.to_start_from(PAGE, PRESETS, key="lecture", note=NOTE)
     return topic
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from dpcore.optimal import solve
-from pages.shared import compute, lessons
+from pages.lessons import screen
+from pages.shared import compute
 from pages.what_epsilon_means import controls, laws, panels
 
 PAGE = controls.PAGE
@@ -24,8 +25,8 @@ else:
 if law is not None:
     picture = panels.picture(topic, law)
     beside = None if topic.more is None else lambda: topic.more(PAGE, law)
-    lessons.first_screen(topic, picture, texts, beside=beside)
+    screen.first_screen(topic, picture, texts, beside=beside)
 else:
     st.markdown(f"**In 60 seconds.** {texts['in 60 seconds']}")
 
-lessons.rest(PAGE, controls.TOPICS, topic, texts)
+screen.rest(PAGE, controls.TOPICS, topic, texts)

@@ -6,8 +6,9 @@ from functools import cache
 
 import streamlit as st
 
-from pages.shared import compute, drawing, lessons, prose
-from pages.shared.topic import Picture, Topic
+from pages.lessons import screen
+from pages.lessons.topic import Picture, Topic
+from pages.shared import compute, drawing, prose
 
 from .controls import PAGE
 from .laws import Law
@@ -35,5 +36,5 @@ def solved(job: compute.Job) -> Law | None:
         )
         return None
 
-    lessons.follow(job, "law", "Solving for the noise of least mean error …")
+    screen.follow(job, "law", "Solving for the noise of least mean error …")
     return None

@@ -10,8 +10,8 @@ import plotly.graph_objects as go
 from dpcore import figures
 from dpcore.figures import Palette
 from dpcore.noise import Noise
+from pages.lessons.widgets import Stops
 from pages.shared import prose
-from pages.shared.widgets import Stops
 
 from .laws import Law
 

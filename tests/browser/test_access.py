@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from sights import quiet, routes
+from views import quiet, routes
 
 pytestmark = pytest.mark.browser
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from sights import HEADLINE, quiet, still
+from views import HEADLINE, quiet, still
 
 from pages.mechanism_gallery.topics import TOPICS
 

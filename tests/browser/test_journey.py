@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from sights import CHART, HEADLINE, bounds, quiet, settled, still
+from views import CHART, HEADLINE, bounds, quiet, settled, still
 
 ROOT = Path(__file__).parents[2]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from sights import HEADLINE, quiet, still
+from views import HEADLINE, quiet, still
 
 pytestmark = pytest.mark.browser
 

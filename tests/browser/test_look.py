@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image, ImageFilter
-from sights import CHART, quiet, settled
+from views import CHART, quiet, settled
 
 pytestmark = pytest.mark.browser
 

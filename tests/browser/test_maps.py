@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from sights import quiet, still
+from views import quiet, still
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 from playwright.sync_api import expect
-from sights import quiet, routes
+from views import quiet, routes
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(420)]
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 from playwright.sync_api import expect
-from sights import HEADLINE, quiet
+from views import HEADLINE, quiet
 
 from dpcore.privacy import Privacy
 from dpcore.vector import SensitivityProfile, VectorQuery

@@ -8,7 +8,7 @@ import time
 
 import pytest
 from running import apart
-from sights import quiet
+from views import quiet
 
 from benchmarks.visitor import Visitor
 

@@ -8,16 +8,16 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 from playwright.sync_api import expect
-from sights import DRAWN, quiet, routes, settled
+from views import DRAWN, quiet, routes, settled
 
 import pages
 from pages.composition import controls as composed
 from pages.data_dependent import controls as dependent
 from pages.mechanism_gallery import controls as gallery
+from pages.optimal_noise.inputs import HOME
 from pages.private_optimisation import controls as programs
 from pages.reproduction import panels as reproductions
 from pages.shared.address import Number
-from pages.shared.inputs import HOME
 from pages.tradeoff_maps import controls as maps
 from pages.vector_queries import controls as vector
 from pages.what_epsilon_means import controls as meaning

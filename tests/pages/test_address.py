@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from screens import number
 from streamlit.testing.v1 import AppTest
 
+from pages.optimal_noise.inputs import HOME
 from pages.shared.address import Address, Choice, Choices, Number, Switch, Text
-from pages.shared.inputs import HOME
 
 OPTIONS = {"a": "first", "b": "second", "c": "third"}
 PAGE = Address(

@@ -21,8 +21,8 @@ from dpcore.figures import DARK, LIGHT, Palette
 from pages.composition.controls import PAGE, PRESETS
 from pages.composition.panels import texts
 from pages.composition.topics import TOPICS, budget, growth, subsampling, training
-from pages.shared.lessons import UNANSWERED
-from pages.shared.topic import Picture
+from pages.lessons.screen import UNANSWERED
+from pages.lessons.topic import Picture
 
 BY_NAME = {topic.name: topic for topic in TOPICS}
 

@@ -12,9 +12,9 @@ from screens import bounds, controls, number, read, settle, turn, visit, words
 from streamlit.testing.v1 import AppTest
 
 from dpcore import __version__
+from pages.optimal_noise.inputs import HOME
 from pages.registry import PAGES as REGISTERED
 from pages.shared import frame, prose
-from pages.shared.inputs import HOME
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(Path("pages").rglob("*.py"))

@@ -13,13 +13,13 @@ from streamlit.testing.v1 import AppTest
 
 from dpcore.errors import InputError
 from dpcore.figures import palette
+from pages.lessons.screen import UNANSWERED
+from pages.lessons.topic import Picture, Topic
+from pages.lessons.widgets import Stops
 from pages.mechanism_gallery.controls import PAGE
 from pages.mechanism_gallery.topics import TOPICS
 from pages.shared import prose
 from pages.shared.address import Choice, Choices, Number, Switch
-from pages.shared.lessons import UNANSWERED
-from pages.shared.topic import Picture, Topic
-from pages.shared.widgets import Stops
 
 by_name = pytest.mark.parametrize("topic", TOPICS, ids=lambda topic: topic.name)
 NONSENSE = ("", "x", "nan", "-1", "1e308", "<script>", "0", "99999999999999999999", "∞", "[]")

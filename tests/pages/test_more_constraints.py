@@ -80,7 +80,7 @@ def test_a_solution_brings_its_constraints_back():
     problem = noise_problem(1, 0.1, budget=Budget(parse_loss("asym:1:3"), 2.0), second=Privacy(3, 0.01))
     data = export.solution_to_dict(solve(problem, SolverSettings(gap=0.05, time_limit=2)))
     loaded = export.solution_from_dict(json.loads(json.dumps(data)))
-    from pages.shared import inputs
+    from pages.optimal_noise import inputs
 
     values = inputs._extra_values(loaded.problem)
     assert values == {

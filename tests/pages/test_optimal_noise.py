@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from dpcore import export
 from dpcore.optimal import solve
 from dpcore.problem import SolverSettings, noise_problem
-from pages.shared.inputs import PRESETS
+from pages.optimal_noise.inputs import PRESETS
 
 
 def test_opens_with_both_bounds_and_the_mechanisms_people_use():

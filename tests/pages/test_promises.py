@@ -8,7 +8,7 @@ from screens import number, settle, visit, words
 from dpcore.privacy import Privacy
 from dpcore.privacy_profile import Composed, GaussianProfile, PairList
 from dpcore.problem import noise_problem
-from pages.shared import inputs
+from pages.optimal_noise import inputs
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from dpcore.privacy import Privacy
 from dpcore.privacy_profile import Composed, GaussianProfile, PairList
 from dpcore.problem import NoiseProblem, SolverSettings, noise_problem
 from dpcore.solution import Certificate
-from pages.shared import matters, verdict
+from pages.optimal_noise import matters, verdict
 
 PRIVACY = Privacy(1.0, 0.1)
 SMALL = noise_problem(1, 1e-6)

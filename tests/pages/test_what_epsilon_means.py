@@ -21,8 +21,8 @@ from dpcore.figures import DARK, LIGHT
 from dpcore.noise import Laplace
 from dpcore.optimal import solve
 from dpcore.privacy import Privacy
+from pages.lessons.topic import Picture
 from pages.shared import prose
-from pages.shared.topic import Picture
 from pages.what_epsilon_means import laws
 from pages.what_epsilon_means.controls import PAGE, PRESETS
 from pages.what_epsilon_means.panels import texts

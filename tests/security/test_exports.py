@@ -139,8 +139,8 @@ def test_json_is_strict(solutions):
 
 
 def test_a_figure_file_holds_one_script_of_ours_and_the_numbers_as_data(solutions):
-    from pages.optimal_noise.hands_on import figure_file
-    from pages.shared.panels import View
+    from pages.optimal_noise.panels import View
+    from pages.optimal_noise.takeaway import figure_file
 
     problem = GOOD["plain"]
     evil = "</script><script>alert(1)</script>"

@@ -45,7 +45,7 @@ ATTRIBUTES = {
 STYLES = {
     ("pages/shared/frame.py", "f\"<style>{' '.join(rules)}</style>\""),
     ("pages/tradeoff_maps/panels.py", "cells.html(asked.plane.axes, known, shown, colours=drawing.colours())"),
-    ("pages/shared/matters.py", "markup(known, problem)"),
+    ("pages/optimal_noise/matters.py", "markup(known, problem)"),
 }
 """The look of every page, from files of assets/ and the palette's colours; the map's cells as a table, whose texts are
 numbers and names of mechanisms, escaped (tests/pages/test_tradeoff_maps.py); the table of where optimal noise matters,

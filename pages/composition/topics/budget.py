@@ -16,11 +16,12 @@ from dpcore.accounting.mechanisms import Release, parse_mechanism
 from dpcore.accounting.truth import Truth
 from dpcore.errors import InputError
 from dpcore.figures import Palette
-from pages.shared import prose, widgets
+from pages.lessons import widgets
+from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values, Work
+from pages.lessons.widgets import HEIGHT, Stops
+from pages.shared import prose
 from pages.shared.address import PLAIN, Choice, Text
-from pages.shared.inputs import explain
-from pages.shared.topic import Experiment, Panel, Picture, Question, Topic, Values, Work
-from pages.shared.widgets import HEIGHT, Stops
+from pages.shared.messages import explain
 
 from .. import work
 from ..pieces import DELTA, STYLES, name, shown

@@ -14,10 +14,11 @@ from dpcore.accounting.mechanisms import Release, parse_mechanism
 from dpcore.accounting.rules import NAMES, Total
 from dpcore.accounting.truth import Band, Truth
 from dpcore.figures import Palette
-from pages.shared import prose, widgets
+from pages.lessons import widgets
+from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values, Work
+from pages.lessons.widgets import HEIGHT, Stops
+from pages.shared import prose
 from pages.shared.address import FRAME, Choice, Choices
-from pages.shared.topic import Experiment, Panel, Picture, Question, Topic, Values, Work
-from pages.shared.widgets import HEIGHT, Stops
 
 from .. import work
 from ..pieces import DELTA, EPSILON, SIGMA, STYLES, between, curves, least, name, shown, truth

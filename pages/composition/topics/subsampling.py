@@ -13,10 +13,11 @@ from dpcore.accounting.mechanisms import Release, parse_mechanism
 from dpcore.accounting.subsampling import KINDS, Sampling, amplified, amplified_tradeoff, subsampled_tradeoff
 from dpcore.accounting.tradeoff import guarantee_tradeoff
 from dpcore.figures import Palette
-from pages.shared import prose, widgets
+from pages.lessons import widgets
+from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
+from pages.lessons.widgets import HEIGHT, Stops
+from pages.shared import prose
 from pages.shared.address import Choice
-from pages.shared.topic import Experiment, Panel, Picture, Question, Topic, Values
-from pages.shared.widgets import HEIGHT, Stops
 
 from ..pieces import DELTA, EPSILON
 

@@ -14,10 +14,11 @@ from dpcore.accounting.rules import Total
 from dpcore.accounting.truth import Band
 from dpcore.errors import InputError
 from dpcore.figures import Palette
-from pages.shared import compute, lessons, prose, widgets
-from pages.shared.inputs import explain
-from pages.shared.topic import Experiment, Panel, Picture, Question, Topic, Values, Work
-from pages.shared.widgets import HEIGHT, Stops
+from pages.lessons import screen, widgets
+from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values, Work
+from pages.lessons.widgets import HEIGHT, Stops
+from pages.shared import compute, prose
+from pages.shared.messages import explain
 
 from .. import work
 from ..pieces import DELTA, curves, least, shown, truth
@@ -115,7 +116,7 @@ def more(page) -> None:
 def answer(job: compute.Job, page) -> None:
     """The noise once it is found; until then a word."""
     if not job.done:
-        lessons.follow(job, "noise", "Looking for the noise …", key="stop_noise")
+        screen.follow(job, "noise", "Looking for the noise …", key="stop_noise")
     elif job.solution is not None and math.isfinite(job.solution):
         noise = prose.rounded(job.solution, -4, "ROUND_CEILING")
         st.markdown(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pages.shared.topic import Topic
+from pages.lessons.topic import Topic
 
 from . import (
     additive_noise,

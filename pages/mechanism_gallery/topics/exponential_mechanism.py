@@ -13,11 +13,12 @@ from plotly.subplots import make_subplots
 from dpcore import figures
 from dpcore.figures import Palette
 from dpcore.gallery import exponential_mechanism as core
-from pages.shared import curves as parts
-from pages.shared import prose, widgets
+from pages.lessons import curves as parts
+from pages.lessons import widgets
+from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
+from pages.lessons.widgets import HEIGHT, Stops
+from pages.shared import prose
 from pages.shared.address import Choice
-from pages.shared.topic import Experiment, Panel, Picture, Question, Topic, Values
-from pages.shared.widgets import HEIGHT, Stops
 
 STORIES = {"pumpkins": "the price of pumpkins", "ages": "a median age", "camps": "a median of two camps"}
 PEOPLE = (4, 12, 40, 120, 400, 1200, 4000)

@@ -12,11 +12,12 @@ from dpcore import figures
 from dpcore.figures import Palette
 from dpcore.gallery import marginals as core
 from dpcore.privacy import Privacy
-from pages.shared import curves as parts
-from pages.shared import prose, widgets
+from pages.lessons import curves as parts
+from pages.lessons import widgets
+from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
+from pages.lessons.widgets import HEIGHT, Stops
+from pages.shared import prose
 from pages.shared.address import Choice
-from pages.shared.topic import Experiment, Panel, Picture, Question, Topic, Values
-from pages.shared.widgets import HEIGHT, Stops
 
 COLUMNS = (1, 2, 3, 5, 8, 10, 12, 15, 20, 30, 50, 80, 100, 200, 300, 500, 1000, 2000, 5000, 10_000)
 PEOPLE = (50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000, 1_000_000)

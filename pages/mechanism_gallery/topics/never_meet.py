@@ -11,10 +11,11 @@ from dpcore.gallery import never_meet as core
 from dpcore.partition import Partition
 from dpcore.privacy import Privacy
 from dpcore.reference import infima
-from pages.shared import prose, widgets
+from pages.lessons import widgets
+from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
+from pages.lessons.widgets import HEIGHT, Stops
+from pages.shared import prose
 from pages.shared.address import Choice
-from pages.shared.topic import Experiment, Panel, Picture, Question, Topic, Values
-from pages.shared.widgets import HEIGHT, Stops
 
 from ..work import CELLS, WELLS, Asked, Bounds, bounds
 

@@ -10,11 +10,12 @@ import plotly.graph_objects as go
 from dpcore import figures
 from dpcore.figures import Palette
 from dpcore.gallery import norm_gradient as core
-from pages.shared import curves as parts
-from pages.shared import prose, widgets
+from pages.lessons import curves as parts
+from pages.lessons import widgets
+from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
+from pages.lessons.widgets import HEIGHT, Stops
+from pages.shared import prose
 from pages.shared.address import Choice
-from pages.shared.topic import Experiment, Panel, Picture, Question, Topic, Values
-from pages.shared.widgets import HEIGHT, Stops
 
 TARGETS = {
     "mean": core.Mean(), "median": core.Quantile(0.5), "decile": core.Quantile(0.9), "slope": core.Slope(2.0),

@@ -11,11 +11,12 @@ import plotly.graph_objects as go
 from dpcore import figures
 from dpcore.figures import Palette
 from dpcore.gallery import private_quantiles as core
-from pages.shared import curves as parts
-from pages.shared import prose, widgets
+from pages.lessons import curves as parts
+from pages.lessons import widgets
+from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
+from pages.lessons.widgets import HEIGHT, Stops
+from pages.shared import prose
 from pages.shared.address import Choice
-from pages.shared.topic import Experiment, Panel, Picture, Question, Topic, Values
-from pages.shared.widgets import HEIGHT, Stops
 
 LEVELS = {"median": "the median", "quartiles": "three quartiles", "deciles": "nine deciles"}
 SHARES = {"median": (0.5,), "quartiles": (0.25, 0.5, 0.75), "deciles": tuple(k / 10 for k in range(1, 10))}

@@ -11,11 +11,12 @@ from dpcore import figures
 from dpcore.figures import Palette
 from dpcore.gallery import regression as core
 from dpcore.privacy import Privacy
-from pages.shared import curves as parts
-from pages.shared import prose, widgets
+from pages.lessons import curves as parts
+from pages.lessons import widgets
+from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
+from pages.lessons.widgets import HEIGHT, Stops
+from pages.shared import prose
 from pages.shared.address import Choice
-from pages.shared.topic import Experiment, Panel, Picture, Question, Topic, Values
-from pages.shared.widgets import HEIGHT, Stops
 
 LINE = core.Line(30.0, 2.5, 10.0, 0.0, 20.0)
 """Exam score against hours of study."""

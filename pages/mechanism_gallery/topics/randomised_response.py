@@ -10,9 +10,10 @@ import plotly.graph_objects as go
 from dpcore import figures
 from dpcore.figures import Palette
 from dpcore.gallery import randomised_response as core
-from pages.shared import prose, widgets
-from pages.shared.topic import Experiment, Panel, Picture, Question, Topic, Values
-from pages.shared.widgets import HEIGHT, Stops
+from pages.lessons import widgets
+from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
+from pages.lessons.widgets import HEIGHT, Stops
+from pages.shared import prose
 
 SHARES = tuple(round(0.01 * k, 2) for k in range(101))
 PEOPLE = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)

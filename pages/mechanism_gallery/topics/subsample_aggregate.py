@@ -12,11 +12,12 @@ from dpcore import figures
 from dpcore.figures import Palette
 from dpcore.gallery import subsample_aggregate as core
 from dpcore.noise import Laplace
-from pages.shared import curves as parts
-from pages.shared import prose, widgets
+from pages.lessons import curves as parts
+from pages.lessons import widgets
+from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
+from pages.lessons.widgets import HEIGHT, Stops
+from pages.shared import prose
 from pages.shared.address import Choice
-from pages.shared.topic import Experiment, Panel, Picture, Question, Topic, Values
-from pages.shared.widgets import HEIGHT, Stops
 
 STATISTICS = {
     "median": "median income", "mean": "mean income", "deviation": "standard deviation", "maximum": "largest income",

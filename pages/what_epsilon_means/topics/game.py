@@ -15,10 +15,10 @@ from dpcore.accounting.pairs import privacy_loss
 from dpcore.figures import Palette
 from dpcore.noise import Laplace, Noise
 from dpcore.privacy import Privacy
+from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
+from pages.lessons.widgets import HEIGHT, SEED, seed
 from pages.shared import prose
 from pages.shared.address import Text
-from pages.shared.topic import Experiment, Panel, Picture, Question, Topic, Values
-from pages.shared.widgets import HEIGHT, SEED, seed
 from pages.what_epsilon_means.laws import Law
 from pages.what_epsilon_means.pieces import densities, probability, success
 

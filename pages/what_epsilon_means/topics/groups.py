@@ -13,9 +13,9 @@ from dpcore.accounting.curves import group_privacy, least_epsilon
 from dpcore.figures import Palette
 from dpcore.noise import Noise
 from dpcore.privacy import Privacy
+from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
+from pages.lessons.widgets import HEIGHT, Stops, slider
 from pages.shared import prose
-from pages.shared.topic import Experiment, Panel, Picture, Question, Topic, Values
-from pages.shared.widgets import HEIGHT, Stops, slider
 from pages.what_epsilon_means import laws
 from pages.what_epsilon_means.laws import Law
 from pages.what_epsilon_means.pieces import probability, told

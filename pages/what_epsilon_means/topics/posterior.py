@@ -11,9 +11,9 @@ from dpcore import figures
 from dpcore.accounting import attack
 from dpcore.accounting.pairs import privacy_loss
 from dpcore.figures import Palette
+from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
+from pages.lessons.widgets import HEIGHT, Stops, slider
 from pages.shared import prose
-from pages.shared.topic import Experiment, Panel, Picture, Question, Topic, Values
-from pages.shared.widgets import HEIGHT, Stops, slider
 from pages.what_epsilon_means.laws import Law
 from pages.what_epsilon_means.pieces import GREY, A, percent, places, probability, window
 

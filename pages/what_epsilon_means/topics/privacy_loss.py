@@ -12,9 +12,9 @@ from dpcore.accounting.pairs import privacy_loss
 from dpcore.figures import Palette
 from dpcore.noise import Gaussian, Laplace, Noise
 from dpcore.privacy import Privacy
+from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
+from pages.lessons.widgets import HEIGHT, slider
 from pages.shared import prose
-from pages.shared.topic import Experiment, Panel, Picture, Question, Topic, Values
-from pages.shared.widgets import HEIGHT, slider
 from pages.what_epsilon_means import laws
 from pages.what_epsilon_means.laws import Law
 from pages.what_epsilon_means.pieces import GREY, SHARE, A, B, places, probability, window

@@ -12,9 +12,9 @@ from dpcore.accounting.pairs import FinitePair
 from dpcore.accounting.processing import binned_pair, rounding_edges
 from dpcore.figures import Palette
 from dpcore.noise import Laplace
+from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
+from pages.lessons.widgets import HEIGHT, Stops, slider
 from pages.shared import prose
-from pages.shared.topic import Experiment, Panel, Picture, Question, Topic, Values
-from pages.shared.widgets import HEIGHT, Stops, slider
 from pages.what_epsilon_means import laws
 from pages.what_epsilon_means.laws import Law
 from pages.what_epsilon_means.pieces import success, told

@@ -11,9 +11,9 @@ from dpcore import figures
 from dpcore.accounting.renyi import disagreement, renyi_curve, zero_concentrated
 from dpcore.figures import Palette
 from dpcore.noise import Laplace
+from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
+from pages.lessons.widgets import HEIGHT
 from pages.shared import prose
-from pages.shared.topic import Experiment, Panel, Picture, Question, Topic, Values
-from pages.shared.widgets import HEIGHT
 from pages.what_epsilon_means import laws
 from pages.what_epsilon_means.laws import Law
 from pages.what_epsilon_means.pieces import at_most, probability

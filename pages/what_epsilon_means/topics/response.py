@@ -11,9 +11,9 @@ from dpcore import figures
 from dpcore.accounting import attack
 from dpcore.figures import Palette
 from dpcore.gallery import randomised_response as core
+from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
+from pages.lessons.widgets import HEIGHT, Stops, slider
 from pages.shared import prose
-from pages.shared.topic import Experiment, Panel, Picture, Question, Topic, Values
-from pages.shared.widgets import HEIGHT, Stops, slider
 from pages.what_epsilon_means.laws import Law
 from pages.what_epsilon_means.pieces import percent
 

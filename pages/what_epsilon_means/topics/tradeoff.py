@@ -11,9 +11,9 @@ from dpcore import figures
 from dpcore.accounting.tradeoff import gaussian_guarantee, gaussian_tradeoff, guarantee_tradeoff
 from dpcore.figures import Palette
 from dpcore.noise import Gaussian, Laplace
+from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
+from pages.lessons.widgets import HEIGHT, Stops, slider
 from pages.shared import prose
-from pages.shared.topic import Experiment, Panel, Picture, Question, Topic, Values
-from pages.shared.widgets import HEIGHT, Stops, slider
 from pages.what_epsilon_means.laws import Law
 from pages.what_epsilon_means.pieces import PROBE, at_most, percent, probability, told
 

@@ -10,9 +10,9 @@ from dpcore import figures
 from dpcore.figures import Palette
 from dpcore.noise import Gaussian
 from dpcore.noise.gaussian import gaussian_delta
+from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
+from pages.lessons.widgets import HEIGHT, slider
 from pages.shared import prose
-from pages.shared.topic import Experiment, Panel, Picture, Question, Topic, Values
-from pages.shared.widgets import HEIGHT, slider
 from pages.what_epsilon_means.laws import Law
 from pages.what_epsilon_means.pieces import PROBE, B, densities, event, probability, told
 

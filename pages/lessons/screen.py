@@ -12,10 +12,10 @@ from typing import Any
 import streamlit as st
 
 from dpcore.errors import InputError
+from pages.shared import compute, drawing, fields, frame, prose, watching
+from pages.shared.address import FRAME, Address, Choice, Number
+from pages.shared.messages import explain
 
-from . import compute, drawing, fields, frame, prose, watching
-from .address import FRAME, Address, Choice, Number
-from .inputs import explain
 from .topic import Panel, Picture, Question, Topic, Values
 from .widgets import HEIGHT
 

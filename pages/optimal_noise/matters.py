@@ -10,8 +10,9 @@ import streamlit as st
 from dpcore.mechanisms import Baseline, baseline
 from dpcore.problem import NoiseProblem, SolverSettings, noise_problem
 from dpcore.solution import Certificate
+from pages.shared import compute, prose
 
-from . import compute, prose, verdict
+from . import verdict
 
 TITLE = "Where optimal noise matters"
 EPSILONS = (0.5, 1.0, 2.0, 5.0)

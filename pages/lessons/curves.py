@@ -9,8 +9,7 @@ import plotly.graph_objects as go
 
 from dpcore import figures
 from dpcore.figures import Palette
-
-from . import prose
+from pages.shared import prose
 
 
 def lines(

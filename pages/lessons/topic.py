@@ -92,7 +92,7 @@ class Topic:
     """One topic; see `pages.mechanism_gallery` for the contract.
 
     name : short name in the link, and of its texts.
-    controls : key → control of `pages.shared.address` or `pages.shared.widgets`.
+    controls : key → control of `pages.shared.address` or `pages.lessons.widgets`.
     sidebar : draws the controls' widgets, each with its key; given the page's address.
     picture : values and palette → what to show, in less than 0.3 s of the processor; may raise `InputError`.
     work : what takes longer; the picture finds its answer in the values, under "found".

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Mapping
 
 from dpcore._validate import above
@@ -12,14 +11,13 @@ from dpcore.errors import InputError
 from dpcore.loss import Loss, parse_loss
 from dpcore.loss_table import read_table
 from dpcore.mechanisms import INTEGER_MECHANISMS, MECHANISMS
-from dpcore.numbers import WRITE, read_columns, read_number, write_number
+from dpcore.numbers import read_columns, read_number, write_number
 from dpcore.privacy import Privacy
 from dpcore.privacy_profile import MOST_RELEASES, Composed, GaussianProfile, PairList, PrivacyProfile
 from dpcore.problem import Budget, NoiseProblem, SolverSettings
+from pages.shared import prose
+from pages.shared.address import PLAIN, Address, Choice, Choices, Label, Number, Switch, Text
 from service import configuration
-
-from . import prose
-from .address import PLAIN, Address, Choice, Choices, Label, Number, Switch, Text
 
 PRESETS: list[dict] = json.loads((prose.ASSETS / "presets.json").read_text(encoding="utf-8"))
 FIRST = PRESETS[0]
@@ -104,30 +102,6 @@ LOSS_ARGUMENTS = {
     "exceed": ("threshold",),
 }
 """The controls that a family of losses reads besides its name."""
-
-LABELS = {
-    "epsilon": "ε", "delta": "δ", "people": "number of people n",
-    "slope_below": "cost per unit below", "slope_above": "cost per unit above",
-    "granularity": "step of the query's values", "mu": "μ", "profile": "promise", "budget": "second loss",
-    "second": "second pair", "tau": "τ", "gap": "target gap", "time_limit": "time limit",
-    "cells_per_sensitivity": "cells per sensitivity", "query_range": "range of the values",
-    "weight_bin": "weight of a bin",
-}  # fmt: skip
-
-
-def explain(error: InputError, labels: Mapping[str, str] = LABELS) -> str:
-    """One sentence for people: what was given, what would be accepted.
-
-    labels : field of the core → name of the control.
-    """
-    name = labels.get(error.field, error.field)
-    given = "nothing" if error.value is None else error.value
-    if isinstance(given, float) and math.isfinite(given):
-        given = prose.plain(given)
-    accepted, mark, write = error.accepted.partition(WRITE)  # what is to be written is not set in fine type
-    accepted = re.sub(r"\b1e([+-]?\d+)", lambda power: "10" + prose.raised(int(power[1])), accepted)
-    return f"{name} = {prose.literal(str(given)) or 'nothing'}: expected {accepted}{mark + write if mark else '.'}"
-
 
 Values = Mapping[str, object]
 """What the controls of `HOME` hold, by key: `HOME.values()`, or another address read by `HOME.read`."""

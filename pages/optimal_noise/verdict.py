@@ -15,8 +15,7 @@ from dpcore.noise.base import Noise
 from dpcore.privacy_profile import GaussianProfile
 from dpcore.problem import NoiseProblem
 from dpcore.solution import Certificate
-
-from . import prose
+from pages.shared import prose
 
 WORTH = 0.05
 """Noise that no other could improve by more than this share is not worth leaving."""

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import streamlit as st
 
 from dpcore.numbers import read_number, write_number
-
-from . import fields, prose
-from .address import FRAME, Address, Number
+from pages.shared import fields, prose
+from pages.shared.address import FRAME, Address, Number
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Panels to touch: draws from the noise, files to take away and to bring back."""
+"""Draws from the noise, beside those of another mechanism."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
-from dpcore import export as files
 from dpcore import figures
-from dpcore.errors import InputError
 from dpcore.noise.lattice import released
 from dpcore.solution import Solution
-from pages.shared import actions, drawing, fields, frame, inputs, prose
-from pages.shared.panels import TEXT, View, escape, quantiles
+from pages.shared import drawing, fields, frame, prose
+
+from . import inputs
+from .panels import TEXT, View, escape
 
 DRAWS = 1000
 
@@ -84,69 +84,3 @@ def draws_table(many: np.ndarray) -> dict[str, list[str]]:
     shares = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
     values = [prose.number(float(value), 5) for value in np.quantile(many, shares)]
     return {"share of draws below": [prose.percent(share) for share in shares], "released value": values}
-
-
-def export(solution: Solution, view: View) -> None:
-    """Files to take away, and a file brought back."""
-    frame.heading("Take it away", TEXT["export"])
-    name, program = files.file_stem(solution.problem), files.python_snippet(solution)
-    with st.container(horizontal=True):
-        st.download_button(
-            "CSV", files.noise_to_csv(solution), f"{name}.csv", "text/csv", on_click="ignore", help=actions.ABOUT_CSV
-        )
-        record = files.solution_to_json(solution)
-        st.download_button("JSON", record, f"{name}.json", "application/json", on_click="ignore")
-        st.download_button("Python", program, f"{name}.py", "text/x-python", on_click="ignore")
-        st.download_button(
-            "Figure (HTML)", lambda: figure_file(solution, view), f"{name}.html", "text/html", on_click="ignore"
-        )
-    actions.row(
-        [
-            actions.figure("Noise as PNG", chart="chart_density", form="png", name=name),
-            actions.figure("Noise as SVG", chart="chart_density", form="svg", name=name),
-            actions.figure("Costs as PNG", chart="chart_losses", form="png", name=f"{name}_costs"),
-            actions.figure("Costs as SVG", chart="chart_losses", form="svg", name=f"{name}_costs"),
-        ],
-        key="figures",
-    )
-    with st.expander("Python script that releases"):
-        actions.show(program)
-    _reload()
-
-
-def figure_file(solution: Solution, view: View) -> str:
-    """The density chart as a web page that works offline, with problem, certificate and version inside."""
-    laws = [figures.Law("optimal", solution.title, solution.noise)]
-    figure = figures.density(laws, unit=view.unit, colours=figures.LIGHT)
-    sentence = prose.headline(view.problem, solution.certificate, view.unit).replace("**", "").replace("<", "&lt;")
-    figure.update_layout(title={"text": sentence, "font": {"size": 14}}, paper_bgcolor="white", margin={"t": 90})
-    page = figure.to_html(include_plotlyjs=True, full_html=True)
-    data = files.solution_to_json(solution).replace("<", "\\u003c")
-    return page.replace("</body>", f'<script type="application/json" id="solution">{data}</script></body>')
-
-
-def _reload() -> None:
-    """A JSON file from here, read again: its law is audited afresh and its problem can be restored."""
-    upload = st.file_uploader("Open a JSON file saved here", type="json", key="reload", max_upload_size=5)
-    if upload is None:
-        return
-    try:
-        saved = files.solution_from_json(upload.getvalue())
-    except InputError as error:
-        st.error(f"This file is not accepted. {inputs.explain(error)}")
-        return
-    delta, cost = (prose.at_most(bound, 6) for bound in (saved.certificate.delta_upper, saved.certificate.upper))
-    epsilon = f"{saved.problem.privacy.epsilon:g}"
-    kept = f" It keeps its whole promise: {prose.whole_promise(saved.problem)}." if saved.problem.profile else ""
-    st.success(f"The law in the file was audited again: it is ({epsilon}, {delta})-DP and costs at most {cost}.{kept}")
-    law = figures.Law("optimal", "Noise in the file", saved.noise)
-    figure = figures.density([law], unit="", colours=drawing.colours())
-    low, high = saved.noise.interval(0.9)
-    alt = f"Density of the noise in the file: 90 % of it lies between {low:.3g} and {high:.3g}."
-    drawing.draw(figure, key="chart_reloaded", alt=alt, table=lambda: quantiles([law], ""))
-    st.button(
-        "Set the controls to its problem",
-        on_click=inputs.HOME.choose,
-        args=(inputs.values_of(saved.problem),),
-        key="restore",
-    )

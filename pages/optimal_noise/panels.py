@@ -16,8 +16,10 @@ from dpcore.errors import InputError
 from dpcore.mechanisms import INTEGER_MECHANISMS
 from dpcore.problem import NoiseProblem, SolverSettings
 from dpcore.solution import Progress, Solution
+from pages.shared import compute, drawing, frame, prose, watching
+from pages.shared.messages import explain
 
-from . import compute, drawing, frame, inputs, matters, prose, verdict, watching
+from . import inputs, matters, verdict
 from .controls import Controls
 
 TEXT = prose.sections("optimal_noise")
@@ -179,17 +181,8 @@ def closing(trace: Sequence[Progress], view: View) -> None:
     figure = figures.gap(trace, axis=prose.loss_axis(view.problem, view.unit), colours=view.colours)
     lower, upper = prose.bracket(max(trace[-1].lower, 0.0), trace[-1].upper)
     alt = f"Upper and lower bound against solving time; at the end between {lower} and {upper}."
-    drawing.draw(figure, key="chart_gap", alt=alt, table=lambda: st.dataframe(trace_table(trace), hide_index=True))
-
-
-def trace_table(trace: Sequence[Progress]) -> dict[str, list[str]]:
-    """Both bounds against solving time, rounded to the safe side."""
-    finite = [record for record in trace if math.isfinite(record.upper)]
-    return {
-        "seconds": [f"{record.seconds:.3g}" for record in finite],
-        "lower bound": [prose.at_least(max(record.lower, 0.0), 7) for record in finite],
-        "upper bound": [prose.at_most(record.upper, 7) for record in finite],
-    }
+    table = lambda: st.dataframe(prose.trace_table(trace), hide_index=True)  # noqa: E731
+    drawing.draw(figure, key="chart_gap", alt=alt, table=table)
 
 
 def _so_far(job: compute.Job, view: View, bounds: tuple[float, float] | None) -> str:
@@ -203,11 +196,11 @@ def _so_far(job: compute.Job, view: View, bounds: tuple[float, float] | None) ->
 def failure(job: compute.Job, asked: Controls) -> None:
     """Why there is no noise to show."""
     if isinstance(job.error, compute.TooMany):
-        st.warning(inputs.explain(job.error))
+        st.warning(explain(job.error))
         st.button("Try again", key="again")
     elif isinstance(job.error, InputError):
         asked.complain(job.error)
-        st.error(inputs.explain(job.error), icon=":material/error:")
+        st.error(explain(job.error), icon=":material/error:")
     elif job.over:
         st.info("Stopped before the first noise was found.")
         watching.go_on({"picture": job})

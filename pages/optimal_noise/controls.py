@@ -14,13 +14,14 @@ import streamlit as st
 from dpcore.errors import InputError
 from dpcore.privacy import EPSILON_RANGE
 from dpcore.problem import NoiseProblem, SolverSettings
+from pages.shared import fields, prose
+from pages.shared.address import FRAME
+from pages.shared.messages import explain
 
-from . import fields, prose, verdict
-from .address import FRAME
+from . import verdict
 from .inputs import (
     HOME,
     PRESETS,
-    explain,
     on_screen,
     preset_title,
     preset_values,

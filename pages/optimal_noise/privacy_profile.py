@@ -14,7 +14,8 @@ from dpcore.noise.tailed import TailedNoise
 from dpcore.privacy_profile import Composed, GaussianProfile, PairList
 from dpcore.solution import Solution
 from pages.shared import drawing, frame, prose
-from pages.shared.panels import TEXT, View
+
+from .panels import TEXT, View
 
 POINTS = 81
 

@@ -1,0 +1,35 @@
+"""What is said about a value that is not accepted."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+
+from dpcore.errors import InputError
+from dpcore.numbers import WRITE
+
+from . import prose
+
+LABELS = {
+    "epsilon": "ε", "delta": "δ", "people": "number of people n",
+    "slope_below": "cost per unit below", "slope_above": "cost per unit above",
+    "granularity": "step of the query's values", "mu": "μ", "profile": "promise", "budget": "second loss",
+    "second": "second pair", "tau": "τ", "gap": "target gap", "time_limit": "time limit",
+    "cells_per_sensitivity": "cells per sensitivity", "query_range": "range of the values",
+    "weight_bin": "weight of a bin",
+}  # fmt: skip
+
+
+def explain(error: InputError, labels: Mapping[str, str] = LABELS) -> str:
+    """One sentence for people: what was given, what would be accepted.
+
+    labels : field of the core → name of the control.
+    """
+    name = labels.get(error.field, error.field)
+    given = "nothing" if error.value is None else error.value
+    if isinstance(given, float) and math.isfinite(given):
+        given = prose.plain(given)
+    accepted, mark, write = error.accepted.partition(WRITE)  # what is to be written is not set in fine type
+    accepted = re.sub(r"\b1e([+-]?\d+)", lambda power: "10" + prose.raised(int(power[1])), accepted)
+    return f"{name} = {prose.literal(str(given)) or 'nothing'}: expected {accepted}{mark + write if mark else '.'}"
