@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from ._validate import decimal
 from .loss import UNDERFLOW, UNIT, Loss
-from .loss_cells import means_upper, value_upper
+from .loss.cells import means_upper, value_upper
 from .places import Places, float_up
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 BASE = {"errors", "numbers", "_validate"}
-DATA = BASE | {"places", "privacy", "privacy_profile", "piece", "loss", "loss_cells", "problem", "partition"}
+DATA = BASE | {"quantity", "places", "privacy", "privacy_profile", "loss", "problem", "partition"}
 LAWS = DATA | {"audit", "audit_composed", "audit_profile", "audit_pure", "audit_shape", "noise", "solution"}
 SEARCH = LAWS | {"kernels", "lp", "cutting_planes", "reference", "optimal"}
 
@@ -24,14 +24,12 @@ ALLOWED = {
     "provenance": set(),
     "privacy": BASE,
     "privacy_profile": BASE | {"privacy"},
-    "piece": BASE,
-    "loss": BASE | {"piece"},
+    "quantity": BASE,
+    "loss": BASE | {"places", "quantity"},
     "partition": BASE,
     "numerals": set(),
     "places": BASE,
-    "loss_cells": BASE | {"piece", "loss", "places"},
     "problem": DATA,
-    "loss_table": DATA,
     "audit": DATA,  # the referee: no kernel, no linear program, no noise
     "noise": DATA | {"audit", "audit_profile", "audit_pure"},
     "audit_shape": DATA | {"noise"},
@@ -62,7 +60,7 @@ ALLOWED = {
     "data_dependent": SEARCH | {"exact", "export", "reload", "script", "snippet"},
     "cli": (
         LAWS
-        | {"optimal", "vector", "data_dependent", "private_optimization", "mechanisms", "loss_table", "exact"}
+        | {"optimal", "vector", "data_dependent", "private_optimization", "mechanisms", "exact"}
         | {"export", "sweep", "store", "invert", "accounting", "reload"}
     ),
     "__main__": {"cli"},
@@ -144,7 +142,7 @@ def test_names_say_what_things_are():
 
 TEXTS = [
     path for path in SOURCES
-    if re.search(r"^(pages|service|dpcore/cli)/|(files|sheets|loss_table)\.py$", path.relative_to(ROOT).as_posix())
+    if re.search(r"^(pages|service|dpcore/cli)/|(files|sheets|points)\.py$", path.relative_to(ROOT).as_posix())
 ]  # fmt: skip
 """Modules that handle what people write."""
 

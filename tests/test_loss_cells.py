@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcore.loss import parse_loss
-from dpcore.loss_cells import infima_lower, means, means_upper, node_values, value_upper
+from dpcore.loss.cells import infima_lower, means, means_upper, node_values, value_upper
 from dpcore.places import Places, float_up
 
 SPECS = [

@@ -13,7 +13,7 @@ from scipy import integrate
 
 from dpcore.errors import InputError
 from dpcore.loss import asymmetric, exceedance, huber, parse_loss, pinball, power, table
-from dpcore.loss_cells import node_values
+from dpcore.loss.cells import node_values
 from dpcore.places import Places
 
 VALUES = {

@@ -11,8 +11,7 @@ from ..errors import InputError
 from ..numbers import read_number, read_numbers
 from ..problem import SolverSettings
 from .base import DELTA, MISSING, ended, refuse_unwritable, stop_on_interrupt, write_out
-from .reading import LOSSES
-from .reading import read_loss as read_table_or_loss
+from .reading import LOSSES, read_loss
 
 
 def add_parser(commands: Any) -> None:
@@ -27,7 +26,7 @@ def add_parser(commands: Any) -> None:
     problem.add_argument("--delta", metavar="D", default=MISSING, help=f"{DELTA}: 0, or 1e-12 to 0.999")
     problem.add_argument("--sensitivity", metavar="S", default="1", help="of the query, in its unit (default 1)")
     problem.add_argument("--range", metavar="LO:HI", default=MISSING, help="of the query's values")
-    problem.add_argument("--loss", metavar="LOSS", default="l1", help=f"{LOSSES}, or steep:2 (default l1)")
+    problem.add_argument("--loss", metavar="LOSS", default="l1", help=f"{LOSSES} (default l1)")
     problem.add_argument(
         "--weight",
         metavar="W",
@@ -92,14 +91,12 @@ def _release(solution: Any, value: float) -> int:
 
 def _problem(arguments: argparse.Namespace) -> Any:
     from ..data_dependent import data_dependent_problem
-    from ..data_dependent.problem import read_loss
 
-    steep = arguments.loss.strip().startswith("steep:")
     return data_dependent_problem(
         arguments.epsilon,
         arguments.delta,
         arguments.sensitivity,
-        read_loss(arguments.loss) if steep else read_table_or_loss(arguments.loss),
+        read_loss(arguments.loss),
         query_range=read_range(arguments.range),
         weight=arguments.weight,
         instance_cap=arguments.instance_cap,

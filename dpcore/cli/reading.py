@@ -8,14 +8,14 @@ import os
 
 from .._validate import whole
 from ..errors import InputError
-from ..loss import Loss, parse_loss
+from ..loss import FAMILIES, Loss, load_table, parse_loss
 from ..numbers import read_columns, read_number
 from ..privacy import Privacy
 from ..privacy_profile import Composed, PairList, PrivacyProfile, parse_profile
 from ..problem import Budget, NoiseProblem, SolverSettings, noise_problem
 from .base import DELTA, MISSING
 
-LOSSES = "l1, l2, lp:1.5, pinball:0.8, asym:1:3, huber:1, exceed:2 or table:FILE (CSV or JSON, two columns)"
+LOSSES = ", ".join(family.example for family in FAMILIES.values()) + " (CSV or JSON, two columns)"
 
 
 def add_problem_options(parser: argparse.ArgumentParser) -> None:
@@ -75,8 +75,6 @@ def read_loss(text: str) -> Loss:
         return parse_loss(text)
     if not rest:
         raise InputError("loss", text, "table:FILE with the name of a CSV or JSON file")
-    from ..loss_table import load_table
-
     return load_table(rest)
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from .._validate import decimal
 from ..loss import UNIT, Loss
-from ..loss_cells import node_values
+from ..loss.cells import node_values
 from ..places import Places
 from .channel import Grid
 from .problem import DataDependentProblem

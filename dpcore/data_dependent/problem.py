@@ -10,15 +10,12 @@ from functools import cached_property
 
 from .._validate import decimal, in_range, real
 from ..errors import InputError
-from ..loss import Loss, parse_loss, table
+from ..loss import Loss, parse_loss
 from ..privacy import SENSITIVITY_RANGE, Privacy
 from .weight import Density, Weight, parse_weight
 
 MAX_RANGE = 100
 """Widest range, in sensitivities."""
-
-STEEP = 1000.0
-"""Slope of the steep loss beyond its threshold [SLW, §5.3]."""
 
 MAX_LAWS = 200
 """Most intervals a partition may have."""
@@ -144,19 +141,6 @@ def _range(ends: object) -> tuple[float, float]:
     return low, high
 
 
-def steep(threshold: float) -> Loss:
-    """|x| up to the threshold, then slope 1000: errors that change the sign of a gradient are rare [SLW, §5.3]."""
-    t = in_range(1e-9, 1e9, threshold=threshold)
-    x = (-2 * t, -t, 0.0, t, 2 * t)
-    return table(x, (t + STEEP * t, t, 0.0, t, t + STEEP * t))
-
-
-def read_loss(text: str) -> Loss:
-    """`parse_loss`, and steep:THRESHOLD."""
-    family, _, rest = str(text).strip().partition(":")
-    return steep(rest) if family == "steep" else parse_loss(text)  # type: ignore[arg-type]
-
-
 def data_dependent_problem(
     epsilon: float,
     delta: float,
@@ -171,7 +155,7 @@ def data_dependent_problem(
     partition: Iterable[float] = (),
 ) -> DataDependentProblem:
     """A `DataDependentProblem` from plain numbers and texts."""
-    loss = loss if isinstance(loss, Loss) else read_loss(loss)
+    loss = loss if isinstance(loss, Loss) else parse_loss(loss)
     weight = weight if isinstance(weight, Weight) else parse_weight(weight)
     shape = (instance_cap, bool(monotone), bool(ordered), tuple(partition))
     return DataDependentProblem(Privacy(epsilon, delta), sensitivity, loss, query_range, weight, *shape)

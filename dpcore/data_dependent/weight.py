@@ -8,7 +8,7 @@ few floating-point operations.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -75,18 +75,28 @@ def parse_weight(spec: str) -> Weight:
     if text == "triangular":
         return Weight("triangular", "middle values count most")
     if family == "normal" and rest.count(":") == 1:
-        mean, sd = rest.split(":")
-        m, s = in_range(-1e12, 1e12, weight_mean=mean), above(0, 1e12, weight_sd=sd)
-        spec = f"normal:{write_number(m)}:{write_number(s)}"
-        return Weight(spec, f"normal around {m:g}, standard deviation {s:g}", (m, s))
+        return normal(*rest.split(":"))
     if family == "histogram" and rest:
-        bins = tuple(in_range(0, 1e12, weight_bin=v) for v in read_numbers(rest, "weight_bin", commas=True))
-        if len(bins) > MAX_BINS:
-            raise InputError("weight", f"{len(bins)} bins", f"at most {MAX_BINS} bins")
-        if max(bins) == 0:
-            raise InputError("weight", spec, "a histogram with a positive bin")
-        return Weight("histogram:" + ",".join(map(write_number, bins)), f"histogram with {len(bins)} bins", bins)
+        return histogram(read_numbers(rest, "weight_bin", commas=True))
     raise InputError("weight", spec, f"one of {FORMS}")
+
+
+def normal(mean: object, sd: object) -> Weight:
+    """Normal with this mean and standard deviation, truncated to the range."""
+    m, s = in_range(-1e12, 1e12, weight_mean=mean), above(0, 1e12, weight_sd=sd)
+    spec = f"normal:{write_number(m)}:{write_number(s)}"
+    return Weight(spec, f"normal around {m:g}, standard deviation {s:g}", (m, s))
+
+
+def histogram(weights: Iterable[object]) -> Weight:
+    """Equal bins with these weights, from left to right."""
+    bins = tuple(in_range(0, 1e12, weight_bin=v) for v in weights)
+    if len(bins) > MAX_BINS:
+        raise InputError("weight", f"{len(bins)} bins", f"at most {MAX_BINS} bins")
+    spec = "histogram:" + ",".join(map(write_number, bins))
+    if max(bins, default=0.0) == 0:
+        raise InputError("weight", spec, "a histogram with a positive bin")
+    return Weight(spec, f"histogram with {len(bins)} bins", bins)
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import audit
-from ..loss import UNDERFLOW, UNIT, Loss
-from ..piece import Piece
+from ..loss import UNDERFLOW, UNIT, Loss, Piece
 from .moments import Array, geometric_sum, power_integral
 
 FEW, MOST = 50.0, 700.0

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from .. import audit
 from .._validate import decimal
 from ..loss import Loss
-from ..loss_cells import means
+from ..loss.cells import means
 from ..places import Places
 from .base import Array, Noise
 from .ladder import chosen, point_of

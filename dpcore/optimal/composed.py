@@ -21,7 +21,7 @@ from ..audit_composed import Losses, grid_step
 from ..audit_profile import ProfileProof
 from ..audit_shape import keeps_shape
 from ..errors import InputError
-from ..loss_cells import means as cell_means
+from ..loss.cells import means as cell_means
 from ..noise.laplace import Laplace
 from ..noise.piecewise import PiecewiseNoise
 from ..privacy import DELTA_RANGE, EPSILON_RANGE, Privacy

@@ -18,7 +18,7 @@ import numpy as np
 from .. import audit
 from .._validate import decimal
 from ..audit_shape import keeps_shape
-from ..loss_cells import node_values
+from ..loss.cells import node_values
 from ..noise.lattice import LatticeNoise, lattice_points
 from ..noise.staircase import amplitude_gamma
 from ..places import Places

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..loss import Loss
-from ..loss_cells import infima_lower, node_values
+from ..loss.cells import infima_lower, node_values
 from ..problem import NoiseProblem
 from .lattice import Array, Lattice
 from .mesh import Grading, Mesh

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import audit
 from ..audit_shape import keeps_shape
-from ..loss_cells import means as cell_means
+from ..loss.cells import means as cell_means
 from ..noise.piecewise import PiecewiseNoise
 from ..noise.staircase import amplitude_gamma
 from ..places import Places

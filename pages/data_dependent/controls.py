@@ -8,8 +8,8 @@ import streamlit as st
 
 from dpcore._validate import above
 from dpcore.data_dependent import DataDependentProblem, data_dependent_problem
-from dpcore.data_dependent.problem import read_loss
 from dpcore.errors import InputError
+from dpcore.loss import parse_loss
 from dpcore.mechanisms import MECHANISMS
 from dpcore.numbers import read_numbers, write_number
 from dpcore.problem import SolverSettings
@@ -110,7 +110,7 @@ def read_problem(values: dict) -> DataDependentProblem:
         values["epsilon"],
         values["delta"],
         values["sensitivity"],
-        read_loss(f"{loss}:{number(argument)}" if argument else loss),
+        parse_loss(f"{loss}:{number(argument)}" if argument else loss),
         query_range=(values["low"], values["high"]),
         weight=text[weight]() if weight in text else weight,
         instance_cap={"none": None, "auto": "auto"}.get(cap, values["cap_value"]),

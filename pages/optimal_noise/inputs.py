@@ -8,8 +8,7 @@ from collections.abc import Mapping
 
 from dpcore._validate import above
 from dpcore.errors import InputError
-from dpcore.loss import Loss, parse_loss
-from dpcore.loss_table import read_table
+from dpcore.loss import Loss, parse_loss, read_table
 from dpcore.mechanisms import INTEGER_MECHANISMS, MECHANISMS
 from dpcore.numbers import read_columns, read_number, write_number
 from dpcore.privacy import Privacy

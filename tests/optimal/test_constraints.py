@@ -19,7 +19,7 @@ from strategies import log_floats
 from dpcore import audit
 from dpcore.errors import InfeasibleError, InputError
 from dpcore.loss import parse_loss
-from dpcore.loss_cells import node_values
+from dpcore.loss.cells import node_values
 from dpcore.noise.piecewise import TOTAL, PiecewiseNoise
 from dpcore.noise.staircase import Staircase
 from dpcore.optimal import pareto_frontier, solve

@@ -23,8 +23,7 @@ from visits import ROOT
 
 from dpcore.errors import InputError
 from dpcore.export import noise_to_csv, solution_from_json, solution_to_dict, solution_to_json
-from dpcore.loss import Loss, parse_loss
-from dpcore.loss_table import read_table
+from dpcore.loss import Loss, parse_loss, read_table
 from dpcore.optimal import solve
 from dpcore.privacy import Privacy
 from dpcore.problem import Budget, SolverSettings, noise_problem
@@ -157,7 +156,7 @@ def test_a_million_rows_are_refused_with_little_time_and_memory(kind):
     """In a process that is killed above 10 s of processor time or 1.5 GB."""
     program = f"""
 from dpcore.errors import InputError
-from dpcore.loss_table import read_table
+from dpcore.loss import read_table
 text = {MILLION[kind]}
 try:
     read_table(text)

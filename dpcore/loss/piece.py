@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._validate import decimal
+from .._validate import decimal
 
 Array = NDArray[np.float64]
 

@@ -15,10 +15,10 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._validate import decimal
-from .loss import UNIT, Array, Loss
+from .._validate import decimal
+from ..places import Places
+from .base import UNIT, Array, Loss
 from .piece import Piece
-from .places import Places
 
 Ints = NDArray[np.int64]
 

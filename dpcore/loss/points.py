@@ -1,25 +1,28 @@
-"""A user's loss table read from text: two columns, CSV or JSON."""
+"""The points of a loss table read from text: two columns, CSV or JSON."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
-from .errors import InputError
-from .loss import MAX_BREAKPOINTS, Loss, table
-from .numbers import read_columns, read_number
+from ..errors import InputError
+from ..numbers import read_columns, read_number
 
 MAX_BYTES = 1 << 20
+MAX_BREAKPOINTS = 1000
+
+Columns = tuple[list[float], list[float]]
+"""Errors, losses."""
 
 _ACCEPTED = "two columns, error and loss, as CSV or as JSON [[error, loss], …]"
 
 
-def load_table(path: str | Path) -> Loss:
-    """The loss in a CSV or JSON file of at most 1 MB.
+def load_points(path: str | Path) -> Columns:
+    """The columns in a CSV or JSON file of at most 1 MB.
 
     Raises
     ------
-    InputError : the file cannot be read, is too large, or `read_table` refuses its text.
+    InputError : the file cannot be read, is too large, or `read_points` refuses its text.
     """
     try:
         with open(path, "rb") as file:
@@ -32,11 +35,11 @@ def load_table(path: str | Path) -> Loss:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise InputError("loss table file", path, "text in UTF-8") from None
-    return read_table(text)
+    return read_points(text)
 
 
-def read_table(text: str) -> Loss:
-    """The loss in a text: lines ``error, loss`` (comma, semicolon, tab or spaces; # comments; one header line
+def read_points(text: str) -> Columns:
+    """The columns in a text: lines ``error, loss`` (comma, semicolon, tab or spaces; # comments; one header line
     allowed), or JSON, a list of pairs or an object with two lists ``x`` and ``y``; at most 1 MB."""
     if len(text) > MAX_BYTES:
         raise InputError("loss table", f"{len(text)} characters", f"at most {MAX_BYTES}")
@@ -44,7 +47,7 @@ def read_table(text: str) -> Loss:
     pairs = _from_json(text) if text[:1] in ("[", "{") else _from_lines(text)
     if len(pairs) > MAX_BREAKPOINTS:
         raise InputError("loss table", f"{len(pairs)} breakpoints", f"2 to {MAX_BREAKPOINTS} breakpoints")
-    return table([x for x, _ in pairs], [y for _, y in pairs])
+    return [x for x, _ in pairs], [y for _, y in pairs]
 
 
 def _from_json(text: str) -> list[tuple[float, float]]:

@@ -1,0 +1,29 @@
+"""Losses c(x): how much an error x hurts."""
+
+from .base import UNDERFLOW, UNIT, Array, Loss
+from .families import (
+    FAMILIES,
+    Family,
+    absolute,
+    asymmetric,
+    exceedance,
+    family,
+    family_of,
+    huber,
+    load_table,
+    parameters,
+    parse_loss,
+    pinball,
+    power,
+    read_table,
+    squared,
+    steep,
+    table,
+)
+from .piece import Piece
+
+__all__ = [
+    "FAMILIES", "UNDERFLOW", "UNIT", "Array", "Family", "Loss", "Piece", "absolute", "asymmetric", "exceedance",
+    "family", "family_of", "huber", "load_table", "parameters", "parse_loss", "pinball", "power", "read_table",
+    "squared", "steep", "table",
+]  # fmt: skip
