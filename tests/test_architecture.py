@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 BASE = {"errors", "numbers", "_validate"}
 DATA = BASE | {"quantity", "places", "privacy", "privacy_profile", "loss", "problem", "partition"}
 LAWS = DATA | {"audit", "audit_composed", "audit_profile", "audit_pure", "audit_shape", "noise", "solution"}
-SEARCH = LAWS | {"kernels", "lp", "cutting_planes", "reference", "optimal"}
+SEARCH = LAWS | {"kernels", "lp", "rows", "cutting_planes", "reference", "optimal"}
 
 ALLOWED = {
     "errors": set(),
@@ -39,6 +39,7 @@ ALLOWED = {
     "solution": LAWS,
     "kernels": set(),
     "lp": {"errors"},
+    "rows": {"errors", "lp"},
     "cutting_planes": SEARCH - {"optimal", "reference"},
     "reference": SEARCH - {"optimal"},
     "optimal": SEARCH | {"accounting"},
@@ -56,7 +57,7 @@ ALLOWED = {
     "store": LAWS | {"export", "provenance", "reload"},
     "sweep": LAWS | {"optimal", "mechanisms", "provenance", "store"},
     "invert": LAWS | {"optimal", "mechanisms"},
-    "private_optimization": LAWS | {"lp", "optimal", "exact"},
+    "private_optimization": LAWS | {"lp", "rows", "optimal", "exact"},
     "data_dependent": SEARCH | {"exact", "export", "reload", "script", "snippet"},
     "cli": (
         LAWS

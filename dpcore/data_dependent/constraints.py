@@ -1,7 +1,7 @@
 """Further rows of the programs: caps on single values, monotone laws, ordered laws [docs/data_dependent.md].
 
-Every function builds `program.Rows` for a channel of G laws and n points; an atom, where there is one, has the flat
-index G·n + its law. `lower` is for the rounded channels of lower bounds, `upper` for channels on cells.
+Every function builds `program.FurtherRows` for a channel of G laws and n points; an atom, where there is one, has the
+flat index G·n + its law. `lower` is for the rounded channels of lower bounds, `upper` for channels on cells.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .channel import Grid
 from .costs import Queries, is_convex
 from .problem import DataDependentProblem
-from .program import Rows
+from .program import FurtherRows
 from .referee import instance_costs_upper
 
 Array = NDArray[np.float64]
@@ -25,10 +25,10 @@ Entry = tuple[int, int, float]
 """(row, flat index, value)."""
 
 
-def rows_lower(problem: DataDependentProblem, terms: Queries, nodes: Array, cap: float | None) -> Rows:
+def rows_lower(problem: DataDependentProblem, terms: Queries, nodes: Array, cap: float | None) -> FurtherRows:
     """What the rounded channel of every admissible mechanism meets; nodes as from `costs.node_costs_lower`."""
     n, laws = terms.rows, int(terms.laws[-1]) + 1
-    out = Rows.none()
+    out = FurtherRows.none()
     if cap is not None:
         out = out.joined(_caps_lower(problem, terms, nodes, cap, laws))
     if problem.monotone:
@@ -38,10 +38,10 @@ def rows_lower(problem: DataDependentProblem, terms: Queries, nodes: Array, cap:
     return out
 
 
-def rows_upper(problem: DataDependentProblem, grid: Grid, cap: float | None, *, atoms: bool) -> Rows:
+def rows_upper(problem: DataDependentProblem, grid: Grid, cap: float | None, *, atoms: bool) -> FurtherRows:
     """What makes a channel on the grid admissible."""
     n, laws = grid.cells, grid.laws
-    out = Rows.none()
+    out = FurtherRows.none()
     if cap is not None:
         costs = instance_costs_upper(problem.loss, grid, spread=problem.monotone)
         law = np.repeat(np.arange(laws), len(costs) // laws)
@@ -57,20 +57,20 @@ def rows_upper(problem: DataDependentProblem, grid: Grid, cap: float | None, *, 
     return out
 
 
-def _rows(entries: list[Entry], limit: float) -> Rows:
+def _rows(entries: list[Entry], limit: float) -> FurtherRows:
     if not entries:
-        return Rows.none()
+        return FurtherRows.none()
     rows, columns, values = (np.array(v) for v in zip(*entries))
-    return Rows(rows, columns, values.astype(float), np.full(int(rows.max()) + 1, limit))
+    return FurtherRows(rows, columns, values.astype(float), np.full(int(rows.max()) + 1, limit))
 
 
-def _caps_lower(problem: DataDependentProblem, terms: Queries, nodes: Array, cap: float, laws: int) -> Rows:
+def _caps_lower(problem: DataDependentProblem, terms: Queries, nodes: Array, cap: float, laws: int) -> FurtherRows:
     """Σ_b Q[a, b] c̃(b − a) ≤ cap at the first and the last value of every law (convex losses need no others)."""
     n, last = terms.rows, np.flatnonzero(np.diff(np.append(terms.laws, laws)))
     first = np.append(0, last[:-1] + 1)
     values = np.unique(np.concatenate([first, last])) if is_convex(problem.loss) else np.arange(n)
     b = np.arange(n)
-    return Rows(
+    return FurtherRows(
         np.repeat(np.arange(len(values)), n),
         (terms.laws[values][:, None] * n + b[None, :]).ravel(),
         nodes[(b[None, :] - values[:, None]) + n - 1].ravel(),

@@ -15,18 +15,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import SolverError
-from ..lp import INFINITY, LinearProgram
+from ..lp import INFINITY
+from ..rows.program import KEEP, TIE, PrivacyProgram, Rows, Uncovered
 from .referee import Multipliers
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-KEEP = 0.02
-"""Slacks whose violation is below this share of the row's largest wait for a later round."""
-
-TIE = 0.98
-"""A term of a coarser solution enters when its event reaches this share of its covering entry."""
 
 PARTNERS = 4
 """Terms per entry that enter with a seed in any case."""
@@ -42,7 +36,7 @@ FLOOR = 1e-3
 
 
 @dataclass(frozen=True)
-class Rows:
+class FurtherRows:
     """Further rows Σ values·(Q, atoms) ≤ limits: entry t belongs to row rows[t] and to the flat index columns[t] of
     Q (G·n entries) followed by the atoms (G)."""
 
@@ -52,13 +46,13 @@ class Rows:
     limits: Array
 
     @classmethod
-    def none(cls) -> Rows:
+    def none(cls) -> FurtherRows:
         nothing = np.empty(0, dtype=np.int64)
         return cls(nothing, nothing, np.empty(0), np.empty(0))
 
-    def joined(self, other: Rows) -> Rows:
+    def joined(self, other: FurtherRows) -> FurtherRows:
         """Both sets of rows."""
-        return Rows(
+        return FurtherRows(
             np.concatenate([self.rows, other.rows + len(self.limits)]),
             np.concatenate([self.columns, other.columns]),
             np.concatenate([self.values, other.values]),
@@ -92,7 +86,7 @@ class ChannelProgram:
     amplification: float
     delta: float
     atom_costs: Array | None = None
-    further: Rows = field(default_factory=Rows.none)
+    further: FurtherRows = field(default_factory=FurtherRows.none)
     mirrored: bool = False
 
     def __post_init__(self) -> None:
@@ -103,13 +97,14 @@ class ChannelProgram:
         kept = np.minimum(flat, flat[::-1]) if self.mirrored else flat
         self._column = np.unique(kept, return_inverse=True)[1]
         self._law_column = np.minimum(np.arange(laws), np.arange(laws)[::-1]) if self.mirrored else np.arange(laws)
-        self._size = max(self.delta, FLOOR)
-        self.lp = LinearProgram()
+        unknowns = int(self._column.max()) + 1
+        self._atom = unknowns + self._law_column if self.atom_costs is not None else np.empty(0, dtype=np.int64)
+        columns = unknowns + len(np.unique(self._atom))
+        units = np.full(laws * laws, max(self.delta, FLOOR))
+        self.rows = PrivacyProgram(self._rows_of, units, np.ones(columns))
+        self.lp = self.rows.lp
         self._add_unknowns()
         self._add_further()
-        self._row_of = np.full((laws, laws), -1, dtype=np.int64)
-        self._keys = np.empty(0, dtype=np.int64)
-        self._slack_row = np.empty(0, dtype=np.int64)
 
     # Growing -----------------------------------------------------------------------------------------
 
@@ -127,9 +122,7 @@ class ChannelProgram:
             rows=entries[0] % rows,
             values=entries[1].astype(float),
         )
-        self._atom = None
         if self.atom_costs is not None:
-            self._atom = count + self._law_column
             costs = np.bincount(self._law_column, self.atom_costs) / self._scale
             self.lp.add_columns(
                 costs, 0.0, self.delta, starts=np.arange(rows), rows=np.arange(rows), values=np.ones(rows)
@@ -140,58 +133,44 @@ class ChannelProgram:
         self._further_row = self.lp.rows + np.arange(len(self.further.limits))
         if not len(self.further.limits):
             return
-        every = self._column if self._atom is None else np.concatenate([self._column, self._atom])
+        every = np.concatenate([self._column, self._atom])
         width = int(every.max()) + 1
         keys, index = np.unique(self.further.rows * width + every[self.further.columns], return_inverse=True)
         values = np.bincount(index, self.further.values)
         starts = np.searchsorted(keys // width, np.arange(len(self.further.limits)))
         self.lp.add_rows(-INFINITY, self.further.limits, starts=starts, columns=keys % width, values=values)
 
+    # A limit is named by its laws (a, a′), a term by its laws and point.
+
     def add_terms(self, laws: Ints, others: Ints, points: Ints) -> int:
-        """Slacks, with their rows, for terms (a, a′, b) not yet there; how many were new."""
+        """Slacks, with their rows and limits, for terms (a, a′, b) not yet there; how many were new."""
         if self.mirrored:
             swap = laws * self._laws + others > (self._laws - 1 - laws) * self._laws + self._laws - 1 - others
             laws, others = (np.where(swap, self._laws - 1 - v, v) for v in (laws, others))
             points = np.where(swap, self._points - 1 - points, points)
-        keys = np.unique((laws * self._laws + others) * self._points + points)
-        keys = keys[~np.isin(keys, self._keys, assume_unique=True)]
-        laws, others, points = self._terms(keys)
         event, cover = self._column[laws * self._points + points], self._column[others * self._points + points]
-        keys, laws, others, event, cover = (v[event != cover] for v in (keys, laws, others, event, cover))
-        if not len(keys):
-            return 0
-        self._add_privacy_rows(laws, others)
-        n, columns = len(keys), self.lp.columns + np.arange(len(keys))
-        self.lp.add_columns(
-            np.zeros(n), starts=np.arange(n), rows=self._row_of[laws, others], values=np.full(n, 1 / self._size)
-        )
-        self._slack_row = np.concatenate([self._slack_row, self.lp.rows + np.arange(n)])
-        self.lp.add_rows(
-            -INFINITY,
-            np.zeros(n),
-            starts=3 * np.arange(n),
-            columns=np.stack([event, cover, columns], axis=1).ravel(),
-            values=np.tile([1.0, -self.amplification, -1.0], n),
-        )
-        self._keys = np.concatenate([self._keys, keys])
-        return n
+        limits = (laws * self._laws + others)[event != cover]
+        self._add_limits(np.unique(limits))
+        return self.rows.add_terms(limits * self._points + points[event != cover])
 
-    def _terms(self, keys: Ints) -> tuple[Ints, Ints, Ints]:
-        """(laws, others, points) of keys."""
-        return keys // self._points // self._laws, keys // self._points % self._laws, keys % self._points
-
-    def _add_privacy_rows(self, laws: Ints, others: Ints) -> None:
+    def _add_limits(self, names: Ints) -> None:
         """Rows Σ slacks + atom ≤ δ that are not yet there."""
-        new = np.unique(laws * self._laws + others)
-        new = new[self._row_of[new // self._laws, new % self._laws] < 0]
-        if not len(new):
-            return
-        self._row_of[new // self._laws, new % self._laws] = self.lp.rows + np.arange(len(new))
-        columns = [] if self._atom is None else self._atom[new // self._laws]
-        starts = np.arange(len(new)) if len(columns) else np.zeros(len(new), dtype=int)
-        values = np.full(len(columns), 1 / self._size)
-        limits = np.full(len(new), self.delta / self._size)
-        self.lp.add_rows(-INFINITY, limits, starts=starts, columns=columns, values=values)
+        names = names[self.rows.limit_rows[names] < 0]
+        atoms = self._atom[names // self._laws] if len(self._atom) else self._atom
+        uncovered = Uncovered(np.arange(len(atoms)), atoms, np.ones(len(atoms)))
+        self.rows.add_limits(names, np.full(len(names), self.delta), uncovered)
+
+    def _terms(self, names: Ints) -> tuple[Ints, Ints, Ints]:
+        """(laws, others, points) of terms."""
+        limits, points = np.divmod(names, self._points)
+        return *np.divmod(limits, self._laws), points
+
+    def _rows_of(self, names: Ints) -> Rows:
+        (laws, others, points), n = self._terms(names), len(names)
+        columns = self._column[np.stack([laws, others], axis=1) * self._points + points[:, None]]
+        values = np.tile([1.0, -self.amplification], n)
+        limits = names // self._points
+        return Rows(2 * np.arange(n), columns.ravel(), values, np.ones(n), np.arange(n), limits)
 
     def seed(self, events: Array, covers: Array, active: NDArray[np.bool_]) -> None:
         """Terms that nearly bind, in a channel like the one to be found, between laws of active rows; and for every
@@ -225,11 +204,7 @@ class ChannelProgram:
         """
         outcome, value = None, -math.inf
         for _ in range(rounds):
-            try:
-                run = self.lp.run if len(self._keys) < LARGE else self.lp.run_interior
-                status = run(deadline, stop)
-            except SolverError:
-                status = "failed"
+            status = self.rows.run(deadline, stop, interior=len(self.rows.names) >= LARGE)
             if status in ("infeasible", "unbounded", "failed") or (status != "optimal" and outcome is not None):
                 return outcome
             masses, atoms = self._channel()
@@ -238,7 +213,7 @@ class ChannelProgram:
             shortfalls = self._shortfalls(masses, atoms)
             worst = float(max(shortfalls.max(initial=0.0), atoms.max()))
             outcome = Outcome(
-                masses, atoms, worst, self._multipliers(), self._active(), len(self._keys), status
+                masses, atoms, worst, self._multipliers(), self._active(), len(self.rows.names), status
             )  # fmt: skip
             violated = shortfalls > self.delta * (1 + enough) + 1e-9
             before, value = value, float((self.costs * masses).sum())
@@ -247,16 +222,16 @@ class ChannelProgram:
             if status != "optimal" or not violated.any() or stop():
                 return outcome
             added = self._add_violated(masses, violated, KEEP) or self._add_violated(masses, violated, 0.0)
-            if not added or (gain and added < FEW * len(self._keys)):
+            if not added or (gain and added < FEW * len(self.rows.names)):
                 return outcome
         return outcome
 
     def _channel(self) -> tuple[Array | None, Array]:
-        x = self.lp.primal()
-        if len(x) != self.lp.columns:
+        x = self.rows.solution()
+        if not len(x):
             return None, np.empty(0)
-        masses = np.maximum(x[self._column], 0.0).reshape(self._laws, self._points)
-        atoms = np.zeros(self._laws) if self._atom is None else np.clip(x[self._atom], 0.0, self.delta)
+        masses = x[self._column].reshape(self._laws, self._points)
+        atoms = np.minimum(x[self._atom], self.delta) if len(self._atom) else np.zeros(self._laws)
         total = masses.sum(axis=1) + atoms
         if not (total > 0.5).all():
             return None, atoms
@@ -278,11 +253,11 @@ class ChannelProgram:
 
     def _multipliers(self) -> Multipliers:
         duals = self.lp.row_duals()
-        weights = np.maximum(-duals[self._slack_row], 0.0) * self._scale
+        weights = self.rows.multipliers(duals, self._scale)[1]
         rates = np.maximum(-duals[self._further_row], 0.0) * self._scale
         further, own = self.further, self.further.columns < self.costs.size
         return Multipliers(
-            *self._terms(self._keys),
+            *self._terms(self.rows.names),
             weights,
             further.rows[own],
             further.columns[own],
@@ -294,5 +269,5 @@ class ChannelProgram:
     def _active(self) -> NDArray[np.bool_]:
         """Pairs of laws whose row has a positive multiplier."""
         duals = np.append(self.lp.row_duals(), 0.0)
-        active = duals[self._row_of] < -1e-12
+        active = (duals[self.rows.limit_rows] < -1e-12).reshape(self._laws, self._laws)
         return active | active[::-1, ::-1] if self.mirrored else active

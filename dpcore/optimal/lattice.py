@@ -137,13 +137,11 @@ class Lattice:
         shifts = [np.where(j <= self.k, j, 0) for j in (np.abs(event - cover), around)]
         return [(shifts[0], direct), (shifts[1], event)]
 
-    def rows(self, event: Ints, cover: Ints, amplification: float) -> tuple[Ints, Ints, Array]:
-        """r_event − E r_cover − slack of each pair as a row: where it starts, classes and coefficients, row after row;
-        the last entry of a row, class −1, is the slack's."""
-        n = len(event)
-        classes = np.stack([event, cover, np.full(n, -1)], axis=1)
-        values = np.stack([np.ones(n), np.full(n, -amplification), np.full(n, -1.0)], axis=1)
-        return 3 * np.arange(n), classes.ravel(), values.ravel()
+    def rows(self, event: Ints, cover: Ints, amplification: Array) -> tuple[Ints, Ints, Array]:
+        """r_event − E r_cover of each pair as a row: where it starts, classes and coefficients, row after row."""
+        classes = np.stack([event, cover], axis=1)
+        values = np.stack([np.ones(len(event)), -amplification], axis=1)
+        return 2 * np.arange(len(event)), classes.ravel(), values.ravel()
 
     def sizes(self, event: Ints, reference: Array) -> Array:
         """Mass of the pairs' events under a reference given per class."""

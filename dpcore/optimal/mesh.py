@@ -192,15 +192,14 @@ class Mesh(Lattice):
     def terms(self, event: Ints, cover: Ints) -> list[tuple[Ints, Ints]]:
         return [(self._hats.shift[event], self._hats.place[event])]
 
-    def rows(self, event: Ints, cover: Ints, amplification: float) -> tuple[Ints, Ints, Array]:
+    def rows(self, event: Ints, cover: Ints, amplification: Array) -> tuple[Ints, Ints, Array]:
         hats = self._hats
         first, last = np.searchsorted(hats.hat, event), np.searchsorted(hats.hat, event, side="right")
-        widths = last - first + 1
+        widths = last - first
         starts = np.cumsum(widths) - widths
         mine = np.arange(widths.sum()) + np.repeat(first - starts, widths)
-        mine[starts + widths - 1] = -1
-        values = hats.event[mine] - amplification * hats.cover[mine]
-        return starts, np.where(mine < 0, -1, hats.column[mine]), np.where(mine < 0, -1.0, values)
+        values = hats.event[mine] - np.repeat(amplification, widths) * hats.cover[mine]
+        return starts, hats.column[mine], values
 
     def sizes(self, event: Ints, reference: Array) -> Array:
         hats = self._hats

@@ -18,19 +18,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..errors import SolverError
-from ..lp import INFINITY, LinearProgram
+from ..lp import INFINITY
+from ..rows.program import KEEP, TIE, PrivacyProgram, Rows, Uncovered
 from .lattice import Array, Ints, Lattice
 
 FLOOR = 0.1
 """Least reference mass relative to the largest; smaller floors ruin the multipliers [method: windows]."""
-
-TIE = 0.98
-"""A pair of a coarser solution enters a finer program when its event reaches this share of its covered mass."""
-
-KEEP = 0.02
-"""Pairs whose violation is below this share of the row's largest wait for a later round."""
-
 
 SEEDED = 20_000
 """A coarse density with wide plateaus ties with itself at every shift: no more pairs than this enter from it."""
@@ -119,23 +112,24 @@ class LatticeProgram:
     exchange: tuple[Array, float] | None = None
     budget: BudgetRow | None = None
     tolerance: float = 1e-9
-    lp: LinearProgram = field(init=False)
+    rows: PrivacyProgram = field(init=False)
 
     def __post_init__(self) -> None:
         lat = self.lattice
         rho = np.bincount(lat.classify(lat.indices), self.reference, lat.classes) / lat.multiplicity
         self._rho = np.maximum(rho, FLOOR * rho.max())
         self._rho /= self._rho @ lat.multiplicity
-        self.lp = LinearProgram(tolerance=self.tolerance)
         self._limits = ((self.amplification, self.delta), *self.further)
-        self._row_of: tuple[dict[int, int], ...] = tuple({} for _ in self._limits)
-        self._level = np.empty(0, dtype=np.int64)
-        self._events = np.empty(0, dtype=np.int64)
-        self._covers = np.empty(0, dtype=np.int64)
-        self._size = np.empty(0)
-        self._keys = np.empty(0, dtype=np.int64)
-        self._slack = np.empty(0, dtype=np.int64)
-        self._pair_row = np.empty(0, dtype=np.int64)
+        deltas = np.array([delta for _, delta in self._limits])
+        atoms, used = deltas[: self.atom_cost is not None], deltas[: len(deltas) * (self.exchange is not None)]
+        self._atom, self._used = lat.classes, lat.classes + len(atoms) + np.arange(len(used))
+        self.rows = PrivacyProgram(
+            self._rows_of,
+            np.repeat(deltas, 2 * lat.k + 1),
+            np.concatenate([self._rho, atoms, used]),
+            tolerance=self.tolerance,
+        )
+        self.lp = self.rows.lp
         mass = self._rho * lat.multiplicity
         self.lp.add_rows(1.0, 1.0, starts=[0], columns=[], values=[])
         entries, atom = [mass], [self.delta]
@@ -153,14 +147,11 @@ class LatticeProgram:
             rows=np.tile(rows, lat.classes),
             values=np.stack(entries, axis=1).ravel(),
         )
-        self._atom = None
         if self.atom_cost is not None:
-            self._atom = self.lp.columns
             cost = self.delta * self.atom_cost / self.scale
             self.lp.add_columns(cost, 0.0, 1.0, starts=[0], rows=rows, values=atom)
         if self.exchange is not None:
             weights, most = self.exchange
-            self._used = self.lp.columns + np.arange(len(self._limits))
             self.lp.add_columns(np.zeros(len(self._limits)))
             shares = np.array([delta for _, delta in self._limits]) * weights / most
             self.lp.add_rows(-INFINITY, 1.0, starts=[0], columns=self._used, values=shares)
@@ -206,85 +197,49 @@ class LatticeProgram:
         """Multipliers of the monotone rows per index, as `audit.multiplier_bound_lower` wants them."""
         return self.lattice.unfold(outcome.order) * (0.5 if self.lattice.folded else 1.0)
 
+    # A limit is named by its level and shift, a term by its level, event and cover.
+
+    def _names(self, shifts: Ints, level: int | Ints) -> Ints:
+        """Names of limits."""
+        return level * (2 * self.lattice.k + 1) + shifts + self.lattice.k
+
     def add_shifts(self, shifts: Ints, level: int = 0) -> None:
-        """Rows Σ slacks + uncovered masses + atom ≤ δ, each divided by δ."""
-        lat, delta, row_of = self.lattice, self._limits[level][1], self._row_of[level]
-        terms = lat.terms(self._events, self._covers)
-        starts, columns, values, count = [], [], [], 0
+        """Rows Σ slacks + uncovered masses + atom ≤ δ that are not yet there, each divided by δ."""
+        lat, delta = self.lattice, self._limits[level][1]
+        shifts = shifts[self.rows.limit_rows[self._names(shifts, level)] < 0]
+        extra = [] if self.atom_cost is None else [(self._atom, 1.0)]
+        extra += [] if self.exchange is None else [(self._used[level], -1.0)]
+        columns, values = [], []
         for j in shifts.tolist():
-            if j in row_of:
-                continue
-            row_of[j] = self.lp.rows + len(starts)
-            starts.append(count)
             weight = np.bincount(lat.classify(lat.bare(j)), minlength=lat.classes)
             classes = np.flatnonzero(weight)
-            columns.append(classes)
-            values.append(weight[classes] * self._rho[classes] / delta)
-            for shift, _ in terms:
-                mine = (shift == j) & (self._level == level)
-                columns.append(self._slack[mine])
-                values.append(self._size[mine] / delta)
-            if self._atom is not None:
-                columns.append([self._atom])
-                values.append([self.delta / delta])
-            if self.exchange is not None:
-                columns.append([self._used[level]])
-                values.append([-1.0])
-            count = sum(len(c) for c in columns)
-        if starts:
-            self.lp.add_rows(
-                -INFINITY,
-                0.0 if self.exchange is not None else 1.0,
-                starts=starts,
-                columns=np.concatenate(columns),
-                values=np.concatenate(values),
-            )
+            columns.append(np.append(classes, [column for column, _ in extra]).astype(int))
+            values.append(np.append(weight[classes], [value for _, value in extra]))
+        if columns:
+            owners = np.repeat(np.arange(len(shifts)), [len(one) for one in columns])
+            uncovered = Uncovered(owners, np.concatenate(columns), np.concatenate(values))
+            most = np.full(len(shifts), delta if self.exchange is None else 0.0)
+            self.rows.add_limits(self._names(shifts, level), most, uncovered)
 
     def add_pairs(self, event: Ints, cover: Ints, level: int = 0) -> int:
         """Slack columns and rows u_a − E ρ_b/ρ_a u_b − s ≤ 0 for pairs not yet there; how many were new."""
-        lat, (amplification, delta) = self.lattice, self._limits[level]
         other = event != cover  # r_a − E r_a is never positive
-        event, cover = event[other], cover[other]
-        keys, at = np.unique((level * lat.names + event) * lat.names + cover, return_index=True)
-        fresh = ~np.isin(keys, self._keys, assume_unique=True)
-        event, cover, keys = event[at][fresh], cover[at][fresh], keys[fresh]
-        n = len(keys)
-        if not n:
-            return 0
-        columns, size = self.lp.columns + np.arange(n), lat.sizes(event, self._rho)
-        rows, values, owner = [], [], []
-        for shift, _ in lat.terms(event, cover):
-            row = self._rows_at(shift, level)
-            there = np.flatnonzero(row >= 0)
-            owner.append(there)
-            rows.append(row[there])
-            values.append(size[there] / delta)
-        owner, rows, values = (np.concatenate(v) for v in (owner, rows, values))
-        order = np.argsort(owner, kind="stable")
-        starts = np.searchsorted(owner[order], np.arange(n))
-        self.lp.add_columns(np.zeros(n), starts=starts, rows=rows[order], values=values[order])
-        pair_rows = self.lp.rows + np.arange(n)
-        starts, classes, values = lat.rows(event, cover, amplification)
-        slack, sizes = classes < 0, np.repeat(size, np.diff(starts, append=len(classes)))
-        values = np.where(slack, values, values * self._rho[classes] / sizes)
-        classes[slack] = columns
-        self.lp.add_rows(-INFINITY, 0.0, starts=starts, columns=classes, values=values)
-        self._level = np.concatenate([self._level, np.full(n, level)])
-        self._events = np.concatenate([self._events, event])
-        self._covers = np.concatenate([self._covers, cover])
-        self._size = np.concatenate([self._size, size])
-        self._keys = np.concatenate([self._keys, keys])
-        self._slack = np.concatenate([self._slack, columns])
-        self._pair_row = np.concatenate([self._pair_row, pair_rows])
-        return n
+        names = self.lattice.names
+        return self.rows.add_terms((level * names + event[other]) * (names + 1) + cover[other] + 1)
 
-    def _rows_at(self, shifts: Ints, level: int) -> Ints:
-        """Row of every shift, −1 where there is none."""
-        table = np.full(2 * self.lattice.k + 1, -1, dtype=np.int64)
-        for j, row in self._row_of[level].items():
-            table[j + self.lattice.k] = row
-        rows = table[np.clip(shifts, -self.lattice.k, self.lattice.k) + self.lattice.k]
-        return np.where(shifts == 0, -1, rows)
+    def _pairs(self, names: Ints) -> tuple[Ints, Ints, Ints]:
+        """(level, event, cover) of terms."""
+        first, cover = np.divmod(names, self.lattice.names + 1)
+        return *np.divmod(first, self.lattice.names), cover - 1
+
+    def _rows_of(self, names: Ints) -> Rows:
+        lat, (level, event, cover) = self.lattice, self._pairs(names)
+        starts, classes, values = lat.rows(event, cover, np.array([E for E, _ in self._limits])[level])
+        shifts, owners = zip(*((shift, np.arange(len(names))) for shift, _ in lat.terms(event, cover)))
+        shifts, owners = np.concatenate(shifts), np.concatenate(owners)
+        used = shifts != 0
+        limits = self._names(shifts[used], level[owners[used]])
+        return Rows(starts, classes, values, lat.sizes(event, self._rho), owners[used], limits)
 
     def start(self, seed: Seed | None, deadline: float = math.inf) -> None:
         """First rows: from a coarser solution the pairs that nearly bind at nearly active shifts, as many as `SEEDED`;
@@ -305,7 +260,7 @@ class LatticeProgram:
             near, amplification = self._near(seed, level), self._limits[level][0]
             self.add_shifts(near, level)
             for j in near.tolist():
-                if len(self._keys) > SEEDED or time.perf_counter() >= deadline:
+                if len(self.rows.names) > SEEDED or time.perf_counter() >= deadline:
                     return
                 self.add_pairs(*lat.pairs(j, lat.excess(r, j, TIE * amplification) > 0), level)
 
@@ -326,7 +281,7 @@ class LatticeProgram:
         lat = self.lattice
         outcome = None
         for _ in range(rounds):
-            status = self._run(deadline, stop)
+            status = self.rows.run(deadline, stop)
             if status in ("infeasible", "unbounded") or (status != "optimal" and outcome is not None):
                 if outcome is not None:
                     outcome.status = status
@@ -356,30 +311,19 @@ class LatticeProgram:
                 added += self.add_pairs(*self.lattice.pairs(j, z > share * z.max()), level)
         return added
 
-    def _run(self, deadline: float, stop: Callable[[], bool]) -> str:
-        try:
-            return self.lp.run(deadline, stop)
-        except SolverError:
-            return "failed"
-
     def _outcome(self, status: str) -> Outcome:
         lat = self.lattice
-        x, duals = self.lp.primal(), self.lp.row_duals()
-        masses = np.maximum(x[: lat.classes], 0) * self._rho
-        atom = max(0.0, float(x[self._atom]) * self.delta) if self._atom is not None else 0.0
-        rates = np.zeros((len(self._limits), len(lat.shifts)))
-        for level, row_of in enumerate(self._row_of):
-            for t, j in enumerate(lat.shifts.tolist()):
-                if j in row_of:
-                    rates[level, t] = max(0.0, -duals[row_of[j]]) * self.scale / self._limits[level][1]
+        x, duals = self.rows.solution(), self.lp.row_duals()
+        masses, atom = x[: lat.classes], float(x[self._atom]) if self.atom_cost is not None else 0.0
+        rates, weight = self.rows.multipliers(duals, self.scale)
+        rates = rates.reshape(len(self._limits), -1)[:, lat.shifts + lat.k]
         budget_rate = max(0.0, -float(duals[1])) * self.scale / self._budget_scale if self.budget else 0.0
-        weight = np.maximum(0.0, -duals[self._pair_row]) * self.scale / self._size
         order = np.zeros(lat.classes)
         if self.monotone:
             order[self._order_class] = np.maximum(0.0, duals[self._order_row]) * self.scale / self._order_scale
         cost = float(masses @ (lat.multiplicity * self.costs)) + atom * (self.atom_cost or 0.0)
-        pairs = (self._level, self._events, self._covers, weight)
-        return Outcome(masses, atom, cost, rates, *pairs, order, budget_rate, (math.inf,), status, len(self._keys))
+        pairs = (*self._pairs(self.rows.names), weight)
+        return Outcome(masses, atom, cost, rates, *pairs, order, budget_rate, (math.inf,), status, len(weight))
 
     def multipliers(self, outcome: Outcome, level: int = 0) -> tuple[Ints, Ints, Array]:
         """(shifts, events, weights): multipliers of single terms, one per shift and event index, of one (ε, δ).

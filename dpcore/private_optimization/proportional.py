@@ -22,10 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..audit import UNIT
-from ..errors import InputError, SolverError
-from ..lp import INFINITY, LinearProgram
+from ..errors import InputError
 from ..noise.lattice import LatticeNoise
 from ..noise.piecewise import TOTAL
+from ..rows.program import KEEP, PrivacyProgram, Rows, Uncovered
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -113,61 +113,36 @@ def mean_lower(n: int, epsilon: float, delta: float, k: int, shifts: Ints, point
 
 
 class _Program:
-    """Masses at 0, −1, …, −n, in units of a reference law; slacks enter where a solution violates a shift. The last k
+    """Masses at 0, −1, …, −n, in units of a reference law; slacks enter where a solution violates them. The last k
     points have no slacks: they stand for all beyond, which the lower bound needs, and are empty at an optimum."""
 
     def __init__(self, epsilon: float, delta: float, k: int, reference: Array, scale: float) -> None:
-        self.k, self.n, self.rho, self.scale = (
-            k,
-            len(reference) - 1,
-            np.maximum(reference, 0.1 * reference.max()),
-            scale,
-        )
-        self.rho /= self.rho.sum()
+        self.k, self.n, self.scale = k, len(reference) - 1, scale
+        rho = np.maximum(reference, 0.1 * reference.max())
+        rho /= rho.sum()
         self.shifts = np.concatenate([np.arange(1, k + 1), -np.arange(1, k + 1)])
         self.factor = np.exp(epsilon * np.abs(self.shifts) / k)
         self.allowed = delta * np.abs(self.shifts) / k
-        self.lp = LinearProgram(tolerance=1e-10)
-        self.lp.add_rows(1.0, 1.0, starts=[0], columns=[], values=[])
+        self.rows = PrivacyProgram(self._rows_of, self.allowed, rho, tolerance=1e-10)
+        self.rows.lp.add_rows(1.0, 1.0, starts=[0], columns=[], values=[])
         points = np.arange(self.n + 1)
-        self.lp.add_columns(self.rho * points / scale, starts=points, rows=np.zeros(self.n + 1), values=self.rho)
-        self._pair_shift, self._pair_point = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-        self._known = np.zeros((2 * k, self.n + 1), dtype=bool)
+        self.rows.lp.add_columns(rho * points / scale, starts=points, rows=np.zeros(self.n + 1), values=rho)
         self.events = np.arange(self.n - k + 1)
-        bare = [self.events[self.events + j < 0] for j in self.shifts.tolist()]
-        self._bare = bare
-        self.lp.add_rows(
-            -INFINITY,
-            1.0,
-            starts=np.cumsum([0] + [len(b) for b in bare[:-1]]),
-            columns=np.concatenate(bare),
-            values=np.concatenate([self.rho[b] / a for b, a in zip(bare, self.allowed)]),
-        )  # fmt: skip
+        self._bare = [self.events[self.events + j < 0] for j in self.shifts.tolist()]
+        columns, names = np.concatenate(self._bare), np.arange(2 * k)
+        owners = np.repeat(names, [len(bare) for bare in self._bare])
+        self.rows.add_limits(names, self.allowed, Uncovered(owners, columns, np.ones(len(columns))))
 
-    def add(self, shift: Ints, point: Ints) -> int:
-        """Slacks for the points (as distances from 0) at shifts (as positions in `shifts`); how many are new."""
-        fresh = ~self._known[shift, point]
-        shift, point = shift[fresh], point[fresh]
-        count = len(shift)
-        if not count:
-            return 0
-        self._known[shift, point] = True
-        columns = self.lp.columns + np.arange(count)
-        self.lp.add_columns(
-            np.zeros(count), starts=np.arange(count), rows=1 + shift, values=self.rho[point] / self.allowed[shift]
-        )
-        cover = point + self.shifts[shift]
-        ratio = self.factor[shift] * self.rho[cover] / self.rho[point]
-        self.lp.add_rows(
-            -INFINITY,
-            0.0,
-            starts=3 * np.arange(count),
-            columns=np.stack([point, cover, columns], axis=1).ravel(),
-            values=np.stack([np.ones(count), -ratio, np.full(count, -1.0)], axis=1).ravel(),
-        )
-        self._pair_shift = np.concatenate([self._pair_shift, shift])
-        self._pair_point = np.concatenate([self._pair_point, point])
-        return count
+    def _rows_of(self, names: Ints) -> Rows:
+        """Terms are named by their shift, as a position in `shifts`, and their point, as a distance from 0."""
+        (shift, point), count = np.divmod(names, self.n + 1), np.arange(len(names))
+        columns = np.stack([point, point + self.shifts[shift]], axis=1)
+        values = np.stack([np.ones(len(names)), -self.factor[shift]], axis=1)
+        return Rows(2 * count, columns.ravel(), values.ravel(), self.rows.scaling[point], count, shift)
+
+    def add(self, shift: int, points: Ints) -> int:
+        """Slacks for the points at a shift; how many are new."""
+        return self.rows.add_terms(shift * (self.n + 1) + points)
 
     def outward(self) -> None:
         """Slacks for the pairs that lead away from the middle, where most of those that bind are: at all shifts in
@@ -176,13 +151,13 @@ class _Program:
         for t in range(2 * self.k) if small else {0, self.k - 1, self.k, 2 * self.k - 1}:
             j = int(self.shifts[t])
             chosen = self.events[(self.events + j >= 0) & ((self.events - 0.5 * self.events[-1]) * j <= 0)]
-            self.add(np.full(len(chosen), t), chosen)
+            self.add(t, chosen)
 
     def add_violated(self, masses: Array) -> int:
         """Slacks for the terms of the shifts that use more than they are allowed, small ones only if there is nothing
         else; how many are new."""
         padded = np.concatenate([np.zeros(self.k), masses, np.zeros(self.k)])
-        for share in (0.02, 0.0):
+        for share in (KEEP, 0.0):
             added = 0
             for t, j in enumerate(self.shifts.tolist()):
                 excess = (masses - self.factor[t] * padded[self.k + j : self.k + j + self.n + 1])[: len(self.events)]
@@ -190,7 +165,7 @@ class _Program:
                 if excess[positive].sum() > self.allowed[t] * (1 + 1e-9):
                     inner = positive[positive + j >= 0]
                     inner = inner[excess[inner] > share * excess[inner].max(initial=0.0)]
-                    added += self.add(np.full(len(inner), t), inner)
+                    added += self.add(t, inner)
             if added:
                 break
         return added
@@ -203,15 +178,15 @@ class _Program:
 
     def masses(self) -> Array:
         """(n + 1,) the masses of the last solution, normalised."""
-        out = np.maximum(self.lp.primal()[: self.n + 1], 0.0) * self.rho
+        out = self.rows.solution()
         return out / math.fsum(out)
 
     def multipliers(self) -> tuple[Ints, Ints, Array]:
         """(shifts, points, weights) for `mean_lower`."""
-        duals = np.maximum(-self.lp.row_duals(), 0.0) * self.scale
-        rates = duals[1 : 1 + 2 * self.k] / self.allowed
-        pairs = np.minimum(duals[1 + 2 * self.k :] / self.rho[self._pair_point], rates[self._pair_shift])
-        shifts, points, weights = [self.shifts[self._pair_shift]], [self._pair_point], [pairs]
+        rates, weights = self.rows.multipliers(self.rows.lp.row_duals(), self.scale)
+        shift, point = np.divmod(self.rows.names, self.n + 1)
+        pairs = np.minimum(weights, rates[shift])
+        shifts, points, weights = [self.shifts[shift]], [point], [pairs]
         for t in np.flatnonzero(rates > 0).tolist():
             shifts.append(np.full(len(self._bare[t]), self.shifts[t]))
             points.append(self._bare[t])
@@ -286,12 +261,8 @@ def _solved(
     program = _Program(epsilon, delta, k, strict, middle)
     program.outward()
     for _ in range(300):
-        try:
-            status = program.lp.run(deadline, stop)
-        except SolverError:  # what is certified so far stands
-            status = "failed"
-        if status != "optimal":
-            break
+        if program.rows.run(deadline, stop) != "optimal":
+            break  # what is certified so far stands
         lower = max(lower, mean_lower(n - k, epsilon, delta, k, *program.multipliers()))
         masses = program.masses()
         if program.usage(masses) < 2:
