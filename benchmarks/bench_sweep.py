@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dpcore.optimal import solve
 from dpcore.problem import SolverSettings, noise_problem
 from dpcore.store import Store
-from dpcore.sweep import Outcome, grid, sweep
+from dpcore.sweeps import Outcome, grid, sweep
 
 EPSILONS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 DELTAS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.3, 0.5, 0.75)

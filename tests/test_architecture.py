@@ -55,14 +55,14 @@ ALLOWED = {
     "snippet": LAWS | {"exact", "reload", "script"},
     "export": LAWS | {"reload", "snippet"},
     "store": LAWS | {"export", "provenance", "reload"},
-    "sweep": LAWS | {"optimal", "mechanisms", "provenance", "store"},
-    "invert": LAWS | {"optimal", "mechanisms"},
+    "sweeps": LAWS | {"optimal", "mechanisms", "provenance", "store"},
+    "inversion": LAWS | {"optimal", "mechanisms"},
     "private_optimization": LAWS | {"lp", "rows", "optimal", "exact"},
     "data_dependent": SEARCH | {"exact", "export", "reload", "script", "snippet"},
     "cli": (
         LAWS
         | {"optimal", "vector", "data_dependent", "private_optimization", "mechanisms", "exact"}
-        | {"export", "sweep", "store", "invert", "accounting", "reload"}
+        | {"export", "sweeps", "store", "inversion", "accounting", "reload"}
     ),
     "__main__": {"cli"},
     "__init__": set(),

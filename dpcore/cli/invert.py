@@ -40,7 +40,7 @@ def _invert(arguments: argparse.Namespace) -> int:
     if arguments.out is not None:
         refuse_unwritable(arguments.out)
     from ..export import finite, layout
-    from ..invert import invert
+    from ..inversion import invert
 
     tolerance = in_range(1e-5, 1.0, tolerance=arguments.tolerance)
     with stop_on_interrupt() as stop:

@@ -25,7 +25,7 @@ from .reading import (
 if TYPE_CHECKING:
     from ..problem import NoiseProblem
     from ..solution import Solution
-    from ..sweep import Found
+    from ..sweeps import Found
 
 LIST = "numbers with commas; LOW:HIGH:COUNT for COUNT of them on a log scale"
 
@@ -64,9 +64,9 @@ def _sweep(arguments: argparse.Namespace) -> int:
     problems, refused = _problems(arguments)
     settings = read_settings(arguments)
     from ..store import Store, default_folder
-    from ..sweep import row, sweep, write_table
-    from ..sweep.run import named_cluster
-    from ..sweep.table import check_name
+    from ..sweeps import row, sweep, write_table
+    from ..sweeps.run import named_cluster
+    from ..sweeps.table import check_name
 
     if arguments.out is not None:
         check_name(arguments.out)
@@ -91,7 +91,7 @@ def _sweep(arguments: argparse.Namespace) -> int:
 
 
 def _problems(arguments: argparse.Namespace) -> tuple[list[NoiseProblem], list]:
-    from ..sweep import grid, read_axis
+    from ..sweeps import grid, read_axis
 
     for name in ("epsilon", "delta"):
         if getattr(arguments, name) == MISSING:

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from dpcore.figures import Palette, finish, hue, line
 from dpcore.solution import Solution
-from dpcore.sweep import Outcome
+from dpcore.sweeps import Outcome
 from pages.shared import prose
 from pages.tradeoff_maps.charts import Scale, ink, ticks
 

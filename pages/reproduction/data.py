@@ -15,7 +15,7 @@ from functools import cache
 
 from dpcore.literature import even_lower
 from dpcore.noise import TruncatedLaplace
-from dpcore.sweep import Outcome
+from dpcore.sweeps import Outcome
 from pages.shared.prose import ASSETS
 
 STATED = {"l1": 0.01, "l2": 0.05}

@@ -10,7 +10,7 @@ import streamlit as st
 from dpcore.mechanisms import MECHANISMS, baseline
 from dpcore.problem import noise_problem
 from dpcore.solution import Certificate
-from dpcore.sweep import Outcome
+from dpcore.sweeps import Outcome
 from pages.shared import compute, drawing, frame, prose
 from pages.shared.address import Address, Choice
 from pages.shared.watching import live, strip, under_way

@@ -12,7 +12,7 @@ from html import escape
 import numpy as np
 
 from dpcore.figures import Palette
-from dpcore.sweep import Outcome
+from dpcore.sweeps import Outcome
 from pages.shared import prose
 
 from . import charts

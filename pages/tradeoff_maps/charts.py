@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 from dpcore.figures import Palette, finish, folded, hue, line, log_ticks
 from dpcore.mechanisms import MECHANISMS
 from dpcore.solution import Solution
-from dpcore.sweep import Outcome
+from dpcore.sweeps import Outcome
 from pages.shared import prose
 
 from .work import Axes

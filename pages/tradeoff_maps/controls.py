@@ -13,7 +13,7 @@ from dpcore.mechanisms import MECHANISMS
 from dpcore.numbers import write_number
 from dpcore.privacy import DELTA_RANGE, EPSILON_RANGE
 from dpcore.problem import NoiseProblem, noise_problem
-from dpcore.sweep import read_axis
+from dpcore.sweeps import read_axis
 from pages.optimal_noise.inputs import LOSS_ARGUMENTS, LOSSES, read_unit
 from pages.shared import fields, prose
 from pages.shared.address import FRAME, Address, Choice, Label, Number

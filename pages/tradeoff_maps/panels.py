@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from dpcore.invert import OPTIMAL, Inversion
+from dpcore.inversion import OPTIMAL, Inversion
 from dpcore.mechanisms import MECHANISMS
 from dpcore.problem import NoiseProblem
-from dpcore.sweep import Outcome
+from dpcore.sweeps import Outcome
 from pages.optimal_noise.inputs import HOME
 from pages.shared import compute, drawing, frame, prose, watching
 from pages.shared.address import FRAME

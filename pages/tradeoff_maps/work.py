@@ -7,16 +7,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dpcore.errors import InputError
-from dpcore.invert import OPTIMAL, Inversion, invert
+from dpcore.inversion import OPTIMAL, Inversion, invert
 from dpcore.loss import Loss
 from dpcore.mechanisms import MECHANISMS
 from dpcore.optimal import pareto_frontier
 from dpcore.problem import NoiseProblem, SolverSettings
 from dpcore.solution import Solution
 from dpcore.store import Store
-from dpcore.sweep import Outcome, grid, sweep
-from dpcore.sweep.chains import chains
-from dpcore.sweep.run import named_cluster
+from dpcore.sweeps import Outcome, grid, sweep
+from dpcore.sweeps.chains import chains
+from dpcore.sweeps.run import named_cluster
 from service import configuration
 from work.question import TICK
 

@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from dpcore.figures import LIGHT
 from dpcore.problem import SolverSettings, noise_problem
 from dpcore.solution import Certificate
-from dpcore.sweep import grid, sweep
+from dpcore.sweeps import grid, sweep
 from pages.reproduction import charts, data
 
 ROOT = Path(__file__).parents[2]

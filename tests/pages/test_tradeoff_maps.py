@@ -16,7 +16,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpcore.figures import DARK, LIGHT, hue
 from dpcore.problem import SolverSettings, noise_problem
-from dpcore.sweep import chains, grid, sweep
+from dpcore.sweeps import chains, grid, sweep
 from pages.tradeoff_maps import cells, charts, work
 
 ROOT = Path(__file__).parents[2]

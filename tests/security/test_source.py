@@ -22,7 +22,7 @@ MODULES = {
 
 NETWORK_IN = {
     "service/health.py": {"urllib.request"},
-    "dpcore/sweep/executors.py": {"distributed", "distributed.Client", "distributed.scheduler",
+    "dpcore/sweeps/executors.py": {"distributed", "distributed.Client", "distributed.scheduler",
                                   "distributed.scheduler.KilledWorker"},
     "work/pool.py": {"subprocess", "multiprocessing.connection", "multiprocessing.connection.Client",
                      "multiprocessing.connection.Connection", "multiprocessing.connection.Listener",

@@ -16,8 +16,8 @@ from dpcore.loss import parse_loss
 from dpcore.optimal import solve, solve_many
 from dpcore.problem import SolverSettings, noise_problem
 from dpcore.store import Store
-from dpcore.sweep import chains, grid, read_axis, row, solve_chain, sweep, write_table
-from dpcore.sweep.chains import LONGEST, Outcome
+from dpcore.sweeps import chains, grid, read_axis, row, solve_chain, sweep, write_table
+from dpcore.sweeps.chains import LONGEST, Outcome
 
 PATIENT = SolverSettings(gap=5e-3, time_limit=120)
 """No search ends by its time limit, not even on a busy machine."""
@@ -102,7 +102,7 @@ def test_a_sweep_is_taken_up_where_it_was_left(problems, expected, tmp_path):
 def test_what_is_not_ours_in_the_store_is_computed_again(problems, expected, tmp_path):
     store = Store(tmp_path)
     part = chains(problems)[0]
-    from dpcore.sweep.run import _topic
+    from dpcore.sweeps.run import _topic
 
     for junk in (
         b"",

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from strategies import log_floats
 
 from dpcore.errors import InputError
-from dpcore.invert import OPTIMAL, at, invert
+from dpcore.inversion import OPTIMAL, at, invert
 from dpcore.mechanisms import INTEGER_MECHANISMS, MECHANISMS, baseline
 from dpcore.optimal import solve
 from dpcore.privacy import Privacy

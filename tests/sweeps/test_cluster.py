@@ -9,8 +9,8 @@ import pytest
 from distributed import Client, LocalCluster
 
 from dpcore.problem import SolverSettings, noise_problem
-from dpcore.sweep import CLUSTER, grid, sweep
-from dpcore.sweep.run import named_cluster
+from dpcore.sweeps import CLUSTER, grid, sweep
+from dpcore.sweeps.run import named_cluster
 
 PATIENT = SolverSettings(gap=5e-3, time_limit=120)
 
