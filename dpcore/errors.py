@@ -43,3 +43,20 @@ class SolverError(RuntimeError):
 
 class CertificateError(AssertionError):
     """A lower bound exceeds an upper bound: a bug, never an answer."""
+
+
+class MissingExtraError(ImportError):
+    """A feature needs a library that the bare package does not bring.
+
+    Attributes
+    ----------
+    extra : str
+        Name of the extra that brings it.
+    """
+
+    def __init__(self, extra: str, library: str) -> None:
+        self.extra, self.library = extra, library
+        super().__init__(f'{library} is not installed: pip install "dp-frontier[{extra}]"', name=library)
+
+    def __reduce__(self) -> tuple:
+        return type(self), (self.extra, self.library)

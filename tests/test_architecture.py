@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 
-BASE = {"errors", "numbers", "_validate"}
+BASE = {"errors", "extras", "numbers", "_validate"}
 DATA = BASE | {"quantity", "places", "privacy", "privacy_profile", "loss", "problem", "partition"}
 LAWS = DATA | {"audit", "audit_composed", "audit_profile", "audit_pure", "audit_shape", "noise", "solution"}
 SEARCH = LAWS | {"kernels", "lp", "rows", "cutting_planes", "reference", "optimal"}
@@ -21,6 +21,7 @@ ALLOWED = {
     "errors": set(),
     "numbers": {"errors"},
     "_validate": {"errors", "numbers"},
+    "extras": {"errors"},
     "provenance": set(),
     "privacy": BASE,
     "privacy_profile": BASE | {"privacy"},

@@ -16,6 +16,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..extras import needs
 from ..loss import UNIT
 from .loss_grids import CLOSED_FORM, LossGrid, curve_of
 
@@ -144,7 +145,8 @@ def compose(parts: Sequence[Part], *, delta: float | None = None, epsilon: float
     every entry of a convolution is off by at most (8 log₂ n + 16)·u·(number of releases), and mass of at most TAIL
     is wrapped around.
     """
-    from dp_accounting.pld import common
+    with needs("accounting"):
+        from dp_accounting.pld import common
     from scipy.signal import fftconvolve
 
     theta = tilt_for(parts, delta=delta, epsilon=epsilon)

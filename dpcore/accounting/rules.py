@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
+from ..extras import needs
 from ..loss import UNIT
 from ..noise import Gaussian
 from ..noise.gaussian import gaussian_delta
@@ -199,7 +200,8 @@ def _single(release: Release, delta: float) -> float:
 def renyi(releases: tuple[Release, ...], delta: float) -> tuple[float, str]:
     """By Rényi divergences, which add up; turned into ε with the conversion of Canonne, Kamath and Steinke [CKS20,
     Prop. 12], at the best of a few hundred orders, refined once."""
-    from dp_accounting.rdp.rdp_privacy_accountant import compute_epsilon
+    with needs("accounting"):
+        from dp_accounting.rdp.rdp_privacy_accountant import compute_epsilon
 
     sampled = any(one.sampling is not None and one.sampling.rate < 1 for one in releases)
     orders = SAMPLED_ORDERS if sampled else ORDERS
@@ -238,8 +240,9 @@ def _sampled_gaussian(sampling: Sampling, multiplier: float, orders: tuple[float
     Its series for fractional orders do not always converge. (α − 1) D_α is convex and 0 at α = 1 [van Erven and
     Harremoës 2014, Cor. 2], so there, and where they are not asked for, chords between the known orders bound it.
     """
-    from dp_accounting import NeighboringRelation, dp_event
-    from dp_accounting.rdp import RdpAccountant
+    with needs("accounting"):
+        from dp_accounting import NeighboringRelation, dp_event
+        from dp_accounting.rdp import RdpAccountant
 
     logging.getLogger("absl").addFilter(_of_no_series)
     noise, places = dp_event.GaussianDpEvent(multiplier), np.array(orders)
@@ -265,7 +268,8 @@ def _of_no_series(record: logging.LogRecord) -> bool:
 def zcdp(releases: tuple[Release, ...], delta: float) -> tuple[float, str]:
     """By ρ with D_α ≤ ρα at every order, which adds up; turned into ε at the best order [Bun and Steinke 2016; CKS20,
     Prop. 12]. Sampling hardly lowers divergences of high order, so it gains nothing here."""
-    from dp_accounting.rdp.rdp_privacy_accountant import compute_epsilon
+    with needs("accounting"):
+        from dp_accounting.rdp.rdp_privacy_accountant import compute_epsilon
 
     rho = sum(one.count * rho_upper(one.mechanism) for one in releases)
     if delta <= 0 or not math.isfinite(rho):

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 
 from .. import __version__
-from ..errors import InputError
+from ..errors import InputError, MissingExtraError
 from . import account, data_dependent, invert, noise, private_program, profile, sweep
 from .base import EXIT_BAD_INPUT, EXIT_FAILED, EXIT_INTERRUPTED, Parser, clipped, complain
 
@@ -56,6 +56,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader has gone; without this the interpreter complains once more when it flushes.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_FAILED
+    except MissingExtraError as error:
+        return complain(name, str(error), EXIT_FAILED)
     except MemoryError:
         return complain(name, "not enough memory", EXIT_FAILED)
     except Exception as error:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
+from ..extras import needs
 from .program import Array
 
 CLOSE = 1e-9
@@ -30,7 +31,8 @@ def minimise(
 
     Equality rows are A x + s = b, s = 0, all others (bounds of x are rows, too) A x + s = b, s ≥ 0, multipliers z.
     """
-    import clarabel  # costs 50 ms, and most programs need no second opinion
+    with needs("quadratic"):
+        import clarabel  # costs 50 ms, and most programs need no second opinion
 
     equal = low == high
     up, down = np.isfinite(high) & ~equal, np.isfinite(low) & ~equal

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 
 from ..errors import InputError, SolverError
+from ..extras import needs
 from ..problem import SolverSettings
 from ..provenance import PROVENANCE
 from .chains import Chain, Outcome, outcomes, solve_chain
@@ -34,8 +35,9 @@ def in_this_thread(tasks: Mapping[int, Chain], settings: SolverSettings, stop: S
 
 def in_processes(tasks: Mapping[int, Chain], settings: SolverSettings, stop: Stop, workers: int) -> Found:
     """A pool of processes (joblib). If the system kills one of them, the chains still missing are started again."""
-    from joblib import Parallel, delayed
-    from joblib.externals.loky.process_executor import TerminatedWorkerError
+    with needs("cluster"):
+        from joblib import Parallel, delayed
+        from joblib.externals.loky.process_executor import TerminatedWorkerError
 
     missing = dict(tasks)
     for attempt in range(ATTEMPTS):
@@ -73,8 +75,9 @@ def on_cluster(tasks: Mapping[int, Chain], settings: SolverSettings, stop: Stop,
     InputError : no scheduler answers at this address, or its workers run other code than this process.
     SolverError : the scheduler went away, or a chain killed several workers.
     """
-    from distributed import Client
-    from distributed.scheduler import KilledWorker
+    with needs("cluster"):
+        from distributed import Client
+        from distributed.scheduler import KilledWorker
 
     try:
         client = Client(address, timeout=5, set_as_default=False)

@@ -9,6 +9,7 @@ from typing import Any
 
 from .. import __version__
 from ..errors import InputError
+from ..extras import needs
 from ..mechanisms import INTEGER_MECHANISMS, MECHANISMS
 from ..problem import NoiseProblem
 from .chains import Outcome
@@ -62,9 +63,13 @@ def constraints(problem: NoiseProblem) -> str:
 
 
 def check_name(path: str) -> None:
-    """InputError unless the name ends in a format that can be written."""
+    """InputError unless the name ends in a format that can be written; `MissingExtraError` where what writes it is not
+    installed."""
     if Path(path).suffix.lower() not in FORMATS:
         raise InputError("out", path, f"a file name that ends in {' or '.join(FORMATS)}")
+    if Path(path).suffix.lower() == ".parquet":
+        with needs("parquet"):
+            import pyarrow  # noqa: F401
 
 
 def write_table(rows: Sequence[dict[str, Any]], path: str) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
+from ..extras import needs
 from .sheets import read_sheet
 
 Array = NDArray[np.float64]
@@ -48,7 +49,8 @@ def load(name: str, seed: int = 0) -> Table:
         return _synthetic(np.random.default_rng(seed))
     if name not in BUNDLED:
         raise InputError("data", name, ", ".join([*BUNDLED, SYNTHETIC]))
-    from sklearn import datasets
+    with needs("learning"):
+        from sklearn import datasets
 
     if name == "diabetes":
         data = datasets.load_diabetes(scaled=False)

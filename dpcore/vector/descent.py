@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from .._validate import above, whole
 from ..errors import InputError
+from ..extras import needs
 from ..privacy import Privacy
 from .components import Outcome, _outcome
 from .datasets import Table
@@ -111,11 +112,13 @@ def _optimum(X: Array, y: Array, model: str, regularisation: float) -> float:
     """The least objective without privacy, by scikit-learn on features divided by their spread where that is the same
     problem, else by SciPy's L-BFGS on the logistic objective."""
     if model == "lasso":
-        from sklearn.linear_model import Lasso
+        with needs("learning"):
+            from sklearn.linear_model import Lasso
 
         fit = Lasso(alpha=regularisation, fit_intercept=False, max_iter=200_000, tol=1e-10).fit(X, y)
         return float(_objective(X, y, model, regularisation, fit.coef_[None, :])[0])
-    from sklearn.linear_model import LogisticRegression
+    with needs("learning"):
+        from sklearn.linear_model import LogisticRegression
 
     fit = LogisticRegression(C=1 / (len(y) * regularisation), fit_intercept=False, max_iter=20_000, tol=1e-10,
                              solver="newton-cholesky").fit(X, y)  # fmt: skip
