@@ -147,7 +147,8 @@ class IntegerStaircase(Noise):
         if hi < 0:
             lo, hi, m = -hi, -lo, -m
         start = max(lo, m)
-        near = np.arange(lo, min(start, hi + 1), dtype=float)  # from 0 to the location: rising weights
+        first = max(lo, m - self._reach)  # the powers before it are smaller, and all their weights together e^−42
+        near = np.arange(first, max(first, min(start, hi + 1)), dtype=float)  # up to the location: rising weights
         total = float(self._weight(m - near) @ near**power) if near.size else 0.0
         if hi < start:
             return total

@@ -294,12 +294,14 @@ def best_staircase(problem: NoiseProblem) -> DiscreteStaircase:
     law = replace(law, location=int(np.clip(round(best_point(problem)), -(10**6), 10**6)))
     if problem.privacy.delta > 0 and k > EXACT_TO:
         return law
-    value, reach = law.expected_loss(loss), max(1, round(2 * k + 2 * k / problem.privacy.epsilon))
+    value, first = law.expected_loss(loss), law.location
+    reach = max(1, round(2 * k + 2 * k / problem.privacy.epsilon))  # where a support is far from 0, 0 is no aim
     stride = 1 << min(reach, 10**5).bit_length()
     while stride:
         moves = [(law.r, law.location + s) for s in (-stride, stride)]
         moves += [(r, law.location + s) for r in (law.r - stride, law.r + stride) for s in (-stride, 0, stride)]
-        near = [replace(law, r=r, location=at) for r, at in moves if 1 <= r <= k and abs(at) <= 10**6]
+        moves = [(r, at) for r, at in moves if 1 <= r <= k and abs(at) <= 10**6 and abs(at - first) <= reach]
+        near = [replace(law, r=r, location=at) for r, at in moves]
         better = min(near, key=lambda one: one.expected_loss(loss), default=law)
         if better.expected_loss(loss) < value:
             law, value = better, better.expected_loss(loss)
