@@ -367,7 +367,7 @@ def test_a_support_far_from_zero_does_not_send_the_search_back_to_zero(monkeypat
     """The loss is least at 0, which no law on the support reaches; walking there took minutes."""
     asked, plain = [], DiscreteStaircase.expected_loss
     monkeypatch.setattr(DiscreteStaircase, "expected_loss", lambda law, loss: asked.append(law) or plain(law, loss))
-    problem = counting(0.5, 0.014, 1.4, "l1", step=0.7, support=(-75156989.18, -75156810.78))
+    problem = counting(0.5, 0.014, 2, "l1", step=0.7, support=(-75156989.18, -75156810.78))
     found = solve(problem, SolverSettings(gap=0.01, time_limit=0.15))
     assert found.certificate.lower <= 75156900 * (1 + 1e-5) and found.certificate.upper >= 75156810
     assert len(asked) < 1000
