@@ -15,7 +15,7 @@ import numpy as np
 from .accounting.loss_grids import LossGrid, on_grid, reach
 from .accounting.losses import compose
 from .accounting.pairs import dominating_pair
-from .audit import Array
+from .noise.base import Array
 from .noise.piecewise import PiecewiseNoise
 
 MOST_POINTS = 1 << 14

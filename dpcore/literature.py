@@ -7,9 +7,9 @@ import math
 import numpy as np
 
 from ._validate import in_range
-from .audit import lattice_costs
 from .errors import InputError
 from .loss import UNIT, Loss
+from .loss.cells import lattice_costs
 from .noise.lattice import lattice_points
 from .privacy import SENSITIVITY_RANGE, Privacy
 

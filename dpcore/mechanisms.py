@@ -10,6 +10,7 @@ from dataclasses import astuple, dataclass
 import numpy as np
 
 from ._validate import whole
+from .audit import delta_upper
 from .loss import Loss
 from .noise.base import Noise
 from .noise.discrete import DiscreteStaircase, Geometric
@@ -208,7 +209,7 @@ def curve_fault(noise: Noise, curve: GaussianProfile, sensitivity: float) -> str
         return "" if noise.sigma >= sensitivity / curve.mu else f"it is {sensitivity / noise.sigma:.4g}-GDP"
     places = tuple(np.linspace(0, 10 + curve.mu, 160).tolist())
     for epsilon, limit in curve.crossings(places):
-        true = noise.shortfall(epsilon, sensitivity)
+        true = delta_upper(noise, epsilon, sensitivity)
         if true > limit:
             return f"at epsilon = {epsilon:.4g} its true delta is {true:.3g}, required {limit:.3g}"
         if true == 0:
@@ -223,7 +224,7 @@ def _privacy_faults(mechanism: Mechanism, noise: Noise, problem: NoiseProblem) -
             return []
         return [fault] if (fault := curve_fault(noise, curve, problem.sensitivity)) else []
     epsilon, delta = problem.privacy.epsilon, problem.privacy.delta
-    true = noise.shortfall(epsilon, problem.sensitivity)
+    true = delta_upper(noise, epsilon, problem.sensitivity)
     if epsilon > mechanism.largest_epsilon:
         limit = f"its formula is proved for epsilon up to {mechanism.largest_epsilon:g} only"
         return [f"{limit}; at epsilon = {epsilon:g} its true delta is {true:.3g}, required {delta:g}"]
@@ -235,14 +236,14 @@ def _privacy_faults(mechanism: Mechanism, noise: Noise, problem: NoiseProblem) -
 def _shares(noise: Noise, problem: NoiseProblem) -> bool:
     """T releases keep (ε, δ) by basic composition: one keeps (ε/T, δ/T)."""
     epsilon, delta = (x / problem.profile.releases for x in astuple(problem.privacy))
-    return noise.shortfall(epsilon * (1 - 1e-13), problem.sensitivity) <= delta
+    return delta_upper(noise, epsilon * (1 - 1e-13), problem.sensitivity) <= delta
 
 
 def _extra_faults(noise: Noise, problem: NoiseProblem) -> list[str]:
     """Pairs besides the first and the budget, as far as the problem has them."""
     faults, budget = [], problem.budget
     for pair in problem.privacies[1:]:
-        if (true := noise.shortfall(pair.epsilon, problem.sensitivity)) > pair.delta:
+        if (true := delta_upper(noise, pair.epsilon, problem.sensitivity)) > pair.delta:
             faults.append(f"at epsilon = {pair.epsilon:g} its true delta is {true:.3g}, required {pair.delta:g}")
     if budget is not None and (spent := noise.expected_loss(budget.loss)) > budget.most:
         faults.append(f"it spends {spent:.6g} of the budget {budget.most:g} ({budget.loss.title})")

@@ -17,7 +17,7 @@ from .errors import InputError
 from .loss import parse_loss
 from .noise.base import Noise
 from .noise.discrete import DiscreteStaircase, Geometric
-from .noise.lattice import LatticeNoise, lattice_points, stretched, whole_law
+from .noise.lattice import LatticeNoise, stretched, whole_law
 from .noise.piecewise import TOTAL, PiecewiseNoise
 from .noise.staircase import Staircase
 from .noise.tailed import TailedNoise
@@ -305,16 +305,8 @@ def _check_constraints(noise: Noise, problem: NoiseProblem) -> None:
 def _audited(noise: Noise, problem: NoiseProblem, stated: object) -> Certificate:
     """δ and the upper bound audited anew; the stated lower bound only if it does not contradict them."""
     epsilon, delta = problem.privacy.epsilon, problem.privacy.delta
-    if isinstance(noise, PiecewiseNoise):
-        delta_upper, shift = audit.shortfall_upper(noise, epsilon)
-    elif isinstance(noise, LatticeNoise):
-        delta_upper, steps = audit.lattice_shortfall_upper(noise.masses, epsilon, problem.lattice_sensitivity)
-        shift = float(lattice_points(steps, 1, noise.step)[0])
-    elif (law := whole_law(noise)) is not None:
-        delta_upper, shift = law[0].shortfall(epsilon, problem.lattice_sensitivity), problem.sensitivity
-    else:
-        delta_upper, shift = noise.shortfall(epsilon, problem.sensitivity), problem.sensitivity
-    upper = noise.loss_upper(problem.loss)
+    delta_upper, shift = audit.shortfall_upper(noise, epsilon, problem.sensitivity)
+    upper = audit.loss_upper(noise, problem.loss)
     if delta_upper > delta:
         raise InputError("noise", f"a law with delta {delta_upper!r} at this epsilon", f"at most delta = {delta!r}")
     if not math.isfinite(upper):
@@ -353,11 +345,11 @@ def _extras(noise: Noise, problem: NoiseProblem) -> tuple[float | None, float | 
     """(expected second loss, δ of the second pair), audited and within their limits; None for what is not asked."""
     budget, second, spent, kappa = problem.budget, problem.second, None, None
     if budget is not None:
-        spent = noise.loss_upper(budget.loss)
+        spent = audit.loss_upper(noise, budget.loss)
         if not spent <= budget.most:
             raise InputError("noise", f"a law that spends {spent!r}", f"at most the budget {budget.most!r}")
     if second is not None:
-        kappa = noise.shortfall(second.epsilon, problem.sensitivity)
+        kappa = audit.delta_upper(noise, second.epsilon, problem.sensitivity)
         if kappa > second.delta:
             shown = f"a law with delta {kappa!r} at the second epsilon"
             raise InputError("noise", shown, f"at most {second.delta!r}")

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 
 BASE = {"errors", "extras", "numbers", "_validate"}
 DATA = BASE | {"quantity", "places", "privacy", "privacy_profile", "loss", "problem", "partition"}
-LAWS = DATA | {"audit", "audit_composed", "audit_profile", "audit_pure", "audit_shape", "noise", "solution"}
+LAWS = DATA | {"audit", "audit_composed", "audit_profile", "audit_shape", "noise", "solution"}
 SEARCH = LAWS | {"kernels", "lp", "rows", "cutting_planes", "reference", "optimal"}
 
 ALLOWED = {
@@ -31,10 +31,9 @@ ALLOWED = {
     "numerals": set(),
     "places": BASE,
     "problem": DATA,
-    "audit": DATA,  # the referee: no kernel, no linear program, no noise
-    "noise": DATA | {"audit", "audit_profile", "audit_pure"},
+    "noise": DATA,
+    "audit": DATA | {"noise"},  # the referee: no kernel, no linear program
     "audit_shape": DATA | {"noise"},
-    "audit_pure": DATA | {"audit", "noise"},  # sums over periods
     "audit_profile": DATA | {"audit", "audit_composed", "noise"},
     "audit_composed": DATA | {"audit", "noise", "accounting"},
     "solution": LAWS,
@@ -98,6 +97,60 @@ def imports(path: Path) -> set[str]:
     return names
 
 
+def module_of(path: Path) -> str:
+    """The name by which a file is imported."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def runtime_imports(tree: ast.AST, path: Path, files: set[str]) -> set[str]:
+    """Those of `files`, modules by their names, that a file imports when it runs: at the top, inside functions or by
+    `import_module` of a literal. `from package import name` is the module of that name where there is one, else the
+    package."""
+    exempt = {
+        id(node)
+        for branch in ast.walk(tree)
+        if isinstance(branch, ast.If) and "TYPE_CHECKING" in ast.dump(branch.test)
+        for child in branch.body
+        for node in ast.walk(child)
+    }
+    package, found = path.relative_to(ROOT).with_suffix("").parts, set()
+    for node in ast.walk(tree):
+        if id(node) in exempt:
+            continue
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            parents = package[: len(package) - node.level] if node.level else ()
+            base = ".".join([*parents, *filter(None, [node.module])])
+            found |= {name if (name := f"{base}.{alias.name}") in files else base for alias in node.names}
+        elif isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
+            if getattr(node.func, "attr", getattr(node.func, "id", "")) in ("import_module", "__import__"):
+                name = str(node.args[0].value)
+                depth = len(name) - len(name.lstrip("."))
+                found.add(".".join([*package[: len(package) - depth], name[depth:]]) if depth else name)
+    return (found & files) - {module_of(path)}
+
+
+def circles(graph: dict[str, set[str]]) -> list[list[str]]:
+    """Closed walks through `graph`, one for every edge back to where a walk comes from."""
+    found, done, walk = [], set(), []
+
+    def visit(module: str) -> None:
+        walk.append(module)
+        for other in sorted(graph[module]):
+            if other in walk:
+                found.append([*walk[walk.index(other) :], other])
+            elif other not in done:
+                visit(other)
+        done.add(walk.pop())
+
+    for module in sorted(graph):
+        if module not in done:
+            visit(module)
+    return found
+
+
 SOURCES = sorted(
     [ROOT / "app.py", ROOT / "server.py"]
     + [path for name in ("dpcore", "pages", "service", "work") for path in (ROOT / name).rglob("*.py")]
@@ -122,6 +175,30 @@ def test_imports_follow_the_allowed_edges(path):
             assert {top, where.split("/")[0]} != {"service", "work"}, f"{where} imports {name}"
         elif top == "dpcore" and rest:
             assert rest[0] not in ("kernels", "lp"), f"{where} imports {name}"
+
+
+def test_no_files_import_each_other_in_a_circle():
+    files = {module_of(path) for path in SOURCES}
+    graph = {module_of(path): runtime_imports(ast.parse(path.read_text()), path, files) for path in SOURCES}
+    assert circles(graph) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "seen"),
+    [
+        ("from . import audit", True),
+        ("from .audit import delta_upper", True),
+        ("def f():\n    from dpcore import audit", True),
+        ("from importlib import import_module\nimport_module('dpcore.audit')", True),
+        ("import importlib\nimportlib.import_module('.audit', __package__)", True),
+        ("__import__('dpcore.audit')", True),
+        ("if TYPE_CHECKING:\n    from .audit import delta_upper", False),
+    ],
+)
+def test_the_test_sees_circles(line, seen):
+    files, here = {"dpcore.audit", "dpcore.problem"}, ROOT / "dpcore" / "problem.py"
+    graph = {"dpcore.problem": runtime_imports(ast.parse(line), here, files), "dpcore.audit": {"dpcore.problem"}}
+    assert circles(graph) == ([["dpcore.audit", "dpcore.problem", "dpcore.audit"]] if seen else [])
 
 
 def test_the_test_sees_relative_imports():

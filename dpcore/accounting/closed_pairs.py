@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from .._validate import above
+from ..audit import delta_upper
 from ..noise.discrete import IntegerStaircase
 from ..noise.gaussian import Gaussian
 from ..noise.laplace import Laplace
@@ -65,7 +66,7 @@ class MonotonePair(Pair):
         epsilons = np.asarray(epsilons, dtype=float)
         if isinstance(self.noise, Gaussian):
             return mirrored(epsilons, _gaussian_delta(self.shift / self.noise.sigma, np.abs(epsilons)))
-        known = [self.noise.shortfall(abs(e), self.shift) for e in epsilons.ravel().tolist()]
+        known = [delta_upper(self.noise, abs(e), self.shift) for e in epsilons.ravel().tolist()]
         return mirrored(epsilons, np.reshape(known, epsilons.shape))
 
     def tradeoff(self, alphas: ArrayLike) -> Array:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._validate import above, whole
+from ..audit import delta_upper
 from ..loss import UNIT
 from ..noise.base import Noise
 from ..noise.lattice import LatticeNoise
@@ -36,7 +37,7 @@ def privacy_profile(noise: Noise, epsilons: ArrayLike, *, sensitivity: float) ->
     if isinstance(noise, SOLVED):
         known = dominating_curve_upper(noise, sizes, sensitivity)
         return np.minimum(mirrored(epsilons, known.reshape(epsilons.shape)) * (1 + 4 * UNIT * (epsilons < 0)), 1.0)
-    known = np.array([noise.shortfall(e, sensitivity) for e in sizes.tolist()])
+    known = np.array([delta_upper(noise, e, sensitivity) for e in sizes.tolist()])
     return mirrored(epsilons, known.reshape(epsilons.shape))
 
 

@@ -17,11 +17,10 @@ from functools import lru_cache
 import numpy as np
 
 from .. import audit
-from ..audit_profile import CELL_ERROR
 from ..loss import UNIT
 from ..noise.lattice import LatticeNoise, whole_steps
 from ..noise.piecewise import PiecewiseNoise
-from ..noise.tailed import TailedNoise
+from ..noise.tailed import CELL_ERROR, TailedNoise
 from .two_laws import Array, FinitePair
 
 SOLVED = (PiecewiseNoise, LatticeNoise, TailedNoise)

@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 from scipy import special
 
+from ..audit import delta_upper
 from ..errors import CertificateError, InputError
 from ..noise import Gaussian
 from .curves import epsilon_at
@@ -104,7 +105,7 @@ class Truth:
     def delta(self, epsilon: float, *, times: int = 1) -> Band:
         """The least δ at which the composition is (ε, δ)-DP."""
         if not self.sides:
-            found = Gaussian(1 / (self._mu * math.sqrt(times))).shortfall(epsilon, 1.0)
+            found = delta_upper(Gaussian(1 / (self._mu * math.sqrt(times))), epsilon, 1.0)
             return Band(found * (1 - 1e-10), min(found * (1 + 1e-10), 1.0))
         uppers = [side.bound(times, upper=True, epsilon=epsilon) for side in self.sides]
         lower = self.sides[int(np.argmax(uppers))].bound(times, upper=False, epsilon=epsilon)

@@ -223,3 +223,19 @@ def _end_lower(piece: Piece, x: float, known: bool) -> float:
     """A lower bound of c at the end of a part; at a break (`known`) its place is no rounded number."""
     blur = 16 * float(piece.size(x)) + (0.0 if known else 4 * float(piece.sway(x)))
     return max(float(piece.value(x)) - UNIT * blur, _range(piece)[0])
+
+
+def lattice_costs(points: Array, loss: Loss) -> tuple[Array, Array]:
+    """(lower, upper) bounds of the loss at points that are the floats nearest to the true ones. (n,) each
+
+    A value is fewer than 16 operations on terms no larger than `Piece.size`, 2 where the loss is constant (which may be
+    the mean of two); the point is within u|x|, worth u times `Piece.sway`, of the true one. A point that is rounded to
+    a break counts as the break, where the smaller of two one-sided values is the loss.
+    """
+    left, right = (np.searchsorted(loss.breaks, points, side=side) for side in ("left", "right"))
+    sides = []
+    for index in (left, right):
+        value, size, sway = loss.terms(index, points)
+        slack = np.where(sway > 0, 16 * size + 2 * sway * (left == right), 2 * size)
+        sides.append((value - UNIT * slack, value + UNIT * slack))
+    return tuple(np.maximum(np.minimum(*ends), 0.0) for ends in zip(*sides))

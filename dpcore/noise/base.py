@@ -16,7 +16,8 @@ Array = NDArray[np.float64]
 class Noise(ABC):
     """A probability law on the line: a density and possibly a few atoms.
 
-    Subclasses give `density`, `cdf`, `quantile`, `partial_moment`, `shortfall` and the attributes below.
+    Subclasses give `density`, `cdf`, `quantile`, `partial_moment` and the attributes below. Closed forms have their own
+    δ(ε), `shortfall`, and may have their own `loss_upper`; everybody else asks `audit`.
 
     Attributes
     ----------
@@ -60,10 +61,6 @@ class Noise(ABC):
         `power` ≥ 0; the interval does not straddle 0.
         """
 
-    @abstractmethod
-    def shortfall(self, epsilon: float, sensitivity: float) -> float:
-        """δ(ε) = sup over |φ| ≤ sensitivity and events A of P(A) − e^ε P(A − φ) (hockey-stick divergence)."""
-
     def expected_loss(self, loss: Loss) -> float:
         """E c(X), exact up to rounding (infinite if it diverges)."""
         parts = [mass * float(loss.value(x)) for x, mass in self.atoms]
@@ -73,10 +70,6 @@ class Noise(ABC):
             if piece.coefficient:
                 parts.append(piece.coefficient * self.partial_moment(piece.power, piece.lo, piece.hi))
         return math.fsum(parts)
-
-    def loss_upper(self, loss: Loss) -> float:
-        """An upper bound of E c(X) with a derived slack: of laws that may stand in a certificate."""
-        raise NotImplementedError
 
     def sample(self, rng: np.random.Generator, size: int) -> Array:
         """Floating-point samples, for looking at; a release goes through an exact sampler."""

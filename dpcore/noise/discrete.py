@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._validate import above, whole
-from ..audit_pure import staircase_loss_bounds
 from ..errors import InputError
 from ..loss import Loss
 from ..privacy import Privacy
@@ -19,6 +18,7 @@ from .base import Array, Noise
 from .first_step import first_step
 from .moments import geometric_sum
 from .periods import Side
+from .pure import staircase_loss_bounds
 
 _DIRECT = 200_000
 """Finite sums of at most this many terms are taken term by term, longer ones as a difference of two tails."""

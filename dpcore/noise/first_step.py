@@ -1,6 +1,6 @@
 """Where the first step of the best staircase ends, for even losses that grow away from 0 [Thm 8].
 
-With G of `audit_pure`, the staircase whose first step ends at u pays (1 − b) V(u), V(u) the mean of G with weight 1
+With G of `noise.pure`, the staircase whose first step ends at u pays (1 − b) V(u), V(u) the mean of G with weight 1
 below u and b = e^−ε above. V falls while G(u) < V(u) and rises after that: the end lies where G passes V.
 """
 
@@ -10,9 +10,9 @@ import math
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ..audit_pure import pure_lower
 from ..loss import UNIT
 from .periods import MOST, Side
+from .pure import pure_lower
 
 CLOSE = 1e-7
 """Relative error of a best end: the mean is flat there, and bounds lose the square of it."""

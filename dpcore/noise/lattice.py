@@ -15,7 +15,6 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import audit
 from .._validate import decimal
 from ..loss import Loss
 from .base import Array, Noise
@@ -138,13 +137,6 @@ class LatticeNoise(_Atoms):
     def expected_loss(self, loss: Loss) -> float:
         """Σ P(x) c(x)."""
         return math.fsum(self.masses * loss.value(self.points))
-
-    def loss_upper(self, loss: Loss) -> float:
-        return audit.lattice_loss_upper(self.masses, self.points, loss)
-
-    def shortfall(self, epsilon: float, sensitivity: float) -> float:
-        """As audited, over the shifts that are multiples of the step."""
-        return audit.lattice_shortfall_upper(self.masses, epsilon, whole_steps(sensitivity, self.step))[0]
 
     # Exact sampling ----------------------------------------------------------------------------------
 

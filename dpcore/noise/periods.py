@@ -15,8 +15,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import audit
 from ..loss import UNDERFLOW, UNIT, Loss, Piece
+from ..loss.cells import lattice_costs
 from .moments import Array, geometric_sum, power_integral
 
 FEW, MOST = 50.0, 700.0
@@ -101,14 +101,14 @@ class Side:
     def at(self, u: float) -> tuple[float, float]:
         """(lower, upper) bounds of G(u), on the line of its limit from the right; the loss grows from 0 = centre.
 
-        Rounding: as in `audit.lattice_costs`; on the line a break that is no whole number of periods is within 8 u of
+        Rounding: as in `lattice_costs`; on the line a break that is no whole number of periods is within 8 u of
         the true one relatively, and may be passed sooner or later.
         """
         layout = self._layout
         k = layout.cells
         x, weights = k * float(self.period) + u, np.exp(-self.epsilon * k)
         if self.lattice:
-            lower, upper = audit.lattice_costs(x, self.loss)
+            lower, upper = lattice_costs(x, self.loss)
         else:
             lower, upper = (self._limits(k, u, x, blur) for blur in (8 * UNIT, -8 * UNIT))
         slack = (8 + self.epsilon * k) * UNIT
@@ -278,7 +278,7 @@ class Side:
         """
         index = np.searchsorted(breaks, left, side="left")
         a, b = self.centre + left, self.centre + right - 1
-        (low, high), (other, top) = (audit.lattice_costs(x, self.loss) for x in (a, b))
+        (low, high), (other, top) = (lattice_costs(x, self.loss) for x in (a, b))
         count, alone = b - a + 1, a == b
         value = np.where(alone, 0.5 * (low + high), 0.25 * count * (low + high + other + top))
         error = 0.5 * count * (high - low + top - other) + 8 * UNIT * count * (high + top)

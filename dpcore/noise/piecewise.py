@@ -16,7 +16,6 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import audit
 from .._validate import decimal
 from ..loss import Loss
 from ..loss.cells import means
@@ -179,12 +178,6 @@ class PiecewiseNoise(Noise):
         """E c(X), exact up to rounding, narrow cells far from 0 included."""
         parts = (self.masses * means(loss, self.places)).tolist()
         return math.fsum([*parts, *(mass * float(loss.value(x)) for x, mass in self.atoms)])
-
-    def loss_upper(self, loss: Loss) -> float:
-        return audit.loss_upper(self, loss)
-
-    def shortfall(self, epsilon: float, sensitivity: float) -> float:
-        return audit.shortfall_upper(self, epsilon, sensitivity)[0]
 
     # Exact sampling ----------------------------------------------------------------------------------
 

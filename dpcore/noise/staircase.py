@@ -8,16 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .. import audit
 from .._validate import above, in_range, real
-from ..audit_pure import staircase_loss_bounds
 from ..errors import InputError
 from ..loss import UNIT, Loss
+from ..loss.cells import lattice_costs
 from ..privacy import Privacy
 from .base import Array
 from .first_step import first_step
 from .moments import geometric_sum, power_integral
 from .periods import Side
+from .pure import staircase_loss_bounds
 from .search import least_argument
 from .symmetric import SymmetricNoise, has_two_slopes
 
@@ -106,7 +106,7 @@ class Staircase(SymmetricNoise):
     def loss_upper(self, loss: Loss) -> float:
         side = Side.line(loss, self.epsilon, self.sensitivity, self.location)
         spread = staircase_loss_bounds(side, self.gamma)[1]
-        at_location = float(audit.lattice_costs(np.array([self.location]), loss)[1][0])
+        at_location = float(lattice_costs(np.array([self.location]), loss)[1][0])
         return ((1 - self.atom) * spread + self.atom * at_location) * (1 + 8 * UNIT)
 
     def _side_moment(self, power: float, lo: float, hi: float, centre: float) -> float:

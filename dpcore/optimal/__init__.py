@@ -1,6 +1,6 @@
 """Optimal noise: problem → Solution."""
 
-from .additive import solve, solve_many
 from .frontier import pareto_frontier
+from .solve import solve, solve_many
 
 __all__ = ["pareto_frontier", "solve", "solve_many"]

@@ -8,81 +8,25 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from .. import audit
 from ..audit_profile import ProfileProof, proof_of
-from ..errors import InfeasibleError, InputError
+from ..errors import InfeasibleError
 from ..noise.base import Noise
 from ..noise.piecewise import PiecewiseNoise
 from ..noise.staircase import Staircase, amplitude_gamma
 from ..noise.truncated_laplace import TruncatedLaplace
-from ..privacy_profile import Composed, GaussianProfile, PairList
+from ..privacy_profile import PairList
 from ..problem import NoiseProblem, SolverSettings
 from ..solution import Certificate, Progress, Solution
 from . import laws
 from .anytime import Anytime, ProgressCallback
-from .composed import ComposedSearch
-from .integer import solve_integer
 from .lower import lower_step
-from .profile import ProfileSearch
 from .schedule import Schedule, Steps
 from .step import Limits, Step
 from .two_level import two_level_lower
 from .upper import meets_extras, upper_step
-
-
-def solve(
-    problem: NoiseProblem, settings: SolverSettings | None = None, progress: ProgressCallback | None = None
-) -> Solution:
-    """The least expected loss of (ε, δ)-DP additive noise, bracketed, with the law that attains the upper end.
-
-    Parameters
-    ----------
-    progress : called with every improvement and about every 0.1 s; returning True stops the search once a first law
-        is known. The answer is valid whenever it stops; stopping early only widens the gap. `record.answer()` is the
-        answer of the moment. An exception raised by it ends the search at once and is passed on.
-
-    Raises
-    ------
-    InfeasibleError : the support leaves no (ε, δ)-DP law.
-    """
-    settings = settings or SolverSettings()
-    if problem.granularity is not None:
-        return solve_integer(problem, settings, progress)
-    if settings.method == "reference":
-        if problem.budget is not None or len(problem.simplified.privacies) > 1 or problem.whole_curve:
-            raise InputError("method", "reference", "certified where there is a budget or more than one pair")
-        from ..reference import solve_reference
-
-        return solve_reference(problem, settings, progress)
-    if isinstance(problem.profile, Composed) and problem.profile.releases > 1:
-        return ComposedSearch(problem, settings, progress).run()
-    if isinstance(problem.profile, GaussianProfile):
-        return ProfileSearch(problem, settings, progress).run()
-    return Search(problem, settings, progress).run()
-
-
-def solve_many(
-    problems: Iterable[NoiseProblem], settings: SolverSettings | None = None, progress: ProgressCallback | None = None
-) -> Iterator[Solution]:
-    """Solutions in the order of the problems, each search starting from the one before it where only δ has grown: in
-    the atom regime one solve then serves all larger δ [Thm 6].
-    """
-    settings = settings or SolverSettings()
-    before: Search | None = None
-    for problem in problems:
-        if settings.method != "certified" or problem.granularity or problem.whole_curve:
-            yield solve(problem, settings, progress)
-            continue
-        near = before is not None and before.asked == replace(problem, privacy=before.asked.privacy)
-        if near:  # other ε align otherwise, smaller δ need wider laws: lattices that suited those are in the way here
-            one, two = before.asked.privacy, problem.privacy
-            near = one.epsilon == two.epsilon and one.delta <= two.delta
-        before = Search(problem, settings, progress, before if near else None)
-        yield before.run()
-
 
 PAIRS_PER_STEP = 1200
 """The scan ends at a step that needed this many pairs; from there on lattices are picked by their errors."""
@@ -226,7 +170,7 @@ class Search(Anytime):
             staircase = laws.affordable(self.problem, staircase, 1.0) or thrifty
             if staircase is None:
                 return None
-        upper = staircase.loss_upper(self.problem.loss)
+        upper = audit.loss_upper(staircase, self.problem.loss)
         self.best = _Found(staircase, upper, 0.0, self.problem.sensitivity, False, 0, "closed form")
         return staircase
 
@@ -247,7 +191,7 @@ class Search(Anytime):
         if noise is None:
             return False
         delta_upper, shift = audit.shortfall_upper(noise, self.problem.privacy.epsilon)
-        upper = noise.loss_upper(self.problem.loss)
+        upper = audit.loss_upper(noise, self.problem.loss)
         if delta_upper > self.problem.privacy.delta or not meets_extras(self.problem, noise):
             return False
         if upper < self.upper:
@@ -387,11 +331,9 @@ class Search(Anytime):
         noise, asked, second = found.noise, self.asked, self.asked.second
         delta_upper, shift = found.delta_upper, found.worst_shift
         if asked.privacy != self.problem.privacy:
-            delta_upper, shift = noise.shortfall(asked.privacy.epsilon, asked.sensitivity), asked.sensitivity
-            if isinstance(noise, PiecewiseNoise):
-                delta_upper, shift = audit.shortfall_upper(noise, asked.privacy.epsilon)
-        spent = None if asked.budget is None else noise.loss_upper(asked.budget.loss)
-        kappa = None if second is None else noise.shortfall(second.epsilon, asked.sensitivity)
+            delta_upper, shift = audit.shortfall_upper(noise, asked.privacy.epsilon, asked.sensitivity)
+        spent = None if asked.budget is None else audit.loss_upper(noise, asked.budget.loss)
+        kappa = None if second is None else audit.delta_upper(noise, second.epsilon, asked.sensitivity)
         proof = None
         if isinstance(asked.profile, PairList):
             proof = proof_of(noise, asked.profile, ())

@@ -28,6 +28,7 @@ from ..privacy import DELTA_RANGE, EPSILON_RANGE, Privacy
 from ..privacy_profile import Composed, PairList
 from ..problem import NoiseProblem, SolverSettings
 from ..solution import Certificate, Solution
+from .additive import Search
 from .anytime import Anytime, ProgressCallback
 from .binary import binary_pairs
 from .lattice import Array, Lattice
@@ -193,8 +194,6 @@ class ComposedSearch(Anytime):
 
     def _offer_split(self) -> None:
         """The optimum for one release at (ε/T, δ/T): basic composition, best where T is small and δ tiny."""
-        from .additive import Search
-
         epsilon, delta = (x / self.promise.releases for x in astuple(self.promise.privacy))
         delta *= 0.99  # room for what the accountant rounds up
         if epsilon < EPSILON_RANGE[0] or delta < DELTA_RANGE[0] or self._over:

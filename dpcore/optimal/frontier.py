@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from .. import audit
 from .._validate import whole
 from ..loss import Loss
 from ..problem import Budget, NoiseProblem, SolverSettings
 from ..solution import Solution
-from .additive import solve
 from .anytime import ProgressCallback
+from .solve import solve
 
 SPACING = 1.5
 """Budgets are denser at the tight end, where the frontier is steep: shares (i/(count − 1))^SPACING of the range."""
@@ -52,7 +53,7 @@ def pareto_frontier(
     free = replace(problem, budget=None)
     loose = solve(free, settings, progress)
     thrifty = solve(replace(free, loss=second_loss), settings, progress)
-    low, high = thrifty.certificate.upper, loose.noise.loss_upper(second_loss)
+    low, high = thrifty.certificate.upper, audit.loss_upper(loose.noise, second_loss)
     found = [_budgeted(loose, Budget(second_loss, high))]
     if each is not None:
         each(found[0])

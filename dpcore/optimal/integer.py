@@ -152,7 +152,7 @@ class IntegerSearch(Anytime):
         if problem.privacy.delta == 0:
             law = Geometric(staircase.epsilon, 1, staircase.location) if k == 1 else staircase
             noise = stretched(law, problem.granularity)
-            self.best = _Best(noise, noise.loss_upper(problem.loss), 0.0, k, False, 0, "closed form")
+            self.best = _Best(noise, audit.loss_upper(noise, problem.loss), 0.0, k, False, 0, "closed form")
             lower = laws.pure_lower(problem)
             if lower is not None:
                 self.lower, self._settled = max(self.lower, lower), True
@@ -209,7 +209,7 @@ class IntegerSearch(Anytime):
         problem = self.problem
         noise = LatticeNoise.from_masses(problem.granularity, first, masses, monotone=problem.monotone)
         delta_upper, shift = audit.lattice_shortfall_upper(noise.masses, problem.privacy.epsilon, self._k)
-        upper = noise.loss_upper(problem.loss)
+        upper = audit.loss_upper(noise, problem.loss)
         if delta_upper <= problem.privacy.delta and upper < self.upper and keeps_shape(noise, problem):
             self.best = _Best(noise, upper, delta_upper, shift, False, len(masses), "closed form")
 

@@ -9,6 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from .. import audit
 from .._validate import decimal
 from ..errors import InfeasibleError
 from ..noise.first_step import first_step
@@ -280,7 +281,7 @@ def affordable(problem: NoiseProblem, staircase: Staircase, share: float) -> Sta
     at_atom = (1 - share) * float(loss.value(best))
 
     def fits(noise: Staircase) -> bool:
-        return share * noise.loss_upper(loss) + at_atom <= most * (1 - 1e-7)
+        return share * audit.loss_upper(noise, loss) + at_atom <= most * (1 - 1e-7)
 
     if fits(staircase):
         return staircase

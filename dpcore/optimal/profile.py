@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .. import audit_profile
+from .. import audit, audit_profile
 from ..audit_profile import ProfileProof
 from ..audit_shape import keeps_shape
 from ..loss import Loss
@@ -172,7 +172,7 @@ class ProfileSearch(Anytime):
         mean = max(2, round(TAIL * body.resolution / self.profile.mu))
         for share in SHARES:
             noise = TailedNoise(body, round(share * TOTAL), mean)
-            upper = audit_profile.loss_upper(noise, self.problem.loss)
+            upper = audit.loss_upper(noise, self.problem.loss)
             if upper >= self.upper:
                 return
             proof = audit_profile.proof_of(noise, self.profile, places)
@@ -185,7 +185,7 @@ class ProfileSearch(Anytime):
     def _solution(self) -> Solution:
         found, problem = self.best, self.problem
         noise, epsilon = found.noise, problem.privacy.epsilon
-        delta = float(audit_profile.curve_upper(noise, [epsilon])[0])
+        delta = float(audit.curve_upper(noise, [epsilon])[0])
         certificate = Certificate(
             self.lower, found.upper, delta, problem.sensitivity, found.repaired, profile=found.proof
         )

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..audit import UNIT
 from ..errors import InputError
+from ..loss import UNIT
 from ..noise.lattice import LatticeNoise
 from ..noise.piecewise import TOTAL
 from ..rows.program import KEEP, PrivacyProgram, Rows, Uncovered

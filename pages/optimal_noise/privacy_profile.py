@@ -7,7 +7,7 @@ import streamlit as st
 
 from dpcore import figures
 from dpcore.accounting.curves import dominating_curve_upper
-from dpcore.audit_profile import curve_upper
+from dpcore.audit import curve_upper
 from dpcore.figures import Curve
 from dpcore.noise.piecewise import PiecewiseNoise
 from dpcore.noise.tailed import TailedNoise

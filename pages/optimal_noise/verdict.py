@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from dpcore._validate import decimal
+from dpcore.audit import delta_upper
 from dpcore.mechanisms import Baseline
 from dpcore.noise.base import Noise
 from dpcore.privacy_profile import GaussianProfile
@@ -225,7 +226,7 @@ def excluded_upper(problem: NoiseProblem, noise: Noise) -> float:
     has next to nothing is no support either."""
     if not bounded(noise):
         return 0.0
-    worst = noise.shortfall(CERTAIN, problem.sensitivity)
+    worst = delta_upper(noise, CERTAIN, problem.sensitivity)
     return worst if problem.granularity is not None else worst - math.fsum(mass for _, mass in noise.atoms)
 
 

@@ -62,7 +62,7 @@ class Law:
 
     def delta(self, epsilon: float, size: float = 1.0) -> float:
         """δ(ε) at one ε ≥ 0, certified for solved laws (and by exact sums: at ε itself not above what it promises)."""
-        return self.noise.shortfall(epsilon, size)
+        return audit.delta_upper(self.noise, epsilon, size)
 
     def beyond(self, epsilon: float, shift: float = 1.0) -> tuple[float, float]:
         """(P{L > ε}, Q{L > ε}), losses equal to ε but for rounding left out."""

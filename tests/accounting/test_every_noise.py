@@ -24,7 +24,7 @@ from dpcore.accounting.rules import totals
 from dpcore.accounting.subsampling import Sampling
 from dpcore.accounting.tradeoff import gaussian_guarantee, gaussian_tradeoff, tradeoff
 from dpcore.accounting.truth import Truth
-from dpcore.audit_profile import curve_upper
+from dpcore.audit import curve_upper, delta_upper
 from dpcore.cli import main
 from dpcore.errors import InputError
 from dpcore.export import solution_from_json, solution_to_json
@@ -90,7 +90,7 @@ def test_every_curve_of_every_noise(key):
     one, tight = pair(noise, shift=D), dominating_pair(noise, D)
     assert (one.delta(EPSILONS) <= profile * (1 + 1e-9) + 1e-12).all()
     assert tight.delta(EPSILONS) == pytest.approx(profile, rel=1e-9, abs=1e-12)
-    direct = np.array([noise.shortfall(e, D) for e in EPSILONS[EPSILONS >= 0].tolist()])
+    direct = np.array([delta_upper(noise, e, D) for e in EPSILONS[EPSILONS >= 0].tolist()])
     assert profile[EPSILONS >= 0] == pytest.approx(direct, rel=1e-9, abs=1e-12)
     own, other = tight.tails(EPSILONS)
     assert own - np.exp(EPSILONS) * other == pytest.approx(profile, abs=1e-9)

@@ -55,8 +55,8 @@ def test_the_audited_shortfall_is_the_exact_one_rounded_up(noise, epsilon, shift
     exact = exact_shortfall(noise, epsilon, shifts)
     assert exact <= bound <= float(exact) + 1e-14
     assert 0 < abs(where) <= shifts
-    assert noise.shortfall(epsilon, shifts * noise.step) == bound
-    assert noise.shortfall(epsilon, 0.9 * noise.step) == 0
+    assert audit.delta_upper(noise, epsilon, shifts * noise.step) == bound
+    assert audit.delta_upper(noise, epsilon, 0.9 * noise.step) == 0
 
 
 @given(laws(), losses())

@@ -263,7 +263,7 @@ def check_law(problem: NoiseProblem, solution) -> None:
         (problem.second, certificate.second_delta_upper),
     ):
         if privacy is not None:
-            assert noise.shortfall(privacy.epsilon, 1.0) == stated <= privacy.delta
+            assert audit.delta_upper(noise, privacy.epsilon, 1.0) == stated <= privacy.delta
     if problem.budget is not None:
         assert certificate.budget_upper <= problem.budget.most
     if not isinstance(noise, PiecewiseNoise):

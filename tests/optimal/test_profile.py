@@ -21,8 +21,9 @@ from scipy import integrate, optimize
 from scipy.stats import norm
 
 from dpcore import audit, audit_profile
+from dpcore.audit import curve_upper
 from dpcore.audit_composed import Losses, composed_delta_upper, grid_step
-from dpcore.audit_profile import ProfileProof, curve_upper, proof_of
+from dpcore.audit_profile import ProfileProof, proof_of
 from dpcore.errors import CertificateError, InputError
 from dpcore.loss import parse_loss
 from dpcore.mechanisms import baselines
@@ -296,8 +297,8 @@ def test_views_of_a_tailed_law_agree(noise):
     exact = [float(p) for p in exact_cells(noise, -40, 40)]
     assert cells == pytest.approx(exact, rel=2e-13)
     loss = parse_loss("l2")
-    assert noise.expected_loss(loss) <= audit_profile.loss_upper(noise, loss) * (1 + 1e-12)
-    assert noise.expected_loss(loss) == pytest.approx(audit_profile.loss_upper(noise, loss), rel=1e-8)
+    assert noise.expected_loss(loss) <= audit.loss_upper(noise, loss) * (1 + 1e-12)
+    assert noise.expected_loss(loss) == pytest.approx(audit.loss_upper(noise, loss), rel=1e-8)
 
 
 def test_exact_draws_have_the_law():
@@ -585,7 +586,7 @@ def test_the_tail_beyond_its_listed_cells_counts():
     noise = TailedNoise(body, TOTAL >> 20, 4)
     loss, far = parse_loss("exceed:200"), 200.0
     true = noise.share * (1 - 1 / 4) ** (far * 2)
-    assert true <= audit_profile.loss_upper(noise, loss) <= 1e-30
+    assert true <= audit.loss_upper(noise, loss) <= 1e-30
 
 
 @pytest.mark.parametrize(("text", "most"), [("list:0:0.9;20:1e-12", 0.5), ("list:0.001:0.999;19:1e-12", 0.1)])

@@ -17,11 +17,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import log_floats
 
-from dpcore.audit_pure import pure_lower, staircase_loss_bounds
 from dpcore.loss import Loss, parse_loss, table
 from dpcore.noise import DiscreteStaircase, Staircase
 from dpcore.noise.lattice import stretched
 from dpcore.noise.periods import Side
+from dpcore.noise.pure import pure_lower, staircase_loss_bounds
 from dpcore.optimal import solve
 from dpcore.optimal.integer_bounds import Limits, lower_bound
 from dpcore.problem import SolverSettings, noise_problem

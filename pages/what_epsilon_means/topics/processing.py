@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 from dpcore import figures
 from dpcore.accounting.pairs import FinitePair
 from dpcore.accounting.processing import binned_pair, rounding_edges
+from dpcore.audit import delta_upper
 from dpcore.figures import Palette
 from dpcore.noise import Laplace
 from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
@@ -116,7 +117,7 @@ def errors(law: Law, after: FinitePair, colours: Palette) -> Panel:
 def _sign() -> float:
     """δ(0) of 1-DP Laplace noise, of which only the side of ½ is told, less that of the whole release."""
     noise = Laplace(1.0)
-    return float(binned_pair(noise, [0.5], shift=1.0).delta(0.0)) - noise.shortfall(0.0, 1.0)
+    return float(binned_pair(noise, [0.5], shift=1.0).delta(0.0)) - delta_upper(noise, 0.0, 1.0)
 
 
 QUESTION = Question(

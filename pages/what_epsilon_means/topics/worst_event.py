@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from dpcore import figures
+from dpcore.audit import delta_upper
 from dpcore.figures import Palette
 from dpcore.noise import Gaussian
 from dpcore.noise.gaussian import gaussian_delta
@@ -92,7 +93,7 @@ QUESTION = Question(
     "Gaussian noise with standard deviation 1, sensitivity 1: what is δ at ε = 1? (Two digits are enough.)",
     _delta_of_one,
     lambda: (
-        f"Φ(−½) − e·Φ(−3⁄2) = {Gaussian(1.0).shortfall(1.0, 1.0):.8f}: a promise with ε = 1 needs a δ no smaller "
+        f"Φ(−½) − e·Φ(−3⁄2) = {delta_upper(Gaussian(1.0), 1.0, 1.0):.8f}: a promise with ε = 1 needs a δ no smaller "
         f"than that."
     ),
     tolerance=0.03,

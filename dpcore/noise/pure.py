@@ -9,9 +9,9 @@ import math
 
 import numpy as np
 
-from . import audit
-from .loss import UNDERFLOW, UNIT
-from .noise.periods import Side
+from ..loss import UNDERFLOW, UNIT
+from ..loss.cells import lattice_costs
+from .periods import Side
 
 
 def staircase_loss_bounds(side: Side, inner: float) -> tuple[float, float]:
@@ -21,7 +21,7 @@ def staircase_loss_bounds(side: Side, inner: float) -> tuple[float, float]:
     low, high = (2 / len(sides) * sum(near[end] + side.decay * far[end] for near, far in sums) for end in (0, 1))
     weight = 2 * (inner + side.decay * (side.period - inner))
     if side.lattice:  # both sides counted the centre
-        least, most = audit.lattice_costs(np.array([side.centre]), side.loss)
+        least, most = lattice_costs(np.array([side.centre]), side.loss)
         weight, low, high = weight - side.rest, low - float(most[0]), high - float(least[0])
     if weight == 0:  # no first step, and a second one too low for a float
         return 0.0, math.inf
@@ -44,7 +44,7 @@ def pure_lower(side: Side, inner: float, outer: float) -> float:
         weights = (inner - 0.5, 0.0, side.period - inner + 0.5)
         most, least = side.at(inner - 1)[1], side.at(inner)[0]
         low = most
-        total = inside[0] + b * outside[0] - 0.5 * float(audit.lattice_costs(np.array([0.0]), side.loss)[1][0])
+        total = inside[0] + b * outside[0] - 0.5 * float(lattice_costs(np.array([0.0]), side.loss)[1][0])
     else:
         inside, _, outside = side.sums(inner, outer)
         weights = (inner, outer - inner, 1 - outer)

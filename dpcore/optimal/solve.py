@@ -1,0 +1,67 @@
+"""Every problem to the search that is made for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from ..errors import InputError
+from ..privacy_profile import Composed, GaussianProfile
+from ..problem import NoiseProblem, SolverSettings
+from ..solution import Solution
+from .additive import Search
+from .anytime import ProgressCallback
+from .composed import ComposedSearch
+from .integer import solve_integer
+from .profile import ProfileSearch
+
+
+def solve(
+    problem: NoiseProblem, settings: SolverSettings | None = None, progress: ProgressCallback | None = None
+) -> Solution:
+    """The least expected loss of (ε, δ)-DP additive noise, bracketed, with the law that attains the upper end.
+
+    Parameters
+    ----------
+    progress : called with every improvement and about every 0.1 s; returning True stops the search once a first law
+        is known. The answer is valid whenever it stops; stopping early only widens the gap. `record.answer()` is the
+        answer of the moment. An exception raised by it ends the search at once and is passed on.
+
+    Raises
+    ------
+    InfeasibleError : the support leaves no (ε, δ)-DP law.
+    """
+    settings = settings or SolverSettings()
+    if problem.granularity is not None:
+        return solve_integer(problem, settings, progress)
+    if settings.method == "reference":
+        if problem.budget is not None or len(problem.simplified.privacies) > 1 or problem.whole_curve:
+            raise InputError("method", "reference", "certified where there is a budget or more than one pair")
+        from ..reference import solve_reference
+
+        return solve_reference(problem, settings, progress)
+    if isinstance(problem.profile, Composed) and problem.profile.releases > 1:
+        return ComposedSearch(problem, settings, progress).run()
+    if isinstance(problem.profile, GaussianProfile):
+        return ProfileSearch(problem, settings, progress).run()
+    return Search(problem, settings, progress).run()
+
+
+def solve_many(
+    problems: Iterable[NoiseProblem], settings: SolverSettings | None = None, progress: ProgressCallback | None = None
+) -> Iterator[Solution]:
+    """Solutions in the order of the problems, each search starting from the one before it where only δ has grown: in
+    the atom regime one solve then serves all larger δ [Thm 6].
+    """
+    settings = settings or SolverSettings()
+    before: Search | None = None
+    for problem in problems:
+        if settings.method != "certified" or problem.granularity or problem.whole_curve:
+            yield solve(problem, settings, progress)
+            continue
+        near = before is not None and before.asked == replace(problem, privacy=before.asked.privacy)
+        if near:  # other ε align otherwise, smaller δ need wider laws: lattices that suited those are in the way here
+            one, two = before.asked.privacy, problem.privacy
+            near = one.epsilon == two.epsilon and one.delta <= two.delta
+        before = Search(problem, settings, progress, before if near else None)
+        yield before.run()
