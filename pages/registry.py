@@ -1,7 +1,7 @@
 """The pages of the dashboard: the one list that the router, the server, the pool, tests and benchmarks read.
 
 A page is a folder of the same name as its address: `page.py` draws it, `work.py`, where there is one, holds what it
-lets the pool compute, and `assets/<name>.md` its texts. To add one, make the folder and add a line here.
+lets the pool compute, and `text.md` its words. To add one, make the folder and add a line here.
 """
 
 from __future__ import annotations
@@ -31,10 +31,6 @@ class Page:
     def address(self) -> str:
         """The path in the browser; the first page is where the dashboard opens."""
         return "" if self is PAGES[0] else self.name
-
-    @property
-    def texts(self) -> Path:
-        return ROOT / "assets" / f"{self.name}.md"
 
     @cached_property
     def tasks(self) -> str | None:

@@ -1,20 +1,12 @@
-"""The page's address and its sidebar: the topic, and the controls of all topics."""
+"""The page's address and what a lecture begins with."""
 
 from __future__ import annotations
 
-import streamlit as st
-
-from pages.lessons import screen
-from pages.lessons.topic import Topic
-from pages.shared.address import Address, Choice
+from pages.lessons.course import Course, address
 
 from .topics import TOPICS
 
-PAGE = Address(
-    "composition",
-    topic=Choice(TOPICS[0].name, {topic.name: topic.title for topic in TOPICS}),
-    **screen.controls_of(TOPICS),
-)  # fmt: skip
+PAGE = address("composition", TOPICS)
 """Every control of the page."""
 
 PRESETS = {
@@ -56,12 +48,4 @@ NOTE = (
     "which way. Releases may be chosen after seeing earlier ones."
 )
 
-
-def sidebar() -> Topic:
-    """Draw the controls of the chosen topic and return it."""
-    with st.sidebar:
-        PAGE.note()
-        topic = screen.chosen(PAGE, TOPICS)
-        topic.sidebar(PAGE)
-        screen.to_start_from(PAGE, PRESETS, key="composition_lecture", note=NOTE)
-    return topic
+COURSE = Course("composition", PAGE, TOPICS, PRESETS, NOTE)

@@ -1,1 +1,29 @@
-"""What the Learn pages share: what a topic declares (`topic`), what is drawn of it (`screen`), and its pieces."""
+"""The Learn pages: one topic at a time, all drawn by one frame. A page declares a `course.Course`; a topic is a folder
+
+    pages/<page>/topics/<name>/__init__.py     ends in TOPIC = Topic(name, title, controls, …)      `topic.Topic`
+    pages/<page>/topics/<name>/text.md         its words
+
+that is found by itself; `pages/mechanism_gallery/topics/randomised_response` is the model to start from.
+
+* **place**: topics stand in the order in which a lecture takes them, ten apart.
+* **controls**: keys are parameters in the link. All topics of a page live in one address, so a key belongs to one topic
+  (begin it with a short prefix, "rr_share") or is shared by several with the very same control: `widgets.EPSILON` under
+  "epsilon" and `widgets.SEED` under "seed" are, so that ε stays when the topic changes. A slider over fixed stops has
+  `widgets.Stops`; anything else a control of `pages.shared.address` with the widget's own limits. `tests/pages` checks
+  the list as a whole: what a link may say, every picture must bear or refuse with an `InputError`.
+* **sidebar(page)** draws the widgets: `widgets.epsilon(page)`, `widgets.slider`, `widgets.pick`, `widgets.seed`, or
+  Streamlit's own with `key=` the control's key.
+* **picture(values, colours)** is pure: values of the controls → `Picture` (headline, panels, facts, notes), in less
+  than 0.3 s. Every number in it is exact, certified, or called a simulation with its seed or an estimate. Figures end
+  in `figures.finish(figure, colours, height=HEIGHT)`; they, like the numbers, take their style from `dpcore.figures`
+  and `pages.shared.prose`.
+* **work**, if a picture takes longer than that: a task for the background and the question to it (`topic.Work`); the
+  picture finds the answer in `values["found"]`, and until then the one before stays on the page, pale. Tasks are in
+  `work.py` of the page's folder, which imports no Streamlit.
+* **text.md**, by its headings: "in 60 seconds" (at most 120 words, no formula that a first-year student could not
+  read), "picture" and any other that a panel's `about` names (the "?"), "theorem" (the statement and a proof sketch,
+  with the number in Awan's lecture notes), "references".
+* **experiments**: three buttons that set controls of this topic.
+* **question**: options or a number; `right` and `because` call the core.
+* **beside(page, values)** and **more(page)**, if any, draw what does not fit the above.
+"""

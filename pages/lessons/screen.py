@@ -1,66 +1,82 @@
-"""What the frame draws of a topic on a Learn page: headline, picture, explanation, experiments, question, theorem.
-
-The texts of a topic are a mapping with the sections "in 60 seconds", "theorem", "references" and those that its panels
-name.
-"""
+"""What the frame draws of a Learn page: headline, picture, explanation, experiments, question, theorem."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping
 
 import streamlit as st
 
 from dpcore.errors import InputError
 from pages.shared import compute, drawing, fields, frame, prose, watching
-from pages.shared.address import FRAME, Address, Choice, Number
+from pages.shared.address import FRAME, Address
 from pages.shared.messages import explain
 
+from .course import UNANSWERED, Course
 from .topic import Panel, Picture, Question, Topic, Values
 from .widgets import HEIGHT
 
-UNANSWERED = "–"
-"""The first option of a question with options: nothing was chosen yet."""
+
+def draw(course: Course) -> None:
+    """The whole page."""
+    course.page.open()
+    place = st.container(key=f"title_{course.folder}")
+    topic = _sidebar(course)
+    place.title(topic.title, anchor=False)
+    texts = course.texts(topic)
+    try:
+        values = _values(course, topic, texts)
+        if values is not None:
+            beside = None if topic.beside is None else lambda: topic.beside(course.page, values)
+            first_screen(topic, topic.picture(values, drawing.colours()), texts, beside=beside)
+    except InputError as error:
+        st.error(explain(error), icon=":material/error:")
+    if topic.more is not None:
+        topic.more(course.page)
+    frame.experiments(course.page, ((one.label, one.values) for one in topic.experiments))
+    question(course.page, topic)
+    theorem(texts)
+    turn_page(course, topic)
 
 
-def controls_of(topics: Sequence[Topic]) -> dict[str, Any]:
-    """The controls of all topics under their keys; a key may be shared only by equal controls."""
-    found: dict[str, Any] = {}
-    for topic in topics:
-        for key, control in {**topic.controls, topic.answer: answer_of(topic.question)}.items():
-            if found.setdefault(key, control) != control:
-                raise ValueError(f"{topic.name}: another topic has a different control {key}")
-    return found
+def _sidebar(course: Course) -> Topic:
+    """Draw the controls and return the chosen topic. A lecturer does without examples and the note."""
+    page = course.page
+    with st.sidebar:
+        page.note()
+        st.selectbox(
+            "Topic", page.options("topic"), format_func=page.label("topic"), key="topic", on_change=page.show,
+            args=({},),
+        )  # fmt: skip
+        topic = next(one for one in course.topics if one.name == page["topic"])
+        course.sidebar(topic)
+        topic.sidebar(page)
+        if not FRAME["projector"]:
+            st.selectbox(
+                "Start from", list(course.examples), index=None, placeholder="a lecture's example …", key="lecture",
+                on_change=_take_example, args=(course,),
+            )  # fmt: skip
+            st.caption(course.note)
+    return topic
 
 
-def answer_of(question: Question) -> Choice | Number:
-    """The control that holds the answer to a question."""
-    if not question.options:
-        return Number(None, linked=False)
-    options = (UNANSWERED, *(str(number) for number in range(1, len(question.options) + 1)))
-    return Choice(UNANSWERED, options, linked=False)
+def _take_example(course: Course) -> None:
+    if values := course.examples.get(st.session_state["lecture"]):
+        course.page.choose(dict(values))
+        st.session_state["lecture"] = None
 
 
-def chosen(page: Address, topics: Sequence[Any]) -> Any:
-    """Draw the choice of a topic and return the one chosen."""
-    st.selectbox(
-        "Topic", page.options("topic"), format_func=page.label("topic"), key="topic", on_change=page.show, args=({},),
-    )  # fmt: skip
-    return next(topic for topic in topics if topic.name == page["topic"])
+def _values(course: Course, topic: Topic, texts: Mapping[str, str]) -> Values | None:
+    """What the picture is made of; None, with a word on the page, until that is worked out.
 
-
-def to_start_from(page: Address, examples: Mapping[str, Mapping[str, object]], *, key: str, note: str) -> None:
-    """Examples to begin with, by their names, and what holds for the whole page; a lecturer does without both."""
-    if FRAME["projector"]:
-        return
-
-    def take() -> None:
-        if values := examples.get(st.session_state[key]):
-            page.choose(dict(values))
-            st.session_state[key] = None
-
-    st.selectbox("Start from", list(examples), index=None, placeholder="a lecture's example …", key=key, on_change=take)
-    st.caption(note)
+    Raises
+    ------
+    InputError : the controls hold what is not accepted.
+    """
+    values = course.given(topic, course.page.values())
+    if values is None:
+        st.markdown(f"**In 60 seconds.** {texts['in 60 seconds']}")
+        return None
+    return values if topic.work is None else _worked_out(course.page, topic, values, texts)
 
 
 def first_screen(
@@ -105,28 +121,8 @@ def chart(panel: Panel, texts: Mapping[str, str], key: str) -> None:
     drawing.draw(panel.figure, key=key, alt=panel.alt, table=table)
 
 
-def draw(page: Address, topics: Sequence[Any], topic: Any, texts: Mapping[str, str]) -> None:
-    """The whole page below its title; the sidebar is drawn before."""
-    values = page.values()
-    try:
-        if topic.work is not None:
-            values = _worked_out(page, topic, values, texts)
-        if values is not None:
-            first_screen(topic, topic.picture(values, drawing.colours()), texts)
-    except InputError as error:
-        st.error(explain(error), icon=":material/error:")
-    if topic.more is not None:
-        topic.more(page)
-    rest(page, topics, topic, texts)
-
-
 def _worked_out(page: Address, topic: Topic, values: Values, texts: Mapping[str, str]) -> Values | None:
-    """The values with what was worked out for them; None as long as there is nothing, with what there is on the page.
-
-    Raises
-    ------
-    InputError : the controls hold what is not accepted.
-    """
+    """The values with what was worked out for them; None, with what there is on the page, until there is something."""
     job, name = compute.ask("picture", topic.work.asked(values), None, task=topic.work.task), f"drawn on {page.name}"
     if job.solution is not None:
         st.session_state[name] = {**values, "found": job.solution}
@@ -153,14 +149,6 @@ def _worked_out(page: Address, topic: Topic, values: Values, texts: Mapping[str,
 def follow(job: compute.Job, slot: str, text: str, *, key: str = "stop") -> None:
     """A word as long as a job is under way, and a button that ends it; then the page runs again by itself."""
     watching.strip({slot: job}, lambda: st.info(text, icon=":material/hourglass:"), key=key)
-
-
-def rest(page: Address, topics: Sequence[Any], topic: Any, texts: Mapping[str, str]) -> None:
-    """What follows the picture."""
-    frame.experiments(page, ((one.label, one.values) for one in topic.experiments))
-    question(page, topic)
-    theorem(texts)
-    turn_page(page, topics, topic)
 
 
 def question(page: Address, topic: Topic) -> None:
@@ -196,9 +184,10 @@ def theorem(texts: Mapping[str, str]) -> None:
         st.markdown(texts["theorem"] + "\n\n**References**\n\n" + texts["references"])
 
 
-def turn_page(page: Address, topics: Sequence[Topic], topic: Topic) -> None:
+def turn_page(course: Course, topic: Topic) -> None:
     """Buttons to the topics before and after."""
-    place = list(topics).index(topic)
+    page, topics = course.page, course.topics
+    place = topics.index(topic)
     with st.container(horizontal=True, horizontal_alignment="distribute"):
         for step, arrow in ((-1, "← {}"), (1, "{} →")):
             other = topics[(place + step) % len(topics)]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any
 
 import plotly.graph_objects as go
@@ -89,13 +91,16 @@ class Work:
 
 @dataclass(frozen=True)
 class Topic:
-    """One topic; see `pages.mechanism_gallery` for the contract.
+    """One topic: a folder `topics/<name>` of its page, whose `__init__.py` ends in TOPIC = Topic(…) and whose text.md
+    has its texts; `pages.lessons` says what each part is for.
 
-    name : short name in the link, and of its texts.
+    name : in the link; that of the folder, with "-" for "_" if so wished.
+    place : in the lecture; the page shows its topics in this order.
     controls : key → control of `pages.shared.address` or `pages.lessons.widgets`.
     sidebar : draws the controls' widgets, each with its key; given the page's address.
     picture : values and palette → what to show, in less than 0.3 s of the processor; may raise `InputError`.
     work : what takes longer; the picture finds its answer in the values, under "found".
+    beside : draws something beside the picture, with Streamlit; given the address and the picture's values.
     more : draws something else below (a simulation on demand, a file to take away), with Streamlit; given the address.
     """
 
@@ -106,10 +111,18 @@ class Topic:
     picture: Callable[[Values, Palette], Picture]
     experiments: tuple[Experiment, Experiment, Experiment]
     question: Question
+    place: float
     work: Work | None = None
+    beside: Callable[[Any, Values], None] | None = None
     more: Callable[[Any], None] | None = None
 
     @property
     def answer(self) -> str:
         """The key of the control that holds the answer to the question."""
         return f"{self.name}_answer"
+
+
+def gathered(package: str) -> tuple[Topic, ...]:
+    """The topics in the folders of a package, by their places."""
+    names = [one.name for one in pkgutil.iter_modules(import_module(package).__path__)]
+    return tuple(sorted((import_module(f"{package}.{name}").TOPIC for name in names), key=lambda topic: topic.place))

@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-import streamlit as st
-
 from pages.lessons import screen
-from pages.mechanism_gallery import controls
-from pages.shared import prose
+from pages.mechanism_gallery.controls import COURSE
 
-controls.PAGE.open()
-place = st.container(key="topic_title")
-topic = controls.sidebar()
-place.title(topic.title, anchor=False)
-screen.draw(controls.PAGE, controls.TOPICS, topic, prose.sections(f"gallery/{topic.name}"))
+screen.draw(COURSE)

@@ -159,7 +159,7 @@ def experiments(page: Address, steps: Iterable[tuple[str, Mapping[str, object]]]
 def tour_steps() -> list[dict[str, str]]:
     """Title, text and the place to point at, of every step."""
     steps = []
-    for title, body in prose.sections("tour").items():
+    for title, body in prose.sections("shared").items():
         target, _, text = body.partition("\n")
         steps.append({"title": title, "target": target, "text": text.replace("*", "")})
     return steps

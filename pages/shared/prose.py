@@ -1,4 +1,4 @@
-"""Words and numbers for people. Pure functions; the longer texts live in assets/*.md."""
+"""Words and numbers for people. Pure functions; the longer texts are a text.md in the folder of their page or topic."""
 
 from __future__ import annotations
 
@@ -29,13 +29,14 @@ from dpcore.privacy_profile import Composed, GaussianProfile
 from dpcore.problem import Budget, NoiseProblem
 from dpcore.solution import Certificate, Progress
 
-ASSETS = Path(__file__).parents[2] / "assets"
+PAGES = Path(__file__).parents[1]
+ASSETS = PAGES.parent / "assets"
 
 
 @cache
-def sections(name: str) -> dict[str, str]:
-    """The parts of assets/<name>.md by their level-two heading."""
-    parts = ("\n" + (ASSETS / f"{name}.md").read_text(encoding="utf-8")).split("\n## ")[1:]
+def sections(folder: str) -> dict[str, str]:
+    """The parts of text.md in a folder of pages/, by their level-two heading."""
+    parts = ("\n" + (PAGES / folder / "text.md").read_text(encoding="utf-8")).split("\n## ")[1:]
     return {title.strip(): body.strip() for title, _, body in (part.partition("\n") for part in parts)}
 
 

@@ -1,25 +1,25 @@
-"""The page's address and its sidebar: topic, mechanism, ε and δ, and the topic's own controls."""
+"""The page's address, the controls of the mechanism that all topics look at, and what a lecture begins with."""
 
 from __future__ import annotations
 
 import streamlit as st
 
+from dpcore.optimal import solve
 from dpcore.privacy import Privacy
 from pages.lessons import screen
-from pages.lessons.topic import Topic
-from pages.shared import prose
-from pages.shared.address import FRAME, Address, Choice
+from pages.lessons.course import Course, address
+from pages.lessons.topic import Topic, Values
+from pages.shared import compute, prose
+from pages.shared.address import FRAME, Choice
 
-from .laws import NAMES, PURE
+from . import laws
+from .laws import NAMES, PURE, Law
 from .pieces import DELTA, EPSILON
 from .topics import TOPICS
 
-PAGE = Address(
-    "what epsilon and delta mean",
-    topic=Choice(TOPICS[0].name, {topic.name: topic.title for topic in TOPICS}),
-    mechanism=Choice("gaussian", NAMES), epsilon=EPSILON, delta=DELTA,
-    **screen.controls_of(TOPICS),
-)  # fmt: skip
+PAGE = address(
+    "what epsilon and delta mean", TOPICS, mechanism=Choice("gaussian", NAMES), epsilon=EPSILON, delta=DELTA
+)
 """Every control of the page."""
 
 PRESETS = {
@@ -40,34 +40,43 @@ NOTE = (
 )
 
 
-def sidebar() -> Topic:
-    """Draw the controls and return the chosen topic."""
-    with st.sidebar:
-        PAGE.note()
-        topic = screen.chosen(PAGE, TOPICS)
-        if topic.name != "response":
-            st.selectbox(
-                "Mechanism", PAGE.options("mechanism"), format_func=PAGE.label("mechanism"), key="mechanism",
-                on_change=_new_game,
-            )  # fmt: skip
-        st.select_slider("Privacy ε", EPSILON.stops, format_func=lambda v: f"{v:g}", key="epsilon", on_change=_new_game)
-        if not FRAME["projector"]:
-            st.html('<div class="ends"><span>stronger privacy</span><span>more accurate</span></div>')
-        if topic.name != "response" and PAGE["mechanism"] not in PURE:
-            st.select_slider(
-                "Privacy δ", DELTA.stops, format_func=prose.delta_text, key="delta", on_change=_new_game,
-                help=prose.ABOUT_DELTA,
-            )  # fmt: skip
-        topic.sidebar(PAGE)
-        screen.to_start_from(PAGE, PRESETS, key="lecture", note=NOTE)
-    return topic
-
-
-def privacy() -> Privacy:
-    """What the controls ask for."""
-    return Privacy(PAGE["epsilon"], PAGE["delta"])
+def sidebar(topic: Topic) -> None:
+    """Draw the controls of the mechanism."""
+    if topic.name != "response":
+        st.selectbox(
+            "Mechanism", PAGE.options("mechanism"), format_func=PAGE.label("mechanism"), key="mechanism",
+            on_change=_new_game,
+        )  # fmt: skip
+    st.select_slider("Privacy ε", EPSILON.stops, format_func=lambda v: f"{v:g}", key="epsilon", on_change=_new_game)
+    if not FRAME["projector"]:
+        st.html('<div class="ends"><span>stronger privacy</span><span>more accurate</span></div>')
+    if topic.name != "response" and PAGE["mechanism"] not in PURE:
+        st.select_slider(
+            "Privacy δ", DELTA.stops, format_func=prose.delta_text, key="delta", on_change=_new_game,
+            help=prose.ABOUT_DELTA,
+        )  # fmt: skip
 
 
 def _new_game() -> None:
     """Guesses were made on releases of another mechanism."""
     PAGE.choose({"guesses": ""})
+
+
+def given(topic: Topic, values: Values) -> Values | None:
+    """The values with the mechanism; None, with a word on the page, while it is solved for."""
+    key, privacy = values["mechanism"], Privacy(values["epsilon"], values["delta"])
+    if key != "optimal" or topic.name == "response":
+        return {**values, "law": laws.closed_form("laplace" if key == "optimal" else key, privacy)}
+    job = compute.ask("law", laws.problem(privacy), laws.SETTINGS, task=solve)
+    if job.done and job.solution is not None:
+        return {**values, "law": Law("optimal", job.solution.noise, job.solution.problem.privacy)}
+    if job.done:
+        st.error(
+            "The solver found no answer in time. Choose a larger δ, or another mechanism.", icon=":material/error:"
+        )
+    else:
+        screen.follow(job, "law", "Solving for the noise of least mean error …")
+    return None
+
+
+COURSE = Course("what_epsilon_means", PAGE, TOPICS, PRESETS, NOTE, sidebar, given)

@@ -18,10 +18,9 @@ from streamlit.testing.v1 import AppTest
 from dpcore.accounting.budget import Query
 from dpcore.errors import InputError
 from dpcore.figures import DARK, LIGHT, Palette
-from pages.composition.controls import PAGE, PRESETS
-from pages.composition.panels import texts
+from pages.composition.controls import COURSE, PAGE, PRESETS
 from pages.composition.topics import TOPICS, budget, growth, subsampling, training
-from pages.lessons.screen import UNANSWERED
+from pages.lessons.course import UNANSWERED
 from pages.lessons.topic import Picture
 
 BY_NAME = {topic.name: topic for topic in TOPICS}
@@ -51,7 +50,7 @@ def drawn(topic: str, /, colours: Palette = LIGHT, **values: object) -> Picture:
 def test_every_topic_has_its_texts_and_is_drawn(topic):
     page = visit(topic=topic)
     assert not page.error and "In 60 seconds" in words(page)
-    parts = texts(topic)
+    parts = COURSE.texts(BY_NAME[topic])
     assert len(parts["in 60 seconds"].split()) <= 120 and "Awan" in parts["references"]
     assert page.title[0].value == BY_NAME[topic].title
     assert len([button for button in page.button if str(button.key).startswith("step_")]) == 3

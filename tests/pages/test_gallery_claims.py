@@ -165,7 +165,7 @@ def test_the_wheel_is_the_coin_of_the_theorem(epsilon):
     assert (2 - p) / p == pytest.approx(math.exp(epsilon), rel=2e-3)
     truth = float(re.search(r"the truth with probability \*\*([\d.]+)", picture.headline)[1]) / 100
     assert truth == pytest.approx(1 - p / 2, abs=1e-4)
-    story = prose.sections("gallery/randomised_response")["in 60 seconds"]
+    story = prose.sections("mechanism_gallery/topics/randomised_response")["in 60 seconds"]
     assert "fair coin answer" in " ".join(story.replace("*", "").split()) and "opposite" not in story
 
 

@@ -13,12 +13,11 @@ from streamlit.testing.v1 import AppTest
 
 from dpcore.errors import InputError
 from dpcore.figures import palette
-from pages.lessons.screen import UNANSWERED
+from pages.lessons.course import UNANSWERED
 from pages.lessons.topic import Picture, Topic
 from pages.lessons.widgets import Stops
-from pages.mechanism_gallery.controls import PAGE
+from pages.mechanism_gallery.controls import COURSE, PAGE
 from pages.mechanism_gallery.topics import TOPICS
-from pages.shared import prose
 from pages.shared.address import Choice, Choices, Number, Switch
 
 by_name = pytest.mark.parametrize("topic", TOPICS, ids=lambda topic: topic.name)
@@ -55,7 +54,7 @@ def test_every_topic_is_drawn(topic):
 
 @by_name
 def test_texts_are_whole(topic):
-    texts = prose.sections(f"gallery/{topic.name}")
+    texts = COURSE.texts(topic)
     assert len(texts["in 60 seconds"].split()) <= 120
     assert {"theorem", "references"} <= set(texts)
     picture = topic.picture(PAGE.read({})[0], palette(False))
@@ -159,10 +158,10 @@ def test_turning_pages_goes_round_and_keeps_epsilon():
 
 def test_a_lecture_starts_from_any_example():
     page = visit()
-    box = page.selectbox(key="gallery_lecture")
+    box = page.selectbox(key="lecture")
     box.set_value(next(option for option in box.options if "pumpkin" in option or "4000 buyers" in option)).run()
     assert page.title[0].value == "Exponential mechanism" and not page.exception
-    assert "4000" in page.query_params["em_people"] and page.selectbox(key="gallery_lecture").value is None
+    assert "4000" in page.query_params["em_people"] and page.selectbox(key="lecture").value is None
 
 
 def test_the_attack_succeeds_and_fails_as_the_noise_grows():

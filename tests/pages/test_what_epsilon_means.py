@@ -24,8 +24,7 @@ from dpcore.privacy import Privacy
 from pages.lessons.topic import Picture
 from pages.shared import prose
 from pages.what_epsilon_means import laws
-from pages.what_epsilon_means.controls import PAGE, PRESETS
-from pages.what_epsilon_means.panels import texts
+from pages.what_epsilon_means.controls import COURSE, PAGE, PRESETS
 from pages.what_epsilon_means.topics import TOPICS, game
 
 NAMES = [topic.name for topic in TOPICS]
@@ -56,7 +55,7 @@ def law_of(key: str, privacy: Privacy) -> laws.Law:
 def test_every_topic_has_its_texts_and_is_drawn(topic):
     page = visit(topic=topic)
     assert not page.error and "In 60 seconds" in words(page)
-    parts = texts(topic)
+    parts = COURSE.texts(next(one for one in TOPICS if one.name == topic))
     assert len(parts["in 60 seconds"].split()) <= 120 and "Awan" in parts["theorem"] + parts["references"]
     assert page.title[0].value == next(one.title for one in TOPICS if one.name == topic)
     assert len([button for button in page.button if button.key.startswith("step_")]) == 3
@@ -165,7 +164,7 @@ def test_every_picture_bears_what_a_link_may_say(topic, data):
     assert "nan" not in picture.headline and picture.panels[0].alt
     for panel in picture.panels:
         assert len({len(column) for column in panel.table.values()}) == 1
-        assert panel.about in texts(topic.name)
+        assert panel.about in COURSE.texts(topic)
 
 
 @pytest.mark.parametrize("topic", TOPICS, ids=NAMES)

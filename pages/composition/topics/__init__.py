@@ -1,5 +1,5 @@
-"""The topics, in the order in which a lecture takes them."""
+"""The topics of the page, one folder each."""
 
-from . import budget, growth, subsampling, training
+from pages.lessons.topic import gathered
 
-TOPICS = (growth.TOPIC, budget.TOPIC, subsampling.TOPIC, training.TOPIC)
+TOPICS = gathered(__name__)

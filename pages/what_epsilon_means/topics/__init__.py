@@ -1,8 +1,5 @@
-"""The topics, in the order in which a lecture takes them."""
+"""The topics of the page, one folder each."""
 
-from . import game, groups, posterior, privacy_loss, processing, renyi, response, tradeoff, worst_event
+from pages.lessons.topic import gathered
 
-TOPICS = (
-    worst_event.TOPIC, privacy_loss.TOPIC, game.TOPIC, posterior.TOPIC, tradeoff.TOPIC, renyi.TOPIC, groups.TOPIC,
-    processing.TOPIC, response.TOPIC,
-)  # fmt: skip
+TOPICS = gathered(__name__)

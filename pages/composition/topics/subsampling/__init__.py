@@ -1,0 +1,177 @@
+"""Amplification by subsampling: the (ε, δ) formula, the exact curve of each direction, and the trade-off function."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+import plotly.graph_objects as go
+
+from dpcore import figures
+from dpcore.accounting.curves import least_epsilon
+from dpcore.accounting.mechanisms import Release, parse_mechanism
+from dpcore.accounting.subsampling import KINDS, Sampling, amplified, amplified_tradeoff, subsampled_tradeoff
+from dpcore.accounting.tradeoff import guarantee_tradeoff
+from dpcore.figures import Palette
+from pages.composition.pieces import DELTA, EPSILON
+from pages.lessons import widgets
+from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
+from pages.lessons.widgets import HEIGHT, Stops
+from pages.shared import prose
+from pages.shared.address import Choice
+
+RATES = (0.001, 0.002, 0.003, 0.005, 0.007, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 0.85, 1.0)
+MECHANISMS = {"laplace": "Laplace noise", "gaussian": "Gaussian noise", "pure": "any ε-DP mechanism"}
+SAMPLINGS = {"poisson": "Poisson: everybody by chance", "fixed": "fixed size, without replacement"}
+SIDES = {"remove": "exact, one person less", "add": "exact, one person more", "replace": "exact, one person replaced"}
+CHANGES = {"remove": "if a person is removed", "add": "if one is added", "replace": "if a person is replaced"}
+CONTROLS = {
+    "su_mechanism": Choice("laplace", MECHANISMS), "su_epsilon": EPSILON, "su_rate": Stops(0.1, RATES),
+    "su_kind": Choice("poisson", SAMPLINGS), "delta": DELTA,
+}  # fmt: skip
+
+
+def sidebar(page) -> None:
+    widgets.pick(page, "su_mechanism", "Mechanism on the sample")
+    widgets.slider(page, "su_epsilon", "Its ε", help="Without sampling; Gaussian noise has it at the δ below.")
+    widgets.pick(page, "su_kind", "Sampling")
+    widgets.slider(page, "su_rate", "Sampling rate p", show=prose.percent)
+    widgets.delta(page)
+
+
+def spec(values: Values) -> str:
+    """The mechanism as the command line writes it."""
+    tail = f",delta={values['delta']:g}" if values["su_mechanism"] == "gaussian" else ""
+    return f"{values['su_mechanism']}:epsilon={values['su_epsilon']:g}{tail}"
+
+
+@lru_cache(maxsize=4096)
+def exact(text: str, kind: str, rate: float, delta: float) -> dict[str, float]:
+    """The least ε of one use at δ, in each direction, rounded up."""
+    release = Release(parse_mechanism(text), 1, Sampling(kind, rate))
+    return {side: _least(release, side, delta) for side in KINDS[kind]}
+
+
+def _least(release: Release, side: str, delta: float) -> float:
+    """By bisection on the exact curve of the pair, whose values are right to a relative 1e-10."""
+    pair = release.pair(side)
+    return least_epsilon(lambda e: float(pair.delta(np.array([e]))[0]) * (1 + 1e-9) <= delta, within=1e-9, most=500.0)
+
+
+def picture(values: Values, colours: Palette) -> Picture:
+    rate, delta, text = values["su_rate"], values["delta"], spec(values)
+    epsilon, own = values["su_epsilon"], values["delta"] if values["su_mechanism"] == "gaussian" else 0.0
+    formula, spent = amplified(epsilon, own, rate)
+    found = exact(text, values["su_kind"], rate, delta)
+    best = max(found.values())
+    sides = ", ".join(f"**{prose.at_most(found[side], 4)}** {CHANGES[side]}" for side in found)
+    sample = f"A secret {prose.percent(rate)} sample" if rate < 1 else "Without sampling, everything"
+    headline = (
+        f"{sample} turns ε = {epsilon:g} into **{prose.at_most(formula, 4)}** by the formula, at "
+        f"δ = {prose.plain(spent)}; exactly, at δ = {prose.delta_text(delta)}, it is {sides}."
+    )
+    neighbours = (
+        "one person more or less" if values["su_kind"] == "poisson" else "one person replaced; the size is known"
+    )
+    facts = {
+        "formula": f"({prose.at_most(formula, 8)}, {prose.plain(spent)})",
+        "exact ε": prose.at_most(best, 8),
+        "mechanism": text,
+    }
+    return Picture(
+        headline, (against_rate(values, colours), tradeoffs(values, colours)), facts,
+        (f"Neighbours: {neighbours}. The sample must stay secret, and be drawn afresh for each use.",),
+    )  # fmt: skip
+
+
+def against_rate(values: Values, colours: Palette) -> Panel:
+    """ε after sampling against the rate."""
+    epsilon, delta, kind, text = values["su_epsilon"], values["delta"], values["su_kind"], spec(values)
+    rates = np.array(RATES)
+    formula = [amplified(epsilon, 0.0, rate)[0] for rate in RATES]
+    found = [exact(text, kind, rate, delta) for rate in RATES]
+    lines = {"formula ln(1 + p(e<sup>ε</sup> − 1))": formula, "rate times ε": (rates * epsilon).tolist()}
+    figure = go.Figure()
+    for number, side in enumerate(KINDS[kind]):
+        y = [one[side] or None for one in found]
+        figure.add_scatter(
+            x=RATES, y=y, name=SIDES[side], mode="lines+markers", marker={"size": 5},
+            line=figures.series(colours, (0, 3)[number]),
+            hovertemplate=f"<b>{SIDES[side]}</b><br>p = %{{x}}: ε = %{{y:.5g}}<extra></extra>",
+        )  # fmt: skip
+    for number, (label, y) in enumerate(lines.items()):
+        figure.add_scatter(
+            x=RATES, y=y, name=label, mode="lines", line=figures.series(colours, (1, 5)[number]),
+            hovertemplate=f"<b>{label}</b><br>p = %{{x}}: %{{y:.5g}}<extra></extra>",
+        )  # fmt: skip
+    here = max(found[RATES.index(values["su_rate"])].values())
+    figures.chosen(figure, values["su_rate"], here, "chosen", colours)
+    figure.update_xaxes(title="sampling rate p", **figures.log_ticks(0.001, 1))
+    top = max([*formula, *(max(one.values()) for one in found)])
+    figure.update_yaxes(title=f"ε at δ = {prose.delta_text(delta)}", **figures.log_ticks(0.0005 * epsilon, 1.4 * top))
+    table = {"p": [f"{rate:g}" for rate in RATES], "formula": [prose.at_most(y, 5) for y in formula]}
+    table |= {SIDES[side]: [prose.at_most(one[side], 5) for one in found] for side in KINDS[kind]}
+    alt = f"ε after sampling against the rate; at p = {values['su_rate']:g} exactly {prose.at_most(here, 4)}."
+    return Panel("ε after sampling", figures.finish(figure, colours, height=HEIGHT), alt, table)
+
+
+def tradeoffs(values: Values, colours: Palette) -> Panel:
+    """Type II against type I errors: without sampling, with it, and what the one pair (ε′, δ′) keeps of that."""
+    epsilon, rate = values["su_epsilon"], values["su_rate"]
+    own = values["delta"] if values["su_mechanism"] == "gaussian" else 0.0
+    alphas = np.unique(np.concatenate([np.linspace(0, 1, 201), np.geomspace(1e-4, 1, 60)]))
+    pair = parse_mechanism(spec(values)).pair
+    lines = {
+        "mechanism on a sample, C_p(f)": subsampled_tradeoff(pair, alphas, rate),
+        "C_p of (ε, δ)-DP (Corollary 13.2)": amplified_tradeoff(alphas, epsilon, own, rate),
+        "the pair (ε′, δ′) alone": guarantee_tradeoff(*amplified(epsilon, own, rate), alphas),
+        "without sampling": np.asarray(pair.tradeoff(alphas)),
+    }
+    figure = go.Figure()
+    for number, (label, y) in zip((0, 3, 1, 5), lines.items()):
+        figure.add_scatter(
+            x=alphas, y=y, name=label, mode="lines", line=figures.series(colours, number),
+            hovertemplate=f"<b>{label}</b><br>%{{x:.4g}}, %{{y:.4g}}<extra></extra>",
+        )  # fmt: skip
+    figure.update_xaxes(title="type I error", range=[0, 1])
+    figure.update_yaxes(title="type II error", range=[0, 1.02])
+    rows = [int(np.argmin(np.abs(alphas - a))) for a in (0.0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)]
+    table = {"type I error": [f"{alphas[i]:.3g}" for i in rows]} | {
+        k: [prose.number(float(y[i])) for i in rows] for k, y in lines.items()
+    }
+    middle = int(np.argmin(np.abs(alphas - 0.2)))
+    alt = "Trade-off functions; at type I error 0.2: " + ", ".join(f"{k} {y[middle]:.4g}" for k, y in lines.items())
+    return Panel("What an attacker can still test", figures.finish(figure, colours, height=360), alt, table, "tradeoff")
+
+
+TOPIC = Topic(
+    name="subsampling",
+    title="Subsampling",
+    place=30,
+    controls=CONTROLS,
+    sidebar=sidebar,
+    picture=picture,
+    experiments=(
+        Experiment(
+            "Weak privacy, small sample",
+            {"su_epsilon": 3.0, "su_rate": 0.01, "su_mechanism": "laplace", "su_kind": "poisson"},
+        ),
+        Experiment(
+            "One pair forgets most of it",
+            {"su_epsilon": 2.0, "su_rate": 0.5, "su_mechanism": "pure", "su_kind": "fixed"},
+        ),
+        Experiment(
+            "Gaussian noise: more is safer than less",
+            {"su_epsilon": 2.0, "su_rate": 0.1, "su_mechanism": "gaussian", "su_kind": "poisson"},
+        ),
+    ),
+    question=Question(
+        text="A mechanism is 1-DP. You run it on a Poisson sample with rate 10 %. What ε does the formula promise?",
+        right=lambda: amplified(1.0, 0.0, 0.1)[0],
+        because=lambda: (
+            f"ln(1 + 0.1·(e − 1)) = {amplified(1.0, 0.0, 0.1)[0]:.4f}: with probability 0.9 the person is not even "
+            f"looked at. More than a tenth, "
+            "because $e^\\varepsilon$, not ε, is what is averaged."
+        ),
+    ),
+)

@@ -1,0 +1,139 @@
+"""Four noises for one count: their laws, and their errors against ε."""
+
+from __future__ import annotations
+
+import numpy as np
+import plotly.graph_objects as go
+import streamlit as st
+
+from dpcore import figures
+from dpcore.figures import Palette
+from dpcore.gallery import additive_noise as core
+from pages.lessons import curves as parts
+from pages.lessons import widgets
+from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
+from pages.lessons.widgets import HEIGHT, Stops
+from pages.shared import prose
+from pages.shared.address import Choice, Switch
+
+DELTAS = (1e-12, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.02, 0.05, 0.1, 0.2)
+LOSSES = {"l1": "mean absolute error", "l2": "mean squared error"}
+CONTROLS = {
+    "epsilon": widgets.EPSILON, "an_delta": Stops(1e-6, DELTAS), "an_loss": Choice("l1", LOSSES), "an_log": Switch(),
+}  # fmt: skip
+GRID = np.geomspace(0.05, 10, 17)
+
+
+def sidebar(page) -> None:
+    widgets.epsilon(page)
+    widgets.delta(page, "an_delta", "δ of the Gaussian")
+    widgets.pick(page, "an_loss", "Error that counts")
+    st.toggle("Logarithmic density", key="an_log")
+
+
+def picture(values: Values, colours: Palette) -> Picture:
+    epsilon, delta, loss = values["epsilon"], values["an_delta"], values["an_loss"]
+    costs = core.errors(epsilon, delta, loss)
+    shown = {name: prose.number(cost) for name, cost in costs.items()}
+    best = min(costs, key=costs.__getitem__)
+    others = ", ".join(f"{shown[name]} ({core.NAMES[name]})" for name in sorted(costs, key=costs.get) if name != best)
+    headline = (
+        f"At ε = {epsilon:g}, {core.NAMES[best]} noise gives a count a {LOSSES[loss]} of **{shown[best]}**, against "
+        f"{others}."
+    )
+    facts = {core.NAMES[name]: f"{prose.number(cost, 6)}, exact" for name, cost in costs.items()}
+    address = f"./?epsilon={epsilon:g}&delta={delta:g}" + ("" if loss == "l1" else f"&loss={loss}")
+    notes = (
+        "One person changes the count by at most 1. Laplace, geometric and staircase noise promise δ = 0; the "
+        f"Gaussian is the smallest that is (ε, {prose.delta_text(delta)})-DP. [What no noise can beat at this ε and δ "
+        f"→]({address})",
+    )
+    return Picture(headline, (laws(values, colours), errors(values, costs, colours)), facts, notes)
+
+
+def laws(values: Values, colours: Palette) -> Panel:
+    """The four laws over each other; probabilities of whole numbers compare with densities, one per unit."""
+    noises = core.laws(values["epsilon"], values["an_delta"], values["an_loss"])
+    drawn = [
+        figures.Law(name, core.NAMES[name].capitalize(), noise) for name, noise in noises.items() if name != "geometric"
+    ]
+    log_y = bool(values["an_log"])
+    figure = figures.density(drawn, unit="people", colours=colours, log_y=log_y)
+    low, high = figure.layout.xaxis.range
+    whole = np.arange(np.ceil(low), np.floor(high) + 1)
+    stride = max(1, len(whole) // 80)
+    whole = whole[whole % stride == 0]
+    masses = noises["geometric"].pmf(whole)
+    figure.add_scatter(
+        x=whole, y=masses, mode="markers", name="Geometric (whole numbers)",
+        marker={"color": colours.accent, "size": 8, "symbol": "circle"},
+        hovertemplate="<b>Geometric</b><br>exactly %{x:.0f} people<br>probability %{y:.4g}<extra></extra>",
+    )  # fmt: skip
+    if not log_y:
+        figure.update_yaxes(range=[0, max(figure.layout.yaxis.range[1], 1.12 * float(masses.max()))])
+    figure.layout.height = HEIGHT
+    ranges = {name: noise.interval(0.9) for name, noise in noises.items()}
+    alt = "Laws of four noises; 90 % of each within " + "; ".join(
+        f"{core.NAMES[name]} ±{prose.number(high, 3)}" for name, (_, high) in ranges.items()
+    )
+    levels = np.array([0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 0.999])
+    table = {"quantile": [prose.percent(level) for level in levels]} | {
+        core.NAMES[name]: [prose.number(float(x)) for x in noise.quantile(levels)] for name, noise in noises.items()
+    }
+    return Panel("The noise", figure, alt, table)
+
+
+def errors(values: Values, costs: dict[str, float], colours: Palette) -> Panel:
+    """Errors of the four against ε."""
+    rows = [core.errors(float(e), values["an_delta"], values["an_loss"]) for e in GRID]
+    curves = {name: np.array([row[name] for row in rows]) for name in costs}
+    figure = go.Figure()
+    for name, y in curves.items():
+        solid = {"color": colours.accent, "dash": "solid"} if name == "geometric" else {}
+        style = figures.line(name, colours) | solid
+        figure.add_scatter(
+            x=GRID, y=y, name=core.NAMES[name], mode="lines", line=style,
+            hovertemplate=f"<b>{core.NAMES[name]}</b><br>ε = %{{x:.3g}}: %{{y:.4g}}<extra></extra>",
+        )  # fmt: skip
+    for number, cost in enumerate(costs.values()):
+        figures.chosen(figure, values["epsilon"], cost, "chosen", colours)
+        figure.data[-1].showlegend = number == 0
+    unit = "people" if values["an_loss"] == "l1" else "people²"
+    low, high = min(y.min() for y in curves.values()), max(y.max() for y in curves.values())
+    figure.update_xaxes(title="ε", **figures.log_ticks(0.05, 10))
+    figure.update_yaxes(title=f"{LOSSES[values['an_loss']]} ({unit})", **figures.log_ticks(max(low, 1e-5), high))
+    alt = f"Errors fall with ε; at ε = {values['epsilon']:g}: " + ", ".join(
+        f"{core.NAMES[name]} {prose.number(cost)}" for name, cost in costs.items()
+    )
+    table = parts.table("ε", GRID, {core.NAMES[name]: y for name, y in curves.items()})
+    return Panel("Error against ε", figures.finish(figure, colours, height=360), alt, table, "errors")
+
+
+def saved() -> float:
+    """By how many percent geometric noise errs less than Laplace noise at ε = 1."""
+    costs = core.errors(1.0, 1e-6)
+    return 100 * (1 - costs["geometric"] / costs["laplace"])
+
+
+TOPIC = Topic(
+    name="additive_noise",
+    title="Additive noise",
+    place=40,
+    controls=CONTROLS,
+    sidebar=sidebar,
+    picture=picture,
+    experiments=(
+        Experiment("Strong privacy: all pure noises alike", {"epsilon": 0.1, "an_loss": "l1"}),
+        Experiment("Weak privacy: the staircase's steps", {"epsilon": 4.0, "an_loss": "l1", "an_log": True}),
+        Experiment("A generous δ = 0.1 for the Gaussian", {"epsilon": 0.5, "an_delta": 0.1, "an_loss": "l2"}),
+    ),
+    question=Question(
+        text="At ε = 1, by how many percent is the mean absolute error of a count smaller with geometric noise than "
+        "with Laplace noise?",
+        right=saved,
+        because=lambda: (
+            "Laplace noise errs by 1/ε = 1 on average, geometric noise by 1/sinh ε = "
+            f"{core.errors(1.0, 1e-6)['geometric']:.4f}: it does not waste anything on fractions, {saved():.1f} % less."
+        ),
+    ),
+)

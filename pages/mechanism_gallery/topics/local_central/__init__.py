@@ -1,0 +1,179 @@
+"""Local against central privacy: errors against the number of people, releases side by side, minimax rates."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import plotly.graph_objects as go
+
+from dpcore import figures
+from dpcore.figures import Palette
+from dpcore.gallery import local_and_central as core
+from pages.lessons import curves as parts
+from pages.lessons import widgets
+from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
+from pages.lessons.widgets import HEIGHT, Stops
+from pages.shared import prose
+from pages.shared.address import Choice
+
+PEOPLE = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000, 1_000_000)
+SHARES = tuple(round(0.05 * k, 2) for k in range(21))
+MOMENTS = {"2": "k = 2 (finite variance)", "3": "k = 3", "4": "k = 4", "8": "k = 8", "inf": "k = ∞ (bounded)"}
+NAMES = {
+    "response": "local, randomised response", "local-laplace": "local, Laplace noise", "central": "trusted curator",
+}  # fmt: skip
+DRAWS = 1000
+CONTROLS = {
+    "epsilon": widgets.EPSILON, "lc_people": Stops(1000, PEOPLE), "lc_share": Stops(0.3, SHARES),
+    "lc_moments": Choice("2", MOMENTS), "seed": widgets.SEED,
+}  # fmt: skip
+
+
+def sidebar(page) -> None:
+    widgets.epsilon(page)
+    widgets.slider(page, "lc_people", "People n", show=prose.count)
+    widgets.slider(page, "lc_share", "True share of ones", show=lambda share: f"{100 * share:.0f}\u202f%")
+    widgets.pick(page, "lc_moments", "Minimax rates: which moments are bounded")
+    widgets.seed(page)
+
+
+def picture(values: Values, colours: Palette) -> Picture:
+    epsilon, people = values["epsilon"], int(values["lc_people"])
+    local, central = (math.sqrt(core.variance(model, people, epsilon)) for model in ("response", "central"))
+    needed = core.price_of_distrust(people, epsilon)
+    headline = (
+        f"{prose.count(people)} people at ε = {epsilon:g}: without trust the noise makes the share wrong by "
+        f"**±{points(local)}**, with a trusted curator by **±{points(central)}**. To match that locally takes "
+        f"**{prose.number(needed, 6)}** people, n²/2 at any ε."
+    )
+    facts = {
+        "local, standard error": f"{prose.number(100 * local, 6)} percentage points, exact",
+        "central, standard error": f"{prose.number(100 * central, 6)} percentage points, exact",
+    }
+    free = core.free_from(epsilon, values["lc_share"])
+    from_on = (
+        f"from n = {prose.count(math.ceil(free))} on" if math.isfinite(free) else "for no n: all answers are alike"
+    )
+    note = (
+        f"The curator's noise is smaller than the chance in drawing people {from_on}. Releases below: simulated, seed "
+        f"{int(values['seed'])}."
+    )
+    panels = (errors(values, colours), releases(values, colours), rates(values, colours))
+    return Picture(headline, panels, facts, (note,))
+
+
+def points(share: float) -> str:
+    """A share as percentage points."""
+    return f"{prose.number(100 * share, 3)} points"
+
+
+def errors(values: Values, colours: Palette) -> Panel:
+    """Standard errors of the noise against n, exact."""
+    epsilon, share, people = values["epsilon"], values["lc_share"], int(values["lc_people"])
+    grid = np.geomspace(PEOPLE[0], PEOPLE[-1], 61)
+    curves = {
+        name: np.array([100 * math.sqrt(core.variance(model, n, epsilon)) for n in grid])
+        for model, name in NAMES.items()
+    }
+    drawing = np.array([100 * math.sqrt(core.sampling_variance(n, share)) for n in grid])
+    figure = go.Figure()
+    parts.lines(figure, grid, curves, colours, hover="n = %{x:,.0f}: ±%{y:.4g} points")
+    if share * (1 - share):
+        figure.add_scatter(
+            x=grid, y=drawing, name="chance in drawing people", mode="lines",
+            line={"color": colours.muted, "width": 1.5, "dash": "dot"},
+            hovertemplate="chance in drawing<br>n = %{x:,.0f}: ±%{y:.4g} points<extra></extra>",
+        )  # fmt: skip
+    for number, model in enumerate(("response", "central")):
+        error = 100 * math.sqrt(core.variance(model, people, epsilon))
+        figures.chosen(figure, people, error, "chosen", colours)
+        figure.data[-1].showlegend = not number
+    figure.update_xaxes(title="people n", **figures.log_ticks(PEOPLE[0], PEOPLE[-1]), range=[0.9, 6.25])
+    low, high = min(y.min() for y in curves.values()), max(y.max() for y in curves.values())
+    figure.update_yaxes(title="standard error (percentage points)", **figures.log_ticks(float(low), float(high)))
+    local, central = (100 * math.sqrt(core.variance(model, people, epsilon)) for model in ("response", "central"))
+    alt = (
+        f"Standard error against n. At n = {people}: randomised response {prose.number(local, 3)}, trusted curator "
+        f"{prose.number(central, 3)} percentage points. Local errors fall like 1/√n, the curator's like 1/n."
+    )
+    table = parts.table("people n", grid, curves | {"chance in drawing": drawing})
+    return Panel("Error of the noise", figures.finish(figure, colours, height=HEIGHT), alt, table)
+
+
+def releases(values: Values, colours: Palette) -> Panel:
+    """A thousand simulated releases of either kind for the same table."""
+    epsilon, people, seed = values["epsilon"], int(values["lc_people"]), int(values["seed"])
+    ones = round(values["lc_share"] * people)
+    rng = np.random.default_rng(seed)
+    found = {
+        model: 100 * core.simulate(model, people, ones, epsilon=epsilon, draws=DRAWS, rng=rng)
+        for model in ("response", "central")
+    }
+    truth = 100 * ones / people
+    figure, table = go.Figure(), {"share of releases below": ["5 %", "25 %", "50 %", "75 %", "95 %"]}
+    for (model, draws), key, side in zip(found.items(), ("optimal", "gaussian"), ("positive", "negative")):
+        figure.add_violin(
+            x=draws, y=[""] * DRAWS, side=side, name=NAMES[model], orientation="h", points=False, spanmode="hard",
+            line={"color": figures.hue(colours, key), "width": 2}, box={"visible": True}, width=1.6, hoverinfo="name+x",
+        )  # fmt: skip
+        table[f"{NAMES[model]} (%)"] = [
+            prose.number(float(x)) for x in np.quantile(draws, (0.05, 0.25, 0.5, 0.75, 0.95))
+        ]
+    parts.upright(figure, truth, f"true share {truth:g} %", colours)
+    figure.update_xaxes(title="released share (%)")
+    figure.update_yaxes(showticklabels=False)
+    spread = {model: np.quantile(draws, (0.05, 0.95)) for model, draws in found.items()}
+    alt = f"{DRAWS} simulated releases, true share {truth:g} %. 90 % of them: " + "; ".join(
+        f"{NAMES[model]} from {low:.4g} to {high:.4g} %" for model, (low, high) in spread.items()
+    )
+    title = f"{prose.count(DRAWS)} simulated releases"
+    return Panel(title, figures.finish(figure, colours, height=340), alt, table, "releases")
+
+
+def rates(values: Values, colours: Palette) -> Panel:
+    """Minimax rates, up to constants."""
+    epsilon, moments = values["epsilon"], float(values["lc_moments"])
+    grid = np.geomspace(PEOPLE[0], PEOPLE[-1], 49)
+    found = np.sqrt([core.minimax_rates(n, epsilon, moments) for n in grid]).T
+    curves = {"local model": found[2], "central model": found[1], "no privacy": found[0]}
+    figure = go.Figure()
+    parts.lines(figure, grid, curves, colours, hover="n = %{x:,.0f}: of order %{y:.3g}")
+    figure.update_xaxes(title="people n", **figures.log_ticks(PEOPLE[0], PEOPLE[-1]), range=[0.9, 6.25])
+    figure.update_yaxes(
+        title="root mean squared error, up to a constant", **figures.log_ticks(float(found.min()), float(found.max()))
+    )
+    name = "∞" if math.isinf(moments) else f"{moments:g}"
+    alt = (
+        f"Minimax rates for means with E|X|^{name} at most 1, up to constants; at n = {PEOPLE[-1]}: local "
+        f"{prose.number(float(found[2][-1]), 2)}, central {prose.number(float(found[1][-1]), 2)}, no privacy "
+        f"{prose.number(float(found[0][-1]), 2)}."
+    )
+    table = parts.table("people n", grid, curves)
+    title = f"What nobody can beat, k = {name}"
+    return Panel(title, figures.finish(figure, colours, height=340), alt, table, "rates")
+
+
+TOPIC = Topic(
+    name="local_central",
+    title="Local against central",
+    place=70,
+    controls=CONTROLS,
+    sidebar=sidebar,
+    picture=picture,
+    experiments=(
+        Experiment("A class of 20", {"epsilon": 1.0, "lc_people": 20}),
+        Experiment("A million phones at ε = 0.5", {"epsilon": 0.5, "lc_people": 1_000_000, "lc_share": 0.05}),
+        Experiment("Means of bounded numbers: k = ∞", {"lc_moments": "inf"}),
+    ),
+    question=Question(
+        text="A trusted curator is as accurate as the noise lets her be with 2000 people. How many people does "
+        "randomised response need, at the same ε, for noise of the same size?",
+        right=lambda: core.price_of_distrust(2000, 1.0),
+        because=lambda: (
+            "Its variance is $e^\\varepsilon/((e^\\varepsilon-1)^2n)$, the curator's "
+            "$2e^\\varepsilon/((e^\\varepsilon-1)^2n^2)$: the factor n/2 between them does "
+            f"not depend on ε, and 2000²/2 = {prose.count(round(core.price_of_distrust(2000, 1.0)))}."
+        ),
+    ),
+)

@@ -1,0 +1,198 @@
+"""All one-way marginals: people needed against the number of columns, for purely private and (ε, δ)-private noise."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+import numpy as np
+import plotly.graph_objects as go
+
+from dpcore import figures
+from dpcore.figures import Palette
+from dpcore.gallery import marginals as core
+from dpcore.privacy import Privacy
+from pages.lessons import curves as parts
+from pages.lessons import widgets
+from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
+from pages.lessons.widgets import HEIGHT, Stops
+from pages.shared import prose
+from pages.shared.address import Choice
+
+COLUMNS = (1, 2, 3, 5, 8, 10, 12, 15, 20, 30, 50, 80, 100, 200, 300, 500, 1000, 2000, 5000, 10_000)
+PEOPLE = (50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000, 1_000_000)
+DELTAS = (1e-12, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3)
+ERRORS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
+MEASURES = {"mean": "an average column", "largest": "the worst column"}
+NAMES = {"laplace": "Laplace, ε-DP", "gaussian": "Gaussian, (ε, δ)-DP"}
+SHOWN = 60
+CONTROLS = {
+    "epsilon": widgets.EPSILON, "mg_delta": Stops(1e-6, DELTAS), "mg_columns": Stops(100, COLUMNS),
+    "mg_people": Stops(2000, PEOPLE), "mg_error": Stops(0.05, ERRORS), "mg_measure": Choice("mean", MEASURES),
+    "seed": widgets.SEED,
+}  # fmt: skip
+
+
+def sidebar(page) -> None:
+    widgets.epsilon(page)
+    widgets.delta(page, "mg_delta", "δ of the Gaussian")
+    widgets.slider(page, "mg_columns", "Columns d", show=prose.count)
+    widgets.slider(page, "mg_people", "People n", show=prose.count)
+    widgets.slider(page, "mg_error", "Error α that the noise may add")
+    widgets.pick(page, "mg_measure", "Error of")
+    widgets.seed(page)
+
+
+def picture(values: Values, colours: Palette) -> Picture:
+    privacy, columns = Privacy(values["epsilon"], values["mg_delta"]), int(values["mg_columns"])
+    alpha, measure = values["mg_error"], values["mg_measure"]
+    need = {law: core.people_needed(law, columns, privacy, error=alpha, measure=measure) for law in core.LAWS}
+    best = min(need, key=need.__getitem__)
+    other = next(law for law in core.LAWS if law != best)
+    headline = (
+        f"To publish {prose.count(columns)} column means with an error of {alpha:g} in {MEASURES[measure]}, "
+        f"{short(best)} noise takes **{prose.count(math.ceil(need[best]))}** people, {short(other)} noise "
+        f"**{prose.count(math.ceil(need[other]))}**."
+    )
+    facts = {NAMES[law]: f"n = {prose.number(n, 6)}, exact" for law, n in need.items()}
+    start = core.gaussian_wins_from(privacy, measure=measure)
+    notes = (
+        f"At ε = {privacy.epsilon:g} and δ = {prose.delta_text(privacy.delta)} Gaussian noise errs less from "
+        f"d = {prose.count(start)} on. Neighbours differ in one row; every column mean lies between −1 and 1. "
+        f"The table of coins: simulated, seed {int(values['seed'])}.",
+    )
+    panels = (needed(values, colours), against_people(values, colours), one_table(values, colours))
+    return Picture(headline, panels, facts, notes)
+
+
+def short(law: str) -> str:
+    """The law's name in a sentence."""
+    return {"laplace": "Laplace", "gaussian": "Gaussian"}[law]
+
+
+def needed(values: Values, colours: Palette) -> Panel:
+    """People needed against the number of columns: for an error, and for noise below the sampling error."""
+    privacy, measure, alpha = Privacy(values["epsilon"], values["mg_delta"]), values["mg_measure"], values["mg_error"]
+    d = np.unique(np.geomspace(1, COLUMNS[-1], 41).round().astype(int))
+    curves, free = {}, {}
+    for law in core.LAWS:
+        curves[NAMES[law]] = np.array(
+            [core.people_needed(law, int(k), privacy, error=alpha, measure=measure) for k in d]
+        )
+        free[f"{short(law)}: noise as large as chance"] = np.array(
+            [core.free_from(law, int(k), privacy, measure=measure) for k in d]
+        )
+    figure = go.Figure()
+    for names, thin in ((curves, False), (free, True)):
+        for (name, y), key in zip(names.items(), ("laplace", "gaussian")):
+            style = figures.line(key, colours) | ({"width": 1.2} if thin else {"dash": "solid", "width": 2.5})
+            figure.add_scatter(
+                x=d, y=y, name=name, mode="lines", line=style,
+                hovertemplate=f"<b>{name}</b><br>d = %{{x:,}}: n = %{{y:,.4g}}<extra></extra>",
+            )  # fmt: skip
+    figures.chosen(figure, int(values["mg_columns"]), int(values["mg_people"]), "your table", colours)
+    figure.update_xaxes(title="columns d", **figures.log_ticks(1, COLUMNS[-1]), range=[-0.1, 4.2])
+    drawn = np.concatenate([*curves.values(), *free.values()])
+    figure.update_yaxes(title="people n", **figures.log_ticks(float(drawn.min()), float(drawn.max())))
+    at = int(values["mg_columns"])
+    alt = f"People needed against columns. At d = {at} for an error of {alpha:g}: " + ", ".join(
+        f"{short(law)} {prose.number(core.people_needed(law, at, privacy, error=alpha, measure=measure))}"
+        for law in core.LAWS
+    )
+    table = parts.table("columns d", d, curves | free)
+    return Panel("People it takes", figures.finish(figure, colours, height=HEIGHT), alt, table)
+
+
+def against_people(values: Values, colours: Palette) -> Panel:
+    """Errors against n at the chosen number of columns."""
+    privacy, measure = Privacy(values["epsilon"], values["mg_delta"]), values["mg_measure"]
+    columns, people = int(values["mg_columns"]), int(values["mg_people"])
+    n = np.geomspace(PEOPLE[0], PEOPLE[-1], 41)
+    curves = {
+        NAMES[law]: np.array([core.error(law, k, columns, privacy, measure=measure) for k in n]) for law in core.LAWS
+    }
+    chance = np.array([core.sampling_error(k, columns, measure=measure) for k in n])
+    figure = go.Figure()
+    for (name, y), key in zip(curves.items(), ("laplace", "gaussian")):
+        figure.add_scatter(
+            x=n, y=y, name=name, mode="lines", line=figures.line(key, colours) | {"dash": "solid"},
+            hovertemplate=f"<b>{name}</b><br>n = %{{x:,.0f}}: %{{y:.4g}}<extra></extra>",
+        )  # fmt: skip
+    figure.add_scatter(
+        x=n, y=chance, name="chance (normal approximation)", mode="lines",
+        line={"color": colours.muted, "width": 1.5, "dash": "dot"}, hovertemplate="chance<br>%{y:.4g}<extra></extra>",
+    )  # fmt: skip
+    for number, law in enumerate(core.LAWS):
+        error = core.error(law, people, columns, privacy, measure=measure)
+        figures.chosen(figure, people, error, "your table", colours)
+        figure.data[-1].showlegend = not number
+    figure.update_xaxes(title="people n", **figures.log_ticks(100, PEOPLE[-1]), range=[1.65, 6.25])
+    drawn = np.concatenate([*curves.values(), chance])
+    figure.update_yaxes(
+        title=f"mean absolute error of {MEASURES[measure]}", **figures.log_ticks(float(drawn.min()), float(drawn.max()))
+    )
+    alt = f"Errors against n for d = {columns}; at n = {people}: " + ", ".join(
+        f"{short(law)} {prose.number(core.error(law, people, columns, privacy, measure=measure))}" for law in core.LAWS
+    )
+    table = parts.table("people n", n, curves | {"chance": chance})
+    return Panel("Error for your columns", figures.finish(figure, colours, height=340), alt, table, "people")
+
+
+def one_table(values: Values, colours: Palette) -> Panel:
+    """True and released means of one simulated table, columns in the order of their true means."""
+    privacy, seed = Privacy(values["epsilon"], values["mg_delta"]), int(values["seed"])
+    columns, people = int(values["mg_columns"]), int(values["mg_people"])
+    found = {law: core.simulate(law, people, columns, privacy, rng=np.random.default_rng(seed)) for law in core.LAWS}
+    means = found["laplace"][0][:SHOWN]
+    order = np.argsort(means)
+    x = np.arange(1, len(order) + 1)
+    figure, table = go.Figure(), {"column": x.tolist(), "true mean": [prose.number(float(v)) for v in means[order]]}
+    for law, symbol in (("laplace", "circle-open"), ("gaussian", "cross-thin-open")):
+        y = found[law][1][:SHOWN][order]
+        figure.add_scatter(
+            x=x, y=y, mode="markers", name=f"{short(law)} release",
+            marker={"symbol": symbol, "size": 7, "color": figures.hue(colours, law)},
+            hovertemplate=f"{short(law)}: %{{y:.4g}}<extra></extra>",
+        )  # fmt: skip
+        table[f"{short(law)} release"] = [prose.number(float(v)) for v in y]
+    figure.add_scatter(x=x, y=means[order], mode="lines", name="true mean", line={"color": colours.text, "width": 2})
+    figure.update_xaxes(title="column, sorted by true mean" + (f" (first {SHOWN})" if columns > SHOWN else ""))
+    figure.update_yaxes(title="column mean")
+    off = {law: float(np.abs(r - m).mean()) for law, (m, r) in found.items()}
+    alt = f"One simulated table of fair coins; mean error of the {columns} releases: " + ", ".join(
+        f"{short(law)} {prose.number(value, 3)}" for law, value in off.items()
+    )
+    title = "One table of coins, simulated"
+    return Panel(title, figures.finish(figure, colours, height=340), alt, table, "table")
+
+
+@lru_cache(maxsize=1)
+def crossing() -> int:
+    """From how many columns on Gaussian noise errs less, at (1, 1e-6)."""
+    return core.gaussian_wins_from(Privacy(1.0, 1e-6))
+
+
+GUESSES = (2, 12, 120, 1200)
+
+TOPIC = Topic(
+    name="marginals",
+    title="Many columns at once",
+    place=140,
+    controls=CONTROLS,
+    sidebar=sidebar,
+    picture=picture,
+    experiments=(
+        Experiment("Few columns: Laplace noise wins", {"mg_columns": 5, "mg_error": 0.05, "mg_measure": "mean"}),
+        Experiment("10 000 columns: √d against d", {"mg_columns": 10_000, "mg_people": 100_000, "mg_error": 0.05}),
+        Experiment("The worst column counts", {"mg_columns": 100, "mg_measure": "largest"}),
+    ),
+    question=Question(
+        text="At ε = 1 and δ = 10⁻⁶: from about how many columns on does Gaussian noise err less than Laplace noise?",
+        options=tuple(f"about {guess}" for guess in GUESSES),
+        right=lambda: int(np.argmin(np.abs(np.log(np.array(GUESSES) / crossing())))),
+        because=lambda: (
+            f"From {crossing()} on. Laplace errors grow like d, Gaussian ones like √d, but with a factor of "
+            f"{prose.number(core.scale('gaussian', 2, 1, Privacy(1.0, 1e-6)), 3)} in front, the σ at sensitivity 1."
+        ),
+    ),
+)

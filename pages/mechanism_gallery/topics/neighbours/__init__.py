@@ -1,0 +1,192 @@
+"""Bounded against unbounded neighbours: what parallel composition promises, and what one replaced row really costs."""
+
+from __future__ import annotations
+
+import numpy as np
+import plotly.graph_objects as go
+
+from dpcore import figures
+from dpcore.figures import Palette
+from dpcore.gallery import neighbours as core
+from pages.lessons import curves as parts
+from pages.lessons import widgets
+from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
+from pages.lessons.widgets import HEIGHT, Stops
+from pages.shared import prose
+from pages.shared.address import Choice
+
+BUDGETS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0, 1.2, 1.5, 2.0, 2.5, 3.0)
+CELLS = ("under 30", "30 to 59", "60 and over")
+COUNTS = (41, 58, 23)
+RELEASES = {"counts": "noisy counts", "sizes": "exact sizes of the groups"}
+WORDS = {"unbounded": "a row is added or removed", "bounded": "a row is replaced"}
+CONTROLS = {
+    "nb_release": Choice("counts", RELEASES), "nb_first": Stops(1.0, BUDGETS), "nb_second": Stops(1.0, BUDGETS),
+    "nb_third": Stops(1.0, BUDGETS),
+}  # fmt: skip
+
+
+def sidebar(page) -> None:
+    widgets.pick(page, "nb_release", "Released of every age group")
+    if page["nb_release"] == "counts":
+        for key, cell in zip(("nb_first", "nb_second", "nb_third"), CELLS):
+            widgets.slider(page, key, f"ε of the count “{cell}”")
+
+
+def picture(values: Values, colours: Palette) -> Picture:
+    if values["nb_release"] == "sizes":
+        return sizes(colours)
+    budgets = core.budgets([values["nb_first"], values["nb_second"], values["nb_third"]])
+    one, two = (core.exact_epsilon(budgets, relation) for relation in core.RELATIONS)
+    headline = (
+        f"Three counts, each with noise of its own. If {WORDS['unbounded']}, all together are **{one:g}**-DP, as "
+        f"parallel composition promises; if {WORDS['bounded']}, they are **{two:g}**-DP and no better."
+    )
+    facts = {WORDS["unbounded"]: f"ε = {one:g}, exact", WORDS["bounded"]: f"ε = {two:g}, exact"}
+    panels = (losses(budgets, colours), profiles(budgets, colours), by_cells(max(budgets), colours))
+    note = "Two-sided geometric noise, $P(j)\\propto e^{-\\varepsilon|j|}$, on every count. All numbers are exact."
+    return Picture(headline, panels, facts, (note,))
+
+
+def sizes(colours: Palette) -> Picture:
+    """Exact sizes: two neighbouring tables and what is published of them."""
+    moved = (COUNTS[0] - 1, COUNTS[1] + 1, COUNTS[2])
+    headline = (
+        "A group of *known* size may publish its size: that is 0-DP. Done in **three** groups of one table, it tells "
+        "which group a replaced row went to, with certainty: ε = **∞**, not 0."
+    )
+    figure = go.Figure()
+    for name, y, key, pattern in (
+        ("table X", COUNTS, "optimal", ""),
+        ("X with one row replaced", moved, "laplace", "/"),
+    ):
+        figure.add_bar(
+            x=CELLS, y=y, name=name, text=[str(count) for count in y], textposition="outside", cliponaxis=False,
+            marker={"color": figures.hue(colours, key), "pattern": {"shape": pattern}},
+            hovertemplate=f"{name}, %{{x}}: %{{y}} rows<extra></extra>",
+        )  # fmt: skip
+    figure.update_yaxes(title="rows published", range=[0, 1.2 * max(COUNTS)])
+    figure.update_xaxes(title="age group")
+    figures.finish(figure, colours, height=HEIGHT).update_layout(barmode="group")
+    alt = f"Sizes of three groups: {COUNTS} against {moved} after one row moved; the two publications differ surely."
+    table = {"age group": list(CELLS), "table X": list(COUNTS), "one row replaced": list(moved)}
+    panel = Panel("What is published of two neighbours", figure, alt, table, "sizes")
+    note = (
+        "Under added or removed rows the size of a group was never 0-DP to begin with, so that parallel composition is "
+        "not contradicted there."
+    )
+    return Picture(headline, (panel,), {"bounded neighbours": "ε = ∞", "one group alone": "ε = 0"}, (note,))
+
+
+def losses(budgets: tuple[float, ...], colours: Palette) -> Panel:
+    """The exact law of the privacy loss for the worst neighbour of either kind."""
+    figure, table, words = go.Figure(), {"neighbours": [], "privacy loss": [], "probability": []}, []
+    worst = {relation: max(core.touched(len(budgets), relation), key=lambda cells: sum(budgets[cell] for cell in cells))
+             for relation in core.RELATIONS}  # fmt: skip
+    laws = {relation: np.array(core.loss_law(budgets, cells)).T for relation, cells in worst.items()}
+    places, span = np.concatenate([loss for loss, _ in laws.values()]), 2 * core.exact_epsilon(budgets, "bounded")
+    for relation, key, pattern, shift in (("unbounded", "optimal", "", -1), ("bounded", "laplace", "/", 1)):
+        loss, mass = laws[relation]
+        wide = min(0.06 * span, float(np.diff(loss).min()))
+        figure.add_bar(
+            x=loss + 0.5 * shift * wide, y=mass, width=wide, name=WORDS[relation], customdata=loss,
+            marker={"color": figures.hue(colours, key), "pattern": {"shape": pattern}},
+            hovertemplate=f"{WORDS[relation]}<br>loss %{{customdata:.4g}}: probability %{{y:.4g}}<extra></extra>",
+        )  # fmt: skip
+        for x, p in zip(loss, mass):
+            if p == mass[np.abs(loss - x) < 0.1 * span].max():  # of a crowd of one kind the highest has its number
+                side = free_side(x, places, 0.12 * span, shift)
+                figure.add_annotation(
+                    x=x + 0.5 * (shift - side) * wide, y=p, text=f"{p:.3f}", showarrow=False, yanchor="bottom",
+                    xanchor=("center", "left", "right")[side], yshift=2, borderpad=0, bgcolor=colours.background,
+                    font={"color": colours.text},
+                )  # fmt: skip
+        table["neighbours"] += [WORDS[relation]] * len(loss)
+        table["privacy loss"] += [prose.number(float(x)) for x in loss]
+        table["probability"] += [prose.number(float(p)) for p in mass]
+        words.append(f"{WORDS[relation]}: up to {loss[-1]:g} with probability {mass[-1]:.3f}")
+    parts.upright(figure, max(budgets), f"parallel composition: ε = {max(budgets):g}", colours)
+    figure.update_xaxes(title="privacy loss ln P(z)/P′(z) of the release z")
+    figure.update_yaxes(title="probability", range=[0, 1.08])
+    alt = "Law of the privacy loss. " + "; ".join(words) + "."
+    return Panel("What a release says about the row", figures.finish(figure, colours, height=HEIGHT), alt, table)
+
+
+def free_side(x: float, places: np.ndarray, reach: float, otherwise: int) -> int:
+    """On which side of a bar at x its number goes: 0 above it, −1 left or 1 right of other bars within reach."""
+    others = places[(np.abs(places - x) < reach) & (places != x)]
+    if not len(others):
+        return 0
+    away = x - others.mean()
+    return otherwise if abs(away) < 1e-9 else int(np.sign(away))
+
+
+def profiles(budgets: tuple[float, ...], colours: Palette) -> Panel:
+    """δ against ε under both relations."""
+    grid = np.linspace(0, 1.1 * core.exact_epsilon(budgets, "bounded"), 121)
+    curves = {
+        WORDS[relation]: np.array([core.exact_delta(budgets, relation, float(e)) for e in grid])
+        for relation in core.RELATIONS
+    }
+    figure = go.Figure()
+    parts.lines(figure, grid, curves, colours, hover="ε = %{x:.3g}: δ = %{y:.4g}")
+    figure.update_xaxes(title="ε")
+    figure.update_yaxes(title="least δ", rangemode="tozero")
+    at = max(budgets)
+    left = core.exact_delta(budgets, "bounded", at)
+    alt = f"δ against ε. At ε = {at:g}, δ is 0 if rows are added or removed, {prose.number(left)} if they are replaced."
+    table = parts.table("ε", grid, curves)
+    return Panel("Privacy profiles", figures.finish(figure, colours, height=340), alt, table, "profiles")
+
+
+def by_cells(epsilon: float, colours: Palette) -> Panel:
+    """The ε of k counts of ε each, by three ways of counting."""
+    k = np.arange(1, core.MOST_CELLS + 1)
+    exact = {r: np.array([core.exact_epsilon([epsilon] * int(n), r) for n in k]) for r in core.RELATIONS}
+    curves = {
+        WORDS["unbounded"]: exact["unbounded"], WORDS["bounded"]: exact["bounded"],
+        "basic composition, ε k": epsilon * k,
+    }  # fmt: skip
+    figure = go.Figure()
+    parts.lines(figure, k, curves, colours, hover="%{x} groups: ε = %{y:.4g}")
+    for trace in figure.data:
+        trace.mode = "lines+markers"
+    figure.update_xaxes(title="number of groups k", dtick=1)
+    figure.update_yaxes(title="ε of all counts together", rangemode="tozero")
+    alt = (
+        f"ε of k counts with ε = {epsilon:g} each: {epsilon:g} for any k if rows are added or removed, {2 * epsilon:g} "
+        f"from k = 2 on if they are replaced, {epsilon * k[-1]:g} at k = {k[-1]} by basic composition."
+    )
+    table = {"groups": k.tolist()} | {name: [prose.number(float(v)) for v in y] for name, y in curves.items()}
+    return Panel("Any number of groups", figures.finish(figure, colours, height=340), alt, table, "cells")
+
+
+def right_answer() -> float:
+    """ε of ten counts with ε = 0.3 each if a row is replaced."""
+    return core.exact_epsilon([0.3] * 10, "bounded")
+
+
+TOPIC = Topic(
+    name="neighbours",
+    title="Who is a neighbour?",
+    place=60,
+    controls=CONTROLS,
+    sidebar=sidebar,
+    picture=picture,
+    experiments=(
+        Experiment("Equal budgets: ε becomes 2ε",
+                   {"nb_release": "counts", "nb_first": 1.0, "nb_second": 1.0, "nb_third": 1.0}),
+        Experiment("One careless group: ε = 3, 0.1, 0.1",
+                   {"nb_release": "counts", "nb_first": 3.0, "nb_second": 0.1, "nb_third": 0.1}),
+        Experiment("Publish the sizes instead: ε = ∞", {"nb_release": "sizes"}),
+    ),
+    question=Question(
+        text="A table is split into ten groups, and each count gets noise for ε = 0.3. Neighbours replace one row. "
+        "What is the least ε of the ten counts together?",
+        right=right_answer,
+        because=lambda: (
+            f"The old row leaves one count and the new one enters another: ε = 0.3 + 0.3 = {right_answer():g}. The "
+            f"other eight groups do not change, so that it is not {0.3 * 10:g} either."
+        ),
+    ),
+)  # fmt: skip

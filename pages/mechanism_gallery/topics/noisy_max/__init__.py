@@ -1,0 +1,171 @@
+"""Report noisy max: three noises, against the number of candidates and against the leader's lead."""
+
+from __future__ import annotations
+
+import numpy as np
+import plotly.graph_objects as go
+from scipy.optimize import brentq
+
+from dpcore import figures
+from dpcore.figures import Palette
+from dpcore.gallery import noisy_max as core
+from pages.lessons import curves as parts
+from pages.lessons import widgets
+from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
+from pages.lessons.widgets import HEIGHT, Stops
+from pages.shared import prose
+from pages.shared.address import Choice
+
+COUNTS = (2, 3, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 100_000)
+LEADS = (0.0, 1.0, 2.0, 3.0, 5.0, 7.0, 10.0, 15.0, 20.0, 30.0, 50.0, 70.0, 100.0)
+CONTROLS = {
+    "epsilon": widgets.EPSILON, "nm_shape": Choice("leader", core.SHAPES | {"worst": "one leader, the worst lead"}),
+    "nm_candidates": Stops(1000, COUNTS), "nm_lead": Stops(10.0, LEADS),
+}  # fmt: skip
+
+
+def sidebar(page) -> None:
+    widgets.epsilon(page)
+    widgets.pick(page, "nm_shape", "Scores")
+    widgets.slider(page, "nm_candidates", "Candidates k", show=prose.count)
+    if page["nm_shape"] != "worst":
+        widgets.slider(page, "nm_lead", "Lead", help="How far each step is behind the one before, in people.")
+
+
+def lead(values: Values, count: int, noise: str) -> float:
+    """The chosen lead; the worst one depends on the noise."""
+    if values["nm_shape"] == "worst":
+        return core.worst_lead(count, values["epsilon"], noise)
+    return float(values["nm_lead"])
+
+
+def scores(values: Values, count: int, ahead: float) -> list[tuple[float, int]]:
+    """Groups of scores of the chosen shape, with this lead."""
+    return core.scores("leader" if values["nm_shape"] == "worst" else values["nm_shape"], count, ahead)
+
+
+def picture(values: Values, colours: Palette) -> Picture:
+    epsilon, count = values["epsilon"], int(values["nm_candidates"])
+    leads = {noise: lead(values, count, noise) for noise in core.NOISES}
+    gaps = {noise: core.expected_gap(scores(values, count, leads[noise]), epsilon, noise) for noise in core.NOISES}
+    best = min(gaps, key=gaps.__getitem__)
+    groups = scores(values, count, leads[best])  # the same for all: only then do probabilities compare
+    wins = {noise: float(core.probabilities(groups, epsilon, noise)[0]) for noise in core.NOISES}
+    said = at_worst(leads, gaps, best) if values["nm_shape"] == "worst" else at_this_lead(values, wins, gaps, best)
+    headline = f"Among {prose.count(count)} candidates, {core.NOISES[best]} noise {said}"
+    facts = {f"{core.NOISES[noise]}": f"expected gap {prose.number(gap, 6)}" for noise, gap in gaps.items()}
+    note = (
+        "Each person changes every score by at most 1, up or down. Gumbel noise in closed form (it is the exponential "
+        "mechanism); the others by numerical integration, right to the digits shown."
+    )
+    return Picture(
+        headline, (against_count(values, gaps, colours), against_lead(values, leads[best], wins, colours)), facts,
+        (note,),
+    )  # fmt: skip
+
+
+def at_worst(leads: dict[str, float], gaps: dict[str, float], best: str) -> str:
+    """What every noise loses at its own worst lead; how often the leader wins there does not compare."""
+    rest = "; ".join(
+        f"{core.NOISES[noise]} {prose.number(gaps[noise], 3)}, at {prose.number(leads[noise], 3)}"
+        for noise in core.NOISES if noise != best
+    )  # fmt: skip
+    return (
+        f"is at worst **{prose.number(gaps[best], 3)}** people short on average, at a lead of "
+        f"**{prose.number(leads[best], 3)}** ({rest})."
+    )
+
+
+def at_this_lead(values: Values, wins: dict[str, float], gaps: dict[str, float], best: str) -> str:
+    """How often every noise names the leader, all at the same scores."""
+    rest = "; ".join(f"{core.NOISES[noise]} {prose.percent(wins[noise])}" for noise in core.NOISES if noise != best)
+    return (
+        f"names {'a' if values['nm_shape'] == 'pair' else 'the'} leader with probability "
+        f"**{prose.percent(wins[best])}** ({rest}), and is **{prose.number(gaps[best], 3)}** people short on average."
+    )
+
+
+def against_count(values: Values, gaps: dict[str, float], colours: Palette) -> Panel:
+    """Expected gap against the number of candidates, and the theorem's bound."""
+    epsilon, worst = values["epsilon"], values["nm_shape"] == "worst"
+    k = np.unique(np.geomspace(2, 100_000, 12 if worst else 33).round()).astype(int)
+    curves = {
+        core.NOISES[noise]: np.array(
+            [core.expected_gap(scores(values, int(n), lead(values, int(n), noise)), epsilon, noise) for n in k]
+        )
+        for noise in ("exponential", "laplace", "gumbel")
+    }
+    bound = np.array([core.gap_bound(int(n), epsilon) for n in k])
+    figure = go.Figure()
+    parts.lines(figure, k, curves, colours, hover="k = %{x}: %{y:.4g} people")
+    if worst:
+        parts.lines(figure, k, {"bound for Laplace": bound}, colours, hover="k = %{x}: at most %{y:.4g}", first=4)
+    here = gaps["exponential"]
+    figures.chosen(figure, int(values["nm_candidates"]), here, "chosen", colours)
+    figure.update_xaxes(title="number of candidates k", **figures.log_ticks(2, 1e5))
+    figure.update_yaxes(title="mean gap to the best score (people)", rangemode="tozero")
+    alt = f"Mean gap against the number of candidates; at {values['nm_candidates']:g}: " + ", ".join(
+        f"{core.NOISES[noise]} {prose.number(gap)}" for noise, gap in gaps.items()
+    )
+    table = parts.table("candidates", k, curves | {"bound, Laplace": bound}, show=prose.count)
+    return Panel("Error against k", figures.finish(figure, colours, height=HEIGHT), alt, table)
+
+
+def against_lead(values: Values, here: float, wins: dict[str, float], colours: Palette) -> Panel:
+    """Probability of naming the best against its lead, and `wins` of all noises at the one that is ringed."""
+    epsilon, count = values["epsilon"], int(values["nm_candidates"])
+    most = max(2 / epsilon * (np.log(count) + 8), 1.1 * here)
+    x = np.linspace(0, most, 61)
+    curves = {
+        core.NOISES[noise]: np.array(
+            [100 * float(core.probabilities(scores(values, count, float(ahead)), epsilon, noise)[0]) for ahead in x]
+        )
+        for noise in ("exponential", "laplace", "gumbel")
+    }
+    figure = go.Figure()
+    parts.lines(figure, x, curves, colours, hover="lead %{x:.4g}: %{y:.4g} %")
+    figures.chosen(figure, here, 100 * wins["exponential"], "chosen", colours)
+    figure.update_xaxes(title="lead of the best (people)")
+    figure.update_yaxes(title="probability of naming it (%)", range=[0, 103])
+    alt = f"Probability of naming the best against its lead; at a lead of {prose.number(here)}: " + ", ".join(
+        f"{core.NOISES[noise]} {prose.percent(win)}" for noise, win in wins.items()
+    )
+    return Panel(
+        "Who is named", figures.finish(figure, colours, height=360), alt, parts.table("lead", x, curves), "lead"
+    )
+
+
+def more() -> float:
+    """People that the lead must grow by when a thousand times as many rivals compete, with Gumbel noise at ε = ½."""
+    wins = lambda rivals, lead: core.probabilities([(0.0, 1), (-lead, rivals)], 0.5, "gumbel")[0]  # noqa: E731
+    return float(brentq(lambda extra: wins(100_000, 20 + extra) - wins(100, 20), 0, 100))
+
+
+TOPIC = Topic(
+    name="noisy_max",
+    title="Report noisy max",
+    place=80,
+    controls=CONTROLS,
+    sidebar=sidebar,
+    picture=picture,
+    experiments=(
+        Experiment(
+            "100 cases against 90, 1000 diagnoses",
+            {"nm_shape": "leader", "nm_candidates": 1000, "nm_lead": 10.0, "epsilon": 1.0},
+        ),
+        Experiment("Only two candidates", {"nm_shape": "leader", "nm_candidates": 2, "nm_lead": 3.0, "epsilon": 1.0}),
+        Experiment(
+            "The worst scores: error grows like ln k", {"nm_shape": "worst", "nm_candidates": 1000, "epsilon": 1.0}
+        ),
+    ),
+    question=Question(
+        text="With Gumbel noise at ε = 0.5, one leader stands before k − 1 level rivals. How many people must its "
+        "lead grow by to keep its chances, when there are 1000 times as many rivals?",
+        right=more,
+        because=lambda: (
+            "The rivals' total weight is $(k-1)\\,e^{-\\varepsilon\\,\\mathrm{lead}/2}$: "
+            f"1000 times as many cost (2/ε)·ln 1000 = {more():.1f} "
+            "people. Error grows with ln k, not with k."
+        ),
+    ),
+)

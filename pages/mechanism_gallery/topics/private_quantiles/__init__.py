@@ -1,0 +1,176 @@
+"""Private quantiles of incomes: the exact laws of several at once, and what a wide range costs."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+import numpy as np
+import plotly.graph_objects as go
+
+from dpcore import figures
+from dpcore.figures import Palette
+from dpcore.gallery import private_quantiles as core
+from pages.lessons import curves as parts
+from pages.lessons import widgets
+from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
+from pages.lessons.widgets import HEIGHT, Stops
+from pages.shared import prose
+from pages.shared.address import Choice
+
+LEVELS = {"median": "the median", "quartiles": "three quartiles", "deciles": "nine deciles"}
+SHARES = {"median": (0.5,), "quartiles": (0.25, 0.5, 0.75), "deciles": tuple(k / 10 for k in range(1, 10))}
+PEOPLE = (20, 50, 100, 200, 500, 1000, 2000, 5000)
+RANGES = (100, 150, 200, 500, 1000, 10_000, 100_000, 1_000_000)
+CONTROLS = {
+    "epsilon": widgets.EPSILON, "pq_levels": Choice("quartiles", LEVELS), "pq_people": Stops(200, PEOPLE),
+    "pq_range": Stops(200, RANGES), "seed": widgets.SEED,
+}  # fmt: skip
+
+
+def sidebar(page) -> None:
+    widgets.epsilon(page)
+    widgets.pick(page, "pq_levels", "Released together")
+    widgets.slider(page, "pq_people", "People", show=prose.count)
+    widgets.slider(
+        page, "pq_range", "Incomes clamped to at most (thousands)", show=prose.count,
+        help="Chosen before looking at the data.",
+    )  # fmt: skip
+    widgets.seed(page)
+
+
+@lru_cache(maxsize=16)
+def incomes(people: int, seed: int) -> np.ndarray:
+    """Made-up yearly incomes in thousands, skewed: median 30."""
+    drawn = np.sort(30 * np.exp(0.5 * np.random.default_rng(seed).standard_normal(people)))
+    drawn.setflags(write=False)
+    return drawn
+
+
+def true_quantile(data: np.ndarray, share: float) -> float:
+    """The least of the data that has so large a share at or below it."""
+    return float(data[max(math.ceil(share * len(data) - 1e-9) - 1, 0)])
+
+
+def picture(values: Values, colours: Palette) -> Picture:
+    epsilon, people, top = values["epsilon"], int(values["pq_people"]), float(values["pq_range"])
+    shares = SHARES[values["pq_levels"]]
+    data = incomes(people, int(values["seed"]))
+    laws = [core.law(data, share, epsilon / len(shares), low=0.0, high=top) for share in shares]
+    middle = laws[len(laws) // 2]
+    truth = true_quantile(data, 0.5)
+    error = middle.mean_error(truth)
+    budget = "" if len(shares) == 1 else f" for {len(shares)} quantiles together"
+    headline = (
+        f"At ε = {epsilon:g}{budget}, the median of {prose.count(people)} incomes is off by "
+        f"**{prose.number(error, 3)}** thousand on average; with Laplace noise, clamped to the range, it would be "
+        f"{prose.number(core.laplace_error(truth, epsilon / len(shares), low=0.0, high=top), 3)}."
+    )
+    facts = {
+        "mean error of the median": f"{prose.number(error, 6)} thousand, exact for the data of seed {values['seed']}"
+    }
+    note = (
+        f"Incomes are made up (seed {values['seed']}); the laws of the releases are exact. The budgets add up to ε = "
+        f"{epsilon:g} by basic composition. “Laplace noise on the median” has scale (range)/ε, because one person can "
+        "move a median across the whole range; what comes out is clamped to the range."
+    )
+    return Picture(headline, (releases(data, shares, laws, colours), width(values, data, colours)), facts, (note,))
+
+
+def releases(data: np.ndarray, shares: tuple[float, ...], laws: list[core.Law], colours: Palette) -> Panel:
+    """The distribution of the data, and for each quantile the range that holds 90 % of its releases."""
+    figure = go.Figure()
+    people = len(data)
+    figure.add_scatter(
+        x=data, y=100 * np.arange(1, people + 1) / people, mode="lines", name="share of people at or below",
+        line={"color": colours.text, "width": 1.5, "shape": "hv"},
+        hovertemplate="%{y:.4g} % earn at most %{x:.4g}<extra></extra>",
+    )  # fmt: skip
+    middles = [float(law.quantile(0.5)) for law in laws]
+    ends = np.array([law.quantile(np.array([0.05, 0.95])) for law in laws])
+    figure.add_scatter(
+        x=middles, y=[100 * share for share in shares], mode="markers", name="release: median and 90 % range",
+        marker={"color": colours.accent, "size": 9, "symbol": "diamond"},
+        error_x={
+            "array": ends[:, 1] - middles, "arrayminus": middles - ends[:, 0], "symmetric": False,
+            "color": colours.accent, "thickness": 2.5, "width": 6,
+        },
+        customdata=ends,
+        hovertemplate="%{y:.3g} % quantile: 90 % from %{customdata[0]:.4g} to %{customdata[1]:.4g}<extra></extra>",
+    )  # fmt: skip
+    truths = [true_quantile(data, share) for share in shares]
+    figure.add_scatter(
+        x=truths, y=[100 * share for share in shares], mode="markers", name="true quantile", hoverinfo="skip",
+        marker={"symbol": "circle-open", "size": colours.type - 2, "color": colours.text, "line": {"width": 2}},
+    )  # fmt: skip
+    reach = max(float(data[-1]), min(float(ends.max()), 3 * float(data[-1])), *middles)
+    figure.update_xaxes(title="income (thousands a year)", range=[0, 1.03 * reach])
+    figure.update_yaxes(title="people (%)", range=[0, 103])
+    alt = "90 % of the releases: " + "; ".join(
+        f"{100 * share:g} % quantile from {low:.4g} to {high:.4g} (true {truth:.4g})"
+        for share, (low, high), truth in zip(shares, ends, truths)
+    )
+    table = {
+        "quantile": [f"{100 * share:g} %" for share in shares], "true": [prose.number(t) for t in truths],
+        "5 % of releases below": [prose.number(float(low)) for low, _ in ends],
+        "median release": [prose.number(m) for m in middles],
+        "5 % of releases above": [prose.number(float(high)) for _, high in ends],
+        "mean error": [prose.number(law.mean_error(t)) for law, t in zip(laws, truths)],
+        "P(rank off by more than 5 % of people)": [prose.percent(law.rank_error(0.05 * people)) for law in laws],
+    }  # fmt: skip
+    return Panel("What is released", figures.finish(figure, colours, height=HEIGHT), alt, table)
+
+
+def width(values: Values, data: np.ndarray, colours: Palette) -> Panel:
+    """Error of the median against the range that incomes are clamped to."""
+    epsilon = values["epsilon"] / len(SHARES[values["pq_levels"]])
+    truth, tops = true_quantile(data, 0.5), np.geomspace(100, 1e6, 33)
+    errors = np.array([core.law(data, 0.5, epsilon, low=0.0, high=float(t)).mean_error(truth) for t in tops])
+    laplace = np.array([core.laplace_error(truth, epsilon, low=0.0, high=float(t)) for t in tops])
+    curves = {"exponential mechanism": errors, "Laplace noise on the median": laplace}
+    figure = go.Figure()
+    parts.lines(figure, tops, curves, colours, hover="range %{x:.3g}: off by %{y:.4g}")
+    here = core.law(data, 0.5, epsilon, low=0.0, high=float(values["pq_range"])).mean_error(truth)
+    figures.chosen(figure, float(values["pq_range"]), here, "chosen", colours)
+    figure.update_xaxes(title="upper end of the range (thousands)", **figures.log_ticks(100, 1e6))
+    figure.update_yaxes(title="mean error (thousands)", **figures.log_ticks(float(errors.min()), float(laplace.max())))
+    alt = f"Mean error of the median against the range; {prose.number(here)} at the chosen {values['pq_range']:g}."
+    table = parts.table("range", tops, curves)
+    return Panel("The price of a wide range", figures.finish(figure, colours, height=360), alt, table, "range")
+
+
+def question_laws() -> tuple[float, float]:
+    """Mean rank error of the median of 999 evenly spread values, at ε = 1 and at ε = 0.5."""
+    data = np.arange(1, 1000) / 1000
+    laws = [core.law(data, 0.5, epsilon, low=0, high=1) for epsilon in (1.0, 0.5)]
+    return tuple(float(law.masses @ np.abs(np.arange(1000) - law.target)) for law in laws)
+
+
+TOPIC = Topic(
+    name="private_quantiles",
+    title="Private quantiles",
+    place=110,
+    controls=CONTROLS,
+    sidebar=sidebar,
+    picture=picture,
+    experiments=(
+        Experiment("One median, 1000 people", {"pq_levels": "median", "pq_people": 1000, "epsilon": 1.0}),
+        Experiment("Nine deciles of 200 people", {"pq_levels": "deciles", "pq_people": 200, "epsilon": 1.0}),
+        Experiment(
+            "A careless range: up to a billion",
+            {"pq_levels": "median", "pq_people": 200, "pq_range": 1_000_000, "epsilon": 0.5},
+        ),
+    ),
+    question=Question(
+        text="999 values lie evenly in [0, 1]. When ε is halved from 1 to 0.5, what happens to the mean number of "
+        "people between the private median and the true one?",
+        options=("it stays the same", "it doubles, about", "it grows fourfold, about"),
+        right=lambda: int(np.argmin(np.abs(np.array([1, 2, 4]) - question_laws()[1] / question_laws()[0]))),
+        because=lambda: (
+            "The rank's law falls by $e^{{-\\varepsilon/2}}$ per person, so its width is about 2/ε: {:.2f} people "
+            "at ε = 1 and {:.2f} "
+            "at ε = 0.5, "
+            "whatever n is.".format(*question_laws())
+        ),
+    ),
+)

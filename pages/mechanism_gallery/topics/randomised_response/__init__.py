@@ -1,0 +1,146 @@
+"""Randomised response: the law of the estimate, and what it costs against a trusted curator."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import plotly.graph_objects as go
+
+from dpcore import figures
+from dpcore.figures import Palette
+from dpcore.gallery import randomised_response as core
+from pages.lessons import widgets
+from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
+from pages.lessons.widgets import HEIGHT, Stops
+from pages.shared import prose
+
+SHARES = tuple(round(0.01 * k, 2) for k in range(101))
+PEOPLE = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
+CONTROLS = {"epsilon": widgets.EPSILON, "rr_share": Stops(0.3, SHARES), "rr_people": Stops(500, PEOPLE)}
+
+
+def sidebar(page) -> None:
+    widgets.epsilon(page)
+    widgets.slider(page, "rr_share", "True share of “yes”", show=lambda share: f"{100 * share:.0f}\u202f%")
+    widgets.slider(page, "rr_people", "People asked", show=prose.count)
+
+
+def picture(values: Values, colours: Palette) -> Picture:
+    epsilon, share, people = values["epsilon"], values["rr_share"], int(values["rr_people"])
+    lies, drawing = core.variance(epsilon, share, people)
+    total, central = math.sqrt(lies + drawing), math.sqrt(drawing + 2 / (people * epsilon) ** 2)
+    truth = core.truth_probability(epsilon)
+    headline = (
+        f"Every answer is the truth with probability **{prose.number(100 * truth)}\u202f%**; {prose.count(people)} of "
+        f"them give the share with a standard error of **{points(total)}** "
+        f"({prose.number(100 * math.sqrt(drawing), 3)} without lies)."
+    )
+    facts = {"standard error": f"{prose.number(100 * total, 6)} percentage points, exact", "ε": f"{epsilon:g}"}
+    note = (
+        f"The coin answers with probability p = {prose.number(200 * (1 - truth))}\u202f%, right half of the time. "
+        f"A trusted curator who adds Laplace noise to the count would be off by ±{points(central)}."
+    )
+    return Picture(
+        headline, (law(epsilon, share, people, colours), error(epsilon, share, people, colours)), facts, (note,)
+    )
+
+
+def points(share: float) -> str:
+    """A share as percentage points."""
+    return f"{prose.number(100 * share, 3)} points"
+
+
+def law(epsilon: float, share: float, people: int, colours: Palette) -> Panel:
+    """Probabilities of the estimate, per percentage point, so that laws on different grids compare."""
+    figure = go.Figure()
+    truth = core.truth_probability(epsilon)
+    stretch = 1 / (2 * truth - 1)
+    lied, honest = core.answers(people, share, epsilon), core.binomial(people, share)
+    grid = np.arange(people + 1) / people
+    sides = ("estimate from the answers", 100 * core.estimate(grid, epsilon), lied, stretch), (
+        "if everybody told the truth", 100 * grid, honest, 1.0
+    )  # fmt: skip
+    for number, (name, x, mass, wide) in enumerate(sides):
+        step = 100 * wide / people
+        keep = mass > 1e-7 * mass.max()
+        style = figures.series(colours, number) | {"shape": "hvh"}
+        figure.add_scatter(
+            x=x[keep], y=mass[keep] / step, name=name, mode="lines", line=style,
+            fill=None if number else "tozeroy", fillcolor=colours.fill, customdata=100 * mass[keep],
+            hovertemplate=f"{name}<br>%{{x:.4g}} %: probability %{{customdata:.4g}} %<extra></extra>",
+        )  # fmt: skip
+    figures.upright(figure, 100 * share, line={"color": colours.text, "width": 1.5, "dash": "dot"})
+    figures.entry(figure, "true share", {"mode": "lines", "line": {"color": colours.text, "width": 1.5, "dash": "dot"}})
+    figure.update_xaxes(title="estimated share (%)")
+    figure.update_yaxes(title="probability per percentage point", rangemode="tozero")
+    total = math.sqrt(sum(core.variance(epsilon, share, people)))
+    alt = f"Law of the estimate around the true share {100 * share:g} %, with standard deviation {points(total)}."
+    table = quantiles(100 * core.estimate(grid, epsilon), lied) | {
+        "true answers (%)": quantiles(100 * grid, honest)["estimate (%)"]
+    }
+    return Panel("The estimate", figures.finish(figure, colours, height=HEIGHT), alt, table)
+
+
+def quantiles(x: np.ndarray, mass: np.ndarray) -> dict[str, list]:
+    """Quantiles of a law on points."""
+    levels = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
+    places = np.minimum(np.searchsorted(np.cumsum(mass), levels), len(x) - 1)
+    return {
+        "quantile": [prose.percent(level) for level in levels],
+        "estimate (%)": [prose.number(float(x[place])) for place in places],
+    }
+
+
+def error(epsilon: float, share: float, people: int, colours: Palette) -> Panel:
+    """Standard errors against ε."""
+    grid = np.geomspace(0.05, 10, 81)
+    lies = np.array([core.variance(float(e), share, people)[0] for e in grid])
+    drawing = share * (1 - share) / people
+    curves = {
+        "randomised response": 100 * np.sqrt(lies + drawing),
+        "central, Laplace noise": 100 * np.sqrt(drawing + 2 / (people * grid) ** 2),
+        "true answers": np.full(grid.shape, 100 * math.sqrt(drawing)),
+    }
+    figure = go.Figure()
+    for number, (name, y) in enumerate(curves.items()):
+        if not y.any():  # all alike: true answers do not err, and a logarithmic axis has no place for it
+            continue
+        figure.add_scatter(
+            x=grid, y=y, name=name, mode="lines", line=figures.series(colours, number),
+            hovertemplate=f"{name}<br>ε = %{{x:.3g}}: ±%{{y:.4g}} points<extra></extra>",
+        )  # fmt: skip
+    here = 100 * math.sqrt(core.variance(epsilon, share, people)[0] + drawing)
+    figures.chosen(figure, epsilon, here, "chosen", colours)
+    figure.update_xaxes(title="ε", **figures.log_ticks(0.05, 10))
+    figure.update_yaxes(title="standard error (percentage points)", **figures.log_ticks(0.01, 1e3))
+    alt = f"Standard error against ε: {prose.number(here, 3)} points at ε = {epsilon:g} by randomised response."
+    rows = slice(None, None, 8)
+    table = {"ε": [f"{e:.3g}" for e in grid[rows]]} | {
+        name: [prose.number(float(v)) for v in y[rows]] for name, y in curves.items()
+    }
+    return Panel("Standard error", figures.finish(figure, colours, height=360), alt, table, "error")
+
+
+TOPIC = Topic(
+    name="randomised_response",
+    title="Randomised response",
+    place=30,
+    controls=CONTROLS,
+    sidebar=sidebar,
+    picture=picture,
+    experiments=(
+        Experiment("The classroom's coins: truth 3 times in 4", {"epsilon": 1.1}),
+        Experiment("A rare trait: 2 % of 500 people at ε = 0.5", {"epsilon": 0.5, "rr_share": 0.02, "rr_people": 500}),
+        Experiment("More people instead: 10 000 at ε = 0.25", {"epsilon": 0.25, "rr_people": 10_000}),
+    ),
+    question=Question(
+        text="Every answer is the truth with probability 3/4. In all, 60 % of the answers are “yes”. What is the "
+        "unbiased estimate of the true share, in percent?",
+        right=lambda: 100 * core.estimate(0.6, core.epsilon_of(0.75)),
+        because=lambda: (
+            "Of the answers, 25 % would be “yes” even if nobody's truth were: (60 − 25) / (75 − 25) = "
+            f"{100 * core.estimate(0.6, core.epsilon_of(0.75)):.0f} %."
+        ),
+    ),
+)

@@ -1,0 +1,185 @@
+"""Subsample and aggregate: any statistic through blocks, and how many blocks are best."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+import numpy as np
+import plotly.graph_objects as go
+
+from dpcore import figures
+from dpcore.figures import Palette
+from dpcore.gallery import subsample_aggregate as core
+from dpcore.noise import Laplace
+from pages.lessons import curves as parts
+from pages.lessons import widgets
+from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
+from pages.lessons.widgets import HEIGHT, Stops
+from pages.shared import prose
+from pages.shared.address import Choice
+
+STATISTICS = {
+    "median": "median income", "mean": "mean income", "deviation": "standard deviation", "maximum": "largest income",
+}  # fmt: skip
+PEOPLE = (200, 500, 1000, 2000, 5000, 10_000)
+BLOCKS = (2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200)
+RANGES = (50, 100, 200, 500, 1000)
+REPEATS = 20
+CONTROLS = {
+    "epsilon": widgets.EPSILON, "sa_statistic": Choice("median", STATISTICS),
+    "sa_aggregate": Choice("mean", core.AGGREGATES), "sa_blocks": Stops(50, BLOCKS), "sa_people": Stops(2000, PEOPLE),
+    "sa_range": Stops(100, RANGES), "seed": widgets.SEED,
+}  # fmt: skip
+
+
+def sidebar(page) -> None:
+    widgets.epsilon(page)
+    widgets.pick(page, "sa_statistic", "Statistic")
+    widgets.pick(page, "sa_aggregate", "Aggregate")
+    widgets.slider(page, "sa_blocks", "Blocks k", show=prose.count)
+    widgets.slider(page, "sa_people", "People n", show=prose.count)
+    widgets.slider(page, "sa_range", "Blocks' values clamped to at most", show=prose.count)
+    widgets.seed(page)
+
+
+def incomes(people: int, rng: np.random.Generator) -> np.ndarray:
+    """Made-up yearly incomes in thousands, skewed: median 30."""
+    return 30 * np.exp(0.5 * rng.standard_normal(people))
+
+
+def picture(values: Values, colours: Palette) -> Picture:
+    epsilon, people, count = values["epsilon"], int(values["sa_people"]), int(values["sa_blocks"])
+    statistic, top, seed = values["sa_statistic"], float(values["sa_range"]), int(values["seed"])
+    rng = np.random.default_rng(seed)
+    data = incomes(people, rng)
+    whole = float(core.STATISTICS[statistic](data))
+    found = core.STATISTICS[statistic](core.blocks(data, count, rng))
+    release = core.release(found, epsilon, values["sa_aggregate"], low=0.0, high=top)
+    error = math.sqrt(release.squared_error(whole))
+    headline = (
+        f"The {STATISTICS[statistic]} of {prose.count(people)} people, through {count} blocks at ε = {epsilon:g}, is "
+        f"off by **{prose.number(error, 3)}** thousand (root mean square) from the {prose.number(whole)} of all data."
+    )
+    facts = {"root mean squared error": f"{prose.number(error, 6)} thousand, exact for the data of seed {seed}"}
+    note = (
+        f"Incomes and blocks: made up, seed {seed}. Given the blocks, the release's law is exact: one person changes "
+        f"one block's value, anywhere from 0 to {prose.count(top)} thousand."
+    )
+    return Picture(
+        headline, (law(release, found, whole, top, colours), against(values, error, colours)), facts, (note,)
+    )
+
+
+def law(release: core.Release, found: np.ndarray, whole: float, top: float, colours: Palette) -> Panel:
+    """Density of the release, with the blocks' values under it."""
+    inner = found[found <= top] if (found <= top).any() else found
+    low, high = min(float(inner.min()), release.centre, whole), max(float(inner.max()), release.centre, whole)
+    spread = 3 * math.sqrt(release.squared_error(release.centre))
+    beyond = top if isinstance(release.law, Laplace) else 0.0  # a private median stays within its range
+    left, right = max(release.centre - spread, -beyond), min(release.centre + spread, top + beyond)
+    x = np.linspace(min(low - 5, left), max(high + 5, right), 1201)
+    y = release.density(x)
+    figure = go.Figure()
+    figure.add_scatter(
+        x=x, y=y, mode="lines", name="what is released", line=figures.series(colours, 0),
+        fill="tozeroy", fillcolor=colours.fill,
+        hovertemplate="release about %{x:.4g}: density %{y:.3g}<extra></extra>",
+    )  # fmt: skip
+    figure.add_scatter(
+        x=found, y=np.full(len(found), -0.06 * y.max()), mode="markers", name="the blocks' values",
+        marker={"symbol": "line-ns", "size": 12, "line": {"width": 1.5, "color": colours.hues["laplace"]}},
+        hovertemplate="a block: %{x:.4g}<extra></extra>",
+    )  # fmt: skip
+    parts.upright(figure, whole, "all data, no privacy", colours)
+    figure.update_xaxes(title="thousands a year", range=[float(x[0]), float(x[-1])])
+    figure.update_yaxes(title="probability density", range=[-0.12 * y.max(), 1.08 * y.max()], tick0=0)
+    alt = (
+        f"Density of the release around {release.centre:.4g}, {len(found)} blocks' values from {found.min():.4g} to "
+        f"{found.max():.4g}; the statistic of all data is {whole:.4g}."
+    )
+    table = {"block": list(range(1, len(found) + 1)), "value (thousands)": [prose.number(float(v)) for v in found]}
+    return Panel("What is released", figures.finish(figure, colours, height=HEIGHT), alt, table)
+
+
+@lru_cache(maxsize=64)
+def errors(
+    statistic: str, aggregate: str, people: int, epsilon: float, top: float, seed: int
+) -> tuple[tuple[int, float, float], ...]:
+    """(blocks, root mean squared error without noise, with noise) over `REPEATS` simulated data sets."""
+    function, rows = core.STATISTICS[statistic], []
+    data = [incomes(people, np.random.default_rng((seed, repeat))) for repeat in range(REPEATS)]
+    for count in (c for c in BLOCKS if c <= people // 2):
+        plain, noisy = [], []
+        for repeat, one in enumerate(data):
+            whole = float(function(one))
+            found = function(core.blocks(one, count, np.random.default_rng((seed, repeat, count))))
+            release = core.release(found, epsilon, aggregate, low=0.0, high=top)
+            plain.append((release.centre - whole) ** 2)
+            noisy.append(release.squared_error(whole))
+        rows.append((count, math.sqrt(np.mean(plain)), math.sqrt(np.mean(noisy))))
+    return tuple(rows)
+
+
+def against(values: Values, error: float, colours: Palette) -> Panel:
+    """Error against the number of blocks."""
+    rows = errors(
+        values["sa_statistic"], values["sa_aggregate"], int(values["sa_people"]), values["epsilon"],
+        float(values["sa_range"]), int(values["seed"]),
+    )  # fmt: skip
+    k, plain, noisy = (np.array(column, float) for column in zip(*rows))
+    curves = {"with noise": noisy, "without noise: blocks alone": plain}
+    figure = go.Figure()
+    parts.lines(
+        figure,
+        k,
+        {n: np.where(y > 0, y, np.nan) for n, y in curves.items()},
+        colours,
+        hover="%{x} blocks: off by %{y:.4g}",
+    )
+    figures.chosen(figure, values["sa_blocks"], error, "this data set", colours)
+    figure.update_xaxes(title="number of blocks k", **figures.log_ticks(2, 200))
+    figure.update_yaxes(
+        title="root mean squared error (thousands)", **figures.log_ticks(float(plain.min()), float(noisy.max()))
+    )
+    best = rows[int(np.argmin(noisy))]
+    alt = f"Error against the number of blocks; least at {best[0]} blocks, {prose.number(best[2], 3)} thousand."
+    title = f"How many blocks? ({REPEATS} simulated data sets)"
+    return Panel(title, figures.finish(figure, colours, height=360), alt, parts.table("blocks", k, curves), "blocks")
+
+
+def scale(people: int, count: int) -> float:
+    """Scale of the Laplace noise on the mean of the blocks in the question."""
+    return core.release(np.full(count, 30.0), 1.0, "mean", low=0.0, high=100.0).law.scale
+
+
+TOPIC = Topic(
+    name="subsample_aggregate",
+    title="Subsample & aggregate",
+    place=130,
+    controls=CONTROLS,
+    sidebar=sidebar,
+    picture=picture,
+    experiments=(
+        Experiment(
+            "Too few blocks: noise rules", {"sa_statistic": "median", "sa_blocks": 5, "sa_people": 2000, "epsilon": 1.0}
+        ),
+        Experiment(
+            "Median instead of mean",
+            {"sa_statistic": "median", "sa_aggregate": "median", "sa_blocks": 50, "epsilon": 1.0},
+        ),
+        Experiment(
+            "A statistic that blocks cannot see: the largest",
+            {"sa_statistic": "maximum", "sa_range": 500, "sa_blocks": 50, "epsilon": 1.0},
+        ),
+    ),
+    question=Question(
+        text="The values of 50 blocks are clamped to 0 … 100 and averaged. Which scale does the Laplace noise need "
+        "at ε = 1?",
+        right=lambda: scale(2000, 50),
+        because=lambda: (
+            f"One person is in one block, which moves the mean by at most 100/50: scale {scale(2000, 50):.3g}, "
+            "whatever was computed in the blocks."
+        ),
+    ),
+)

@@ -1,0 +1,182 @@
+"""The attacker's game: which of two databases made this release? Rounds come from the seed, which is in the link;
+guesses are the player's own."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+import plotly.graph_objects as go
+import streamlit as st
+
+from dpcore import figures
+from dpcore.accounting import attack
+from dpcore.accounting.pairs import privacy_loss
+from dpcore.figures import Palette
+from dpcore.noise import Laplace, Noise
+from dpcore.privacy import Privacy
+from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
+from pages.lessons.widgets import HEIGHT, SEED, seed
+from pages.shared import prose
+from pages.shared.address import Text
+from pages.what_epsilon_means.laws import Law
+from pages.what_epsilon_means.pieces import densities, probability, success
+
+MOST = 200
+"""Rounds of one game."""
+MANY = 2000
+"""Rounds of the attacker alone."""
+
+
+class Guesses(Text):
+    """A guess per round, A or B."""
+
+    def read(self, text: str) -> str:
+        if set(super().read(text)) - {"A", "B"}:
+            raise ValueError(text)
+        return text
+
+
+def sidebar(page) -> None:
+    seed(page, "Next")
+
+
+@lru_cache(maxsize=64)
+def rounds(noise: Noise, number: int, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """(releases, whether they came from A) of the first `count` rounds of a seed; the first ones do not depend on the
+    count."""
+    rng = np.random.default_rng(number)
+    coins, draws = rng.random((MANY + 1, 2)).T
+    from_a = coins[:count] < 0.5
+    return noise.quantile(np.clip(draws[:count], 1e-12, 1 - 1e-12)) + np.where(from_a, 0.0, 1.0), from_a
+
+
+def scores(law: Law, number: int, guesses: str) -> tuple[np.ndarray, np.ndarray]:
+    """(wins of the guesses, wins of the maximum-likelihood attacker), round by round; a draw counts a half."""
+    released, from_a = rounds(law.noise, number, len(guesses))
+    yours = np.array([letter == "A" for letter in guesses], dtype=bool) == from_a
+    return yours.astype(float), machine(law.noise, released, from_a)
+
+
+def machine(noise: Noise, released: np.ndarray, from_a: np.ndarray) -> np.ndarray:
+    """Wins of the maximum-likelihood attacker."""
+    with np.errstate(invalid="ignore"):
+        guess = attack.likelier(privacy_loss(noise, released, shift=1.0))
+    return np.where(guess == 0, 0.5, (guess > 0) == from_a)
+
+
+def picture(values: Values, colours: Palette) -> Picture:
+    law: Law = values["law"]
+    guesses, number = values["guesses"] or "", int(values["seed"] or 0)
+    variation = attack.total_variation(law.noise, sensitivity=1.0)
+    best, promise = 0.5 + 0.5 * variation, attack.success_upper(law.privacy)
+    yours, its = scores(law, number, guesses)
+    best_text = ("at most " if law.solved else "") + f"**{success(law, variation)}**"
+    headline = f"The best attacker names the right database in {best_text} of the rounds; " + (
+        f"after {len(guesses)} rounds you are at **{100 * yours.mean():.0f}\u202f%**, the machine at "
+        f"**{100 * its.mean():.0f}\u202f%**."
+        if guesses
+        else f"{law.promise} alone would allow **{probability(100 * promise)}\u202f%**."
+    )
+    facts = {
+        "best success": best_text.replace("*", ""), "rounds": f"simulated, seed {number}", "mechanism": law.name
+    }  # fmt: skip
+    notes = (f"Rounds are a simulation with seed {number}; the best attacker is not: (1 + total variation)/2.",)
+    return Picture(
+        headline,
+        (table_top(law, number, guesses, colours), running(law, number, yours, its, best, colours)),
+        facts,
+        notes,
+    )
+
+
+def table_top(law: Law, number: int, guesses: str, colours: Palette) -> Panel:
+    """Both densities and the release of this round."""
+    figure, _, top = densities(law, 1.0, colours)
+    released = float(rounds(law.noise, number, len(guesses) + 1)[0][-1])
+    low, high = figure.layout.xaxis.range
+    at = min(max(released, low), high)
+    figure.add_scatter(
+        x=[at, at], y=[0, top], mode="lines", name="the release", line={"color": colours.text, "width": 3},
+        hovertemplate=f"released: {released:.5g}<extra></extra>",
+    )  # fmt: skip
+    before = {"round": [], "release": [], "database": [], "your guess": []}
+    shown, from_a = rounds(law.noise, number, len(guesses))
+    for k in range(max(len(guesses) - 20, 0), len(guesses)):
+        before["round"].append(k + 1)
+        before["release"].append(prose.number(float(shown[k])))
+        before["database"].append("A" if from_a[k] else "B")
+        before["your guess"].append(guesses[k])
+    alt = f"Densities of releases of databases A and B, one sensitivity apart; this round's release is {released:.4g}."
+    return Panel(f"Round {len(guesses) + 1}", figures.finish(figure, colours, height=HEIGHT), alt, before)
+
+
+def running(law: Law, number: int, yours: np.ndarray, its: np.ndarray, best: float, colours: Palette) -> Panel:
+    """Shares of rounds won so far, and the attacker's over many rounds of the same seed."""
+    figure = go.Figure()
+    released, from_a = rounds(law.noise, number, MANY)
+    long = np.cumsum(machine(law.noise, released, from_a)) / np.arange(1, MANY + 1)
+    x = np.unique(np.geomspace(1, MANY, 160).round().astype(int))
+    figure.add_scatter(
+        x=x, y=100 * long[x - 1], name="maximum likelihood", mode="lines", line=figures.series(colours, 1)
+    )
+    if yours.size:
+        n = np.arange(1, yours.size + 1)
+        figure.add_scatter(x=n, y=100 * np.cumsum(yours) / n, name="you", mode="lines+markers",
+                           line=figures.series(colours, 0), marker={"size": 6})  # fmt: skip
+    figure.add_scatter(x=[1, MANY], y=[100 * best] * 2, name="nobody does better on average", mode="lines",
+                       line={"color": colours.text, "width": 1.5, "dash": "dot"})  # fmt: skip
+    figure.update_xaxes(title="rounds", **figures.log_ticks(1, MANY))
+    figure.update_yaxes(title="rounds won (%)", range=[-2, 102])
+    rows = [k for k in (1, 3, 10, 30, 100, 300, 1000, MANY)]
+    table = {"rounds": rows, "maximum likelihood (%)": [f"{100 * long[k - 1]:.1f}" for k in rows]}
+    alt = f"Share of rounds won: the machine {100 * long[-1]:.1f} % of {MANY}, at most {100 * best:.2f} % on average."
+    return Panel("The score", figures.finish(figure, colours, height=300), alt, table, "score")
+
+
+def play(page, values: Values) -> None:
+    """The buttons, and how the last round ended."""
+    law: Law = values["law"]
+    guesses = page["guesses"] or ""
+    with st.container(horizontal=True):
+        for letter in "AB":
+            st.button(
+                f"It was {letter}", key=f"guess_{letter}", type="primary", on_click=page.choose,
+                args=({"guesses": guesses + letter},), disabled=len(guesses) >= MOST,
+            )  # fmt: skip
+        st.button("New game", key="new_game", on_click=page.choose, args=({"guesses": ""},))
+    if not guesses:
+        st.caption("The line is what was released. Which database was it?")
+        return
+    yours, its = scores(law, int(page["seed"] or 0), guesses)
+    truth = "A" if rounds(law.noise, int(page["seed"] or 0), len(guesses))[1][-1] else "B"
+    st.markdown(
+        f"It was **{truth}**: {'right' if yours[-1] else 'wrong'}. You **{yours.sum():g}**, the machine "
+        f"**{its.sum():g}**, "
+        f"of {len(guesses)} rounds."
+    )
+
+
+def _success() -> float:
+    return 100 * attack.success(Laplace(1.0), sensitivity=1.0)
+
+
+QUESTION = Question(
+    "Laplace noise with ε = 1, both databases equally likely: in how many per cent of the rounds does the best "
+    "attacker win?",
+    _success,
+    lambda: (
+        f"$\\frac12+\\frac12(1-e^{{-1/2}})$ = {_success() / 100:.5f}. The promise ε = 1 alone would allow e/(1 + e) = "
+        f"{attack.success_upper(Privacy(1.0, 0.0)):.5f}; randomised response reaches that, Laplace noise does not."
+    ),
+)
+TOPIC = Topic(
+    "game", "The attacker's game", {"guesses": Guesses("", MOST, linked=False), "seed": SEED}, sidebar, picture,
+    (
+        Experiment("Strong privacy: a coin toss", {"mechanism": "laplace", "epsilon": 0.1, "guesses": ""}),
+        Experiment("Weak privacy: no contest", {"mechanism": "laplace", "epsilon": 5.0, "guesses": ""}),
+        Experiment("Bounded noise: sometimes certain",
+                   {"mechanism": "truncated-laplace", "epsilon": 0.5, "delta": 0.2, "guesses": ""}),
+    ),
+    QUESTION, place=30, beside=play,
+)  # fmt: skip

@@ -1,0 +1,124 @@
+"""Groups of k people: the formula, and the exact curve."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+import numpy as np
+import plotly.graph_objects as go
+
+from dpcore import figures
+from dpcore.accounting.curves import group_privacy, least_epsilon
+from dpcore.figures import Palette
+from dpcore.noise import Noise
+from dpcore.privacy import Privacy
+from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
+from pages.lessons.widgets import HEIGHT, Stops, slider
+from pages.shared import prose
+from pages.what_epsilon_means import laws
+from pages.what_epsilon_means.laws import Law
+from pages.what_epsilon_means.pieces import probability, told
+
+SIZE = Stops(2, tuple(range(1, 21)))
+SIZES = tuple(range(1, 11))
+
+
+def sidebar(page) -> None:
+    slider(
+        page, "size", "People in the group, k", help="A family answers together: the query moves by k sensitivities."
+    )
+
+
+def picture(values: Values, colours: Palette) -> Picture:
+    law: Law = values["law"]
+    size = int(values["size"])
+    total, bound = group_privacy(law.privacy, size)
+    exact = min(law.delta(total, size), bound)  # certified bounds, both
+    people = "1 person" if size == 1 else f"a group of {size}"
+    formula = (
+        f"({total:g}, {told(law, bound) if bound else '0'})-DP" if bound < 1 else f"δ = 1 at ε = {total:g}: nothing"
+    )
+    truth = told(law, exact) if exact else "0"
+    headline = f"For {people} the formula promises **{formula}**; exactly, δ({total:g}) is **{truth}**."
+    facts = {
+        "δ for the group, exact": told(law, exact, 6) if exact else "0",
+        "mechanism": f"{law.name}, {law.promise}",
+    }
+    return Picture(headline, (curves(law, size, total, bound, colours), spent(law, size, colours)), facts)
+
+
+def curves(law: Law, size: int, total: float, bound: float, colours: Palette) -> Panel:
+    """δ(ε) for one person, for half the group, for all, with the formula's point."""
+    reach = max(1.15 * total, 1.5 * law.privacy.epsilon)
+    x = np.linspace(0, reach, 161)
+    figure, table = go.Figure(), {"ε": [prose.number(v, 3) for v in x[::16]]}
+    for number, k in enumerate(sorted({1, max(size // 2, 1), size}, reverse=True)):
+        y, name = law.profile(x, k), "1 person" if k == 1 else f"{k} people"
+        table[f"δ(ε), {name}"] = [told(law, float(v)) for v in y[::16]]
+        figure.add_scatter(x=x, y=y, name=name, mode="lines", line=figures.series(colours, number),
+                           hovertemplate=f"<b>{name}</b><br>δ(%{{x:.4g}}) = %{{y:.4g}}<extra></extra>")  # fmt: skip
+    figures.chosen(figure, total, min(bound, 1.0), "the formula", colours)
+    figure.update_xaxes(title="ε", range=[0, reach])
+    figure.update_yaxes(title="δ(ε)", range=[-0.02, 1.04])
+    formula = told(law, bound) if bound else "0"
+    alt = f"Privacy profiles of {law.name} noise for groups up to {size}; by formula δ({total:g}) = {formula}."
+    return Panel("δ(ε) by size of the group", figures.finish(figure, colours, height=HEIGHT), alt, table)
+
+
+@lru_cache(maxsize=512)
+def least(noise: Noise, size: int, delta: float) -> float:
+    """The least ε ≥ 0 at which a group has at most this δ; ∞ if none has. Sums of probabilities round: by 1e-12."""
+    found = laws.group(noise, float(size))
+    return least_epsilon(lambda e: float(found.delta(e)) <= delta + 1e-12, within=1e-9)
+
+
+def spent(law: Law, size: int, colours: Palette) -> Panel:
+    """ε against the size: by the formula and exactly at the formula's δ, which grows, and exactly at an unchanged one.
+
+    Only the first two have the same δ and may be compared; where the formula says nothing, its δ being 1, both end.
+    """
+    delta, figure = law.privacy.delta, go.Figure()
+    by_formula = [group_privacy(law.privacy, k) for k in SIZES]
+    told_any = [bound < 1 for _, bound in by_formula]
+    rows = {
+        "kε by the formula, at its δ": [e if any_ else math.inf for (e, _), any_ in zip(by_formula, told_any)],
+        "exact ε at the formula's δ": [
+            least(law.noise, k, bound) if any_ else math.inf for k, (_, bound), any_ in zip(SIZES, by_formula, told_any)
+        ],
+    }
+    if delta:
+        rows[f"exact ε at δ = {prose.delta_text(delta)}"] = [least(law.noise, k, delta) for k in SIZES]
+    for number, (name, y) in zip((1, 0, 3), rows.items()):
+        figure.add_scatter(
+            x=SIZES, y=[e if math.isfinite(e) else None for e in y], name=name, mode="lines+markers",
+            line=figures.series(colours, number), marker={"size": 6},
+            hovertemplate=f"<b>{name}</b><br>%{{x}} people: ε = %{{y:.4g}}<extra></extra>",
+        )  # fmt: skip
+    figure.update_xaxes(title="people in the group", dtick=1)
+    figure.update_yaxes(title="ε", rangemode="tozero")
+    table = {"people": list(SIZES), "δ by the formula": [told(law, bound) if bound else "0" for _, bound in by_formula]}
+    table |= {name: ["none" if math.isinf(e) else prose.number(e) for e in y] for name, y in rows.items()}
+    alt = "ε that a group has, by its size. " + "; ".join(f"{name}: {table[name]}" for name in rows) + "."
+    return Panel("ε by size of the group", figures.finish(figure, colours, height=300), alt, table, "spent")
+
+
+def _three() -> float:
+    return group_privacy(Privacy(1.0, 0.01), 3)[1]
+
+
+QUESTION = Question(
+    "A (1, 0.01)-DP release: which δ does the formula promise to families of three, at ε = 3?",
+    _three,
+    lambda: f"0.01·(1 + e + e²) = {probability(_three())}: each step costs $e^\\varepsilon$ times the one before.",
+)
+TOPIC = Topic(
+    "groups", "Groups", {"size": SIZE}, sidebar, picture,
+    (
+        Experiment("A family of four, Laplace", {"mechanism": "laplace", "epsilon": 0.5, "size": 4}),
+        Experiment("A class of twenty, Gaussian", {"mechanism": "gaussian", "epsilon": 0.5, "delta": 1e-5, "size": 20}),
+        Experiment("Bounded noise and large groups",
+                   {"mechanism": "truncated-laplace", "epsilon": 0.5, "delta": 0.01, "size": 10}),
+    ),
+    QUESTION, place=70,
+)  # fmt: skip

@@ -1,0 +1,114 @@
+"""What a release does to an attacker's belief."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import plotly.graph_objects as go
+
+from dpcore import figures
+from dpcore.accounting import attack
+from dpcore.accounting.pairs import privacy_loss
+from dpcore.figures import Palette
+from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
+from pages.lessons.widgets import HEIGHT, Stops, slider
+from pages.shared import prose
+from pages.what_epsilon_means.laws import Law
+from pages.what_epsilon_means.pieces import GREY, A, percent, places, probability, window
+
+PRIOR = Stops(0.5, (0.001, 0.01, 0.02, *(round(0.05 * k, 2) for k in range(1, 20)), 0.98, 0.99, 0.999))
+RELEASE = Stops(0.0, tuple(round(0.1 * k, 1) for k in range(-60, 71)))
+
+
+def sidebar(page) -> None:
+    slider(page, "prior", "Belief in A before the release", show=prose.percent)
+    slider(
+        page,
+        "release",
+        "The release",
+        show=lambda y: f"{y:g}".replace("-", "−"),
+        help="In sensitivities; A's true answer is 0, B's 1.",
+    )
+
+
+def picture(values: Values, colours: Palette) -> Picture:
+    law: Law = values["law"]
+    prior, release, epsilon = values["prior"], values["release"], law.privacy.epsilon
+    loss = float(privacy_loss(law.noise, release, shift=1.0))
+    low, high = attack.posterior_bounds(prior, epsilon)
+    before = percent(prior)
+    if math.isnan(loss):
+        headline = (
+            f"A release of {release:g} is impossible under both databases; before it, A was believed with **{before}**."
+        )
+        after = prior
+    else:
+        after = float(attack.posterior(prior, loss))
+        headline = (
+            f"A release of {prose.number(release, 3)} moves the belief in A from **{before}** to "
+            f"**{percent(after)}**; while the loss is "
+            f"within ±ε, it stays between {percent(low)} and {percent(high)}."
+        )
+    outside = law.beyond(epsilon)[0]  # of A's releases by a loss above ε, as of B's by one below −ε
+    note = (
+        f"Exact: with probability {probability(outside)} A's release lifts the belief above that range, and B's "
+        f"pushes it below."
+        if outside > 1e-12
+        else "Exact: no release ever leaves that range."
+    )
+    facts = {"prior": before, "posterior, exact": percent(after), "mechanism": f"{law.name}, {law.promise}"}
+    return Picture(headline, (belief(law, prior, release, after, colours),), facts, (note,))
+
+
+def belief(law: Law, prior: float, release: float, after: float, colours: Palette) -> Panel:
+    """The posterior against the release, the prior, and the range that ±ε allows."""
+    low, high = window(law.noise, 1.0, 0.995)
+    x = places(law.noise, low, high, 1.0)
+    with np.errstate(invalid="ignore"):
+        y = 100 * attack.posterior(prior, privacy_loss(law.noise, x, shift=1.0))
+    least, most = attack.posterior_bounds(prior, law.privacy.epsilon)
+    figure = go.Figure()
+    band = {"type": "rect", "x0": 0, "x1": 1, "xref": "x domain", "y0": 100 * least, "y1": 100 * most, "yref": "y"}
+    figure.layout.shapes = ({**band, "fillcolor": GREY, "line": {"width": 0}, "layer": "below"},)
+    grey = {"symbol": "square", "size": 14, "color": "rgba(127,127,127,0.4)"}
+    figures.entry(figure, "what ±ε allows", {"mode": "markers"}, **grey)
+    figure.add_scatter(x=x, y=y, name="belief in A after the release", mode="lines", line=figures.series(colours, A),
+                       hovertemplate="release %{x:.4g}<br>belief in A %{y:.4g} %<extra></extra>")  # fmt: skip
+    figure.add_scatter(x=[low, high], y=[100 * prior] * 2, name="before", mode="lines", hoverinfo="skip",
+                       line={"color": colours.muted, "width": 1.5, "dash": "dot"})  # fmt: skip
+    if low <= release <= high:
+        figures.chosen(figure, release, 100 * after, "this release", colours)
+    figure.update_xaxes(title="released answer (in sensitivities)", range=[low, high])
+    figure.update_yaxes(title="belief in database A (%)", range=[-3, 103])
+    grid = np.linspace(low, high, 13)
+    losses = privacy_loss(law.noise, grid, shift=1.0)
+    table = {
+        "release": [prose.number(v, 3) for v in grid],
+        "belief in A": ["–" if math.isnan(v) else percent(float(attack.posterior(prior, v))) for v in losses.tolist()],
+    }
+    alt = f"Belief in A against the release; before it {percent(prior)}, at {release:g} it is {percent(after)}."
+    return Panel("Belief after a release", figures.finish(figure, colours, height=HEIGHT), alt, table)
+
+
+def _most() -> float:
+    return 100 * attack.posterior_bounds(0.05, 1.0)[1]
+
+
+QUESTION = Question(
+    "Before a 1-DP release an attacker believes with 5 % that you are in the data. With how many per cent at most "
+    "afterwards?",
+    _most,
+    lambda: f"Odds grow by at most e: 0.05e/(0.05e + 0.95) = {_most() / 100:.5f}.",
+)
+TOPIC = Topic(
+    "posterior", "From prior to posterior", {"prior": PRIOR, "release": RELEASE}, sidebar, picture,
+    (
+        Experiment("A rare condition, a strict promise",
+                   {"mechanism": "laplace", "epsilon": 0.1, "prior": 0.01, "release": -1.0}),
+        Experiment("A rare condition, ε = 5", {"mechanism": "laplace", "epsilon": 5.0, "prior": 0.01, "release": -1.0}),
+        Experiment("A release that proves it",
+                   {"mechanism": "truncated-laplace", "epsilon": 1.0, "delta": 0.2, "prior": 0.01, "release": -1.2}),
+    ),
+    QUESTION, place=40,
+)  # fmt: skip

@@ -1,0 +1,165 @@
+"""Rényi divergences and zero-concentrated DP, where there is none, and where they disagree with testing."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import plotly.graph_objects as go
+
+from dpcore import figures
+from dpcore.accounting.renyi import disagreement, renyi_curve, zero_concentrated
+from dpcore.figures import Palette
+from dpcore.noise import Laplace
+from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
+from pages.lessons.widgets import HEIGHT
+from pages.shared import prose
+from pages.what_epsilon_means import laws
+from pages.what_epsilon_means.laws import Law
+from pages.what_epsilon_means.pieces import at_most, probability
+
+ORDERS = 1 + np.geomspace(0.02, 99, 160)
+LAST = 20
+
+
+def sidebar(page) -> None:
+    """Nothing but mechanism, ε and δ."""
+
+
+def picture(values: Values, colours: Palette) -> Picture:
+    law: Law = values["law"]
+    found = zero_concentrated(law.noise, sensitivity=1.0)
+    if math.isinf(found.rho):
+        low, _ = law.noise.support
+        where = (
+            f"the support is bounded: a release between {prose.number(low, 3)} and {prose.number(low + 1, 3)}"
+            if math.isfinite(low)
+            else "a point has positive probability: a release there"
+        )
+        headline = (
+            f"ρ-zCDP: **none**, because {where} is impossible for the neighbour. The loss is infinite with probability "
+            f"**{probability(found.infinite)}**, and with it every Rényi divergence."
+        )
+        notes = (
+            "Drawn for comparison: Gaussian and Laplace noise with the same ε and δ, whose divergences are finite.",
+        )
+    else:
+        two = float(renyi_curve(law.noise, 2.0, sensitivity=1.0))
+        headline = (
+            f"This noise is ρ-zCDP from ρ = **{at_most(found.rho, 5)}** on; its Rényi divergence of order 2 is "
+            f"**{prose.number(two, 5)}**."
+        )
+        notes = ()
+    facts = {
+        "ρ": at_most(found.rho, 6) if math.isfinite(found.rho) else "none",
+        "mechanism": f"{law.name}, {law.promise}",
+    }
+    epsilon = min(law.privacy.epsilon, 4.0)
+    return Picture(
+        headline,
+        (divergences(law, found.rho, colours), versus(epsilon, colours), tests(epsilon, colours)),
+        facts,
+        notes,
+    )
+
+
+def divergences(law: Law, rho: float, colours: Palette) -> Panel:
+    """D_α against α, with ρα."""
+    figure, table = go.Figure(), {"order α": [prose.number(v, 3) for v in ORDERS[::16]]}
+    shown = [law]
+    if math.isinf(rho):
+        shown = [laws.closed_form(key, law.privacy) for key in ("gaussian", "laplace")]
+    top = 0.0
+    for one in shown:
+        y = renyi_curve(one.noise, ORDERS, sensitivity=1.0)
+        top = max(top, float(y[ORDERS <= LAST].max()))
+        table[one.name] = [prose.number(float(v)) for v in y[::16]]
+        figure.add_scatter(x=ORDERS, y=y, name=f"{one.name} noise", mode="lines", line=figures.line(one.key, colours),
+                           hovertemplate=f"{one.name}<br>order %{{x:.3g}}: %{{y:.4g}}<extra></extra>")  # fmt: skip
+    if math.isfinite(rho):
+        table["ρα"] = [prose.number(float(v)) for v in rho * ORDERS[::16]]
+        figure.add_scatter(x=ORDERS, y=rho * ORDERS, name=f"ρα, ρ = {at_most(rho, 5)}", mode="lines", hoverinfo="skip",
+                           line={"color": colours.muted, "width": 1.5, "dash": "dot"})  # fmt: skip
+    else:
+        table[law.name] = ["∞"] * len(table["order α"])
+        figure.add_scatter(
+            x=ORDERS, y=np.full(ORDERS.shape, 1.12 * top), name=f"{law.name}: ∞ at every order", mode="lines",
+            line=figures.series(colours, 0) | {"width": 7}, hovertemplate="∞<extra></extra>",
+        )  # fmt: skip
+    figure.update_xaxes(title="order α", range=[1, LAST])
+    figure.update_yaxes(title="Rényi divergence", range=[0, 1.2 * top])
+    state = "infinite at every order" if math.isinf(rho) else f"at most {rho:.4g} times the order"
+    alt = f"Rényi divergences of {law.name} noise: {state}."
+    return Panel("Rényi divergence by order", figures.finish(figure, colours, height=HEIGHT), alt, table)
+
+
+def versus(epsilon: float, colours: Palette) -> Panel:
+    """Randomised response against N(0, 1), N(ε, 1): the former has the smaller divergence at every order."""
+    found, _, _ = disagreement(epsilon)
+    answers = found.renyi(ORDERS)
+    figure = go.Figure()
+    figure.add_scatter(x=ORDERS, y=answers, name=f"randomised response, ε = {epsilon:g}", mode="lines",
+                       line=figures.series(colours, 1))  # fmt: skip
+    figure.add_scatter(x=ORDERS, y=ORDERS * epsilon**2 / 2, name=f"Gaussians {epsilon:g} apart", mode="lines",
+                       line=figures.series(colours, 2))  # fmt: skip
+    figure.update_xaxes(title="order α", range=[1, LAST])
+    figure.update_yaxes(title="Rényi divergence", range=[0, 2.2 * epsilon])
+    rows = ORDERS[::16]
+    table = {
+        "order α": [prose.number(v, 3) for v in rows],
+        "randomised response": [prose.number(float(v)) for v in answers[::16]],
+        "Gaussians": [prose.number(v * epsilon**2 / 2) for v in rows],
+    }
+    alt = f"At every order the divergence of randomised response, ε = {epsilon:g}, is below that of the two Gaussians."
+    return Panel(
+        "Rényi says: the Gaussian leaks more", figures.finish(figure, colours, height=300), alt, table, "disagreement"
+    )
+
+
+def tests(epsilon: float, colours: Palette) -> Panel:
+    """The same two by their trade-off functions: neither is below the other."""
+    from dpcore.accounting.tradeoff import gaussian_tradeoff
+
+    found, easier, harder = disagreement(epsilon)
+    x = np.linspace(0, 1, 301)
+    figure = go.Figure()
+    figure.add_scatter(
+        x=x, y=found.tradeoff(x), name="randomised response", mode="lines", line=figures.series(colours, 1)
+    )
+    figure.add_scatter(
+        x=x, y=gaussian_tradeoff(epsilon, x), name="Gaussians", mode="lines", line=figures.series(colours, 2)
+    )
+    figure.update_xaxes(title="type I error", range=[0, 1])
+    figure.update_yaxes(title="type II error", range=[0, 1])
+    table = {
+        "pair": ["randomised response", "Gaussians"],
+        "total variation": [prose.number(easier, 5), prose.number(harder, 5)],
+        "best guess right (%)": [prose.number(50 + 50 * easier, 4), prose.number(50 + 50 * harder, 4)],
+    }
+    alt = f"Trade-off functions cross: total variation {easier:.4g} of randomised response, {harder:.4g} of Gaussians."
+    title = f"A test: {100 * (0.5 + easier / 2):.1f} % against {100 * (0.5 + harder / 2):.1f} %"
+    title = title.replace(" %", "\u202f%")
+    return Panel(title, figures.finish(figure, colours, height=300), alt, table, "disagreement")
+
+
+def _rho() -> float:
+    return zero_concentrated(Laplace(1.0), sensitivity=1.0).rho
+
+
+QUESTION = Question(
+    "Every ε-DP mechanism is ε²/2-zCDP. Laplace noise with ε = 1 does better: what is its ρ? (Two digits are enough.)",
+    _rho,
+    lambda: (
+        f"The ratio $D_\\alpha/\\alpha$ is largest as α falls to 1, where D is the Kullback–Leibler divergence "
+        f"$\\varepsilon-1+e^{{-\\varepsilon}}$ = {_rho():.5f}."
+    ),
+)
+TOPIC = Topic(
+    "renyi", "Rényi and zCDP", {}, sidebar, picture,
+    (
+        Experiment("Gaussian: a straight line", {"mechanism": "gaussian", "epsilon": 1.0, "delta": 0.01}),
+        Experiment("Laplace: levels off at ε", {"mechanism": "laplace", "epsilon": 1.0}),
+        Experiment("The certified optimum: none", {"mechanism": "optimal", "epsilon": 1.0, "delta": 0.1}),
+    ),
+    QUESTION, place=60,
+)  # fmt: skip

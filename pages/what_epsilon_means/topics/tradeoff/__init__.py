@@ -1,0 +1,131 @@
+"""Differential privacy as a test: errors of both kinds, supporting lines, Gaussian guarantees."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import plotly.graph_objects as go
+
+from dpcore import figures
+from dpcore.accounting.tradeoff import gaussian_guarantee, gaussian_tradeoff, guarantee_tradeoff
+from dpcore.figures import Palette
+from dpcore.noise import Gaussian, Laplace
+from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
+from pages.lessons.widgets import HEIGHT, Stops, slider
+from pages.shared import prose
+from pages.what_epsilon_means.laws import Law
+from pages.what_epsilon_means.pieces import PROBE, at_most, percent, probability, told
+
+ALPHA = Stops(0.05, (0.001, 0.01, 0.02, *(round(0.05 * k, 2) for k in range(1, 20))))
+
+
+def sidebar(page) -> None:
+    slider(page, "alpha", "False alarms allowed, α", show=percent, help="Probability of saying B although it was A.")
+    slider(page, "probe", "Supporting line at ε′", show=lambda share: f"{share:g} ε")
+
+
+def picture(values: Values, colours: Palette) -> Picture:
+    law: Law = values["law"]
+    alpha, epsilon = values["alpha"], values["probe"] * law.privacy.epsilon
+    missed = max(float(law.tight.tradeoff(alpha)) - 1e-12, 0.0)  # less what sums of probabilities may round
+    guarantee = gaussian_guarantee(law.noise, sensitivity=1.0)
+    if guarantee.mu is None:
+        gdp = "no μ-GDP holds"
+        note = (
+            f"No μ: $G_\\mu(\\alpha)$ is positive for every α below 1, but releases of probability "
+            f"{probability(guarantee.infinite)} are "
+            "impossible under the other database, so this curve reaches 0 before α = 1."
+        )
+    else:
+        gdp = f"it is μ-GDP from μ = **{at_most(guarantee.mu, 5)}** on"
+        if isinstance(law.noise, Gaussian):
+            where = "is the curve itself, μ being the sensitivity in standard deviations"
+        else:
+            where = "lies nowhere above the curve and touches it"
+        note = f"$G_\\mu$ with μ = {at_most(guarantee.mu, 5)} {where}; no smaller μ will do."
+    headline = (
+        f"A test that raises a false alarm in {percent(alpha)} of the cases misses the change in at least "
+        f"**{prose.at_least(100 * missed, 4)}\u202f%**; {gdp}."
+    )
+    facts = {"type II error": prose.at_least(missed, 6), "α": f"{alpha:g}", "mechanism": f"{law.name}, {law.promise}"}
+    panels = (errors(law, alpha, missed, epsilon, guarantee.mu, colours), profile(law, epsilon, colours))
+    return Picture(headline, panels, facts, (note,))
+
+
+def errors(law: Law, alpha: float, missed: float, epsilon: float, mu: float | None, colours: Palette) -> Panel:
+    """f, the promise f_(ε,δ), a supporting line, G_μ, and guessing."""
+    x = np.unique(np.concatenate([np.linspace(0, 1, 301), np.geomspace(1e-5, 1, 120), 1 - np.geomspace(1e-5, 1, 60)]))
+    y = law.tight.tradeoff(x)
+    promise = guarantee_tradeoff(law.privacy.epsilon, law.privacy.delta, x)
+    delta = law.delta(epsilon)
+    figure = go.Figure()
+    figure.add_scatter(x=[0, 1], y=[1, 0], name="guessing", mode="lines", hoverinfo="skip",
+                       line={"color": colours.muted, "width": 1.2, "dash": "dot"})  # fmt: skip
+    figure.add_scatter(x=x, y=promise, name=f"promise {law.promise}", mode="lines", fill="tozeroy",
+                       fillcolor=colours.impossible,
+                       line={"color": colours.muted, "width": 1.2}, hoverinfo="skip")  # fmt: skip
+    if mu is not None:
+        figure.add_scatter(x=x, y=gaussian_tradeoff(mu, x), name=f"G<sub>μ</sub>, μ = {at_most(mu, 5)}", mode="lines",
+                           line=figures.series(colours, 2), hoverinfo="skip")  # fmt: skip
+    end = min((1 - delta) * math.exp(-epsilon), 1.0)
+    figure.add_scatter(x=[0, end], y=[1 - delta, max(1 - delta - math.exp(epsilon) * end, 0.0)], mode="lines",
+                       name=f"line (ε′, δ) = ({epsilon:.3g}, {told(law, delta)})", line=figures.series(colours, 1),
+                       hoverinfo="skip")  # fmt: skip
+    figure.add_scatter(x=x, y=y, name="trade-off function", mode="lines", line=figures.series(colours, 0),
+                       hovertemplate="false alarms %{x:.4g}<br>misses at least %{y:.5g}<extra></extra>")  # fmt: skip
+    figures.chosen(figure, alpha, missed, "the chosen test", colours)
+    figure.update_xaxes(title="type I error α: says B, was A", range=[-0.01, 1.01])
+    figure.update_yaxes(title="type II error: says A, was B", range=[-0.01, 1.01])
+    rows = np.array([0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 1.0])
+    table = {
+        "type I error": [f"{v:g}" for v in rows],
+        "type II error": [prose.number(float(v)) for v in law.tight.tradeoff(rows)],
+        "what the promise alone says": [
+            prose.number(float(v)) for v in guarantee_tradeoff(law.privacy.epsilon, law.privacy.delta, rows)
+        ],
+    }
+    alt = f"Trade-off function of {law.name} noise: at type I error {alpha:g} type II error {missed:.4g} or more."
+    return Panel("Errors of the best test", figures.finish(figure, colours, height=HEIGHT), alt, table)
+
+
+def profile(law: Law, epsilon: float, colours: Palette) -> Panel:
+    """δ(ε), the same information: each point is a supporting line."""
+    reach = 3 * law.privacy.epsilon
+    x = np.unique(np.append(np.linspace(-reach / 3, reach, 161), [0.0, law.privacy.epsilon]))
+    y = law.profile(x)
+    figure = go.Figure()
+    figure.add_scatter(x=x, y=y, name="δ(ε)", mode="lines", line=figures.series(colours, 0),
+                       hovertemplate="δ(%{x:.4g}) = %{y:.5g}<extra></extra>")  # fmt: skip
+    figures.chosen(figure, epsilon, float(law.profile(epsilon)), "ε′", colours)
+    figure.update_xaxes(title="ε")
+    figure.update_yaxes(title="δ(ε)", rangemode="tozero")
+    rows = np.linspace(0, reach, 10)
+    table = {"ε": [prose.number(v, 3) for v in rows], "δ(ε)": [told(law, float(v), 5) for v in law.profile(rows)]}
+    alt = f"Privacy profile of {law.name} noise, {float(law.profile(0.0)):.4g} at ε = 0."
+    return Panel("The same as δ(ε)", figures.finish(figure, colours, height=300), alt, table, "profile")
+
+
+def _mu() -> float:
+    return float(gaussian_guarantee(Laplace(1.0), sensitivity=1.0).mu or math.nan)
+
+
+QUESTION = Question(
+    "Laplace noise with ε = 1: what is the smallest μ for which it is μ-GDP? (Two digits are enough.)",
+    _mu,
+    lambda: (
+        f"$2\\Phi^{{-1}}(1-e^{{-\\varepsilon/2}}/2)$ = {_mu():.5f}: $G_\\mu$ touches the curve at "
+        "$\\alpha=e^{-\\varepsilon/2}/2$, where both errors are equal."
+    ),
+    tolerance=0.03,
+)
+TOPIC = Topic(
+    "tradeoff", "Errors of the best test", {"alpha": ALPHA, "probe": PROBE}, sidebar, picture,
+    (
+        Experiment("Laplace: corners and a curve", {"mechanism": "laplace", "epsilon": 1.0, "probe": 1.0}),
+        Experiment("Staircase: closer to the promise", {"mechanism": "staircase", "epsilon": 1.0, "probe": 0.0}),
+        Experiment("Bounded noise: no μ",
+                   {"mechanism": "truncated-laplace", "epsilon": 1.0, "delta": 0.1, "probe": 1.0}),
+    ),
+    QUESTION, place=50,
+)  # fmt: skip

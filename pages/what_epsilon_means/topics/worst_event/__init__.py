@@ -1,0 +1,111 @@
+"""Two neighbouring databases' releases, and the event that tells them apart best."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from dpcore import figures
+from dpcore.audit import delta_upper
+from dpcore.figures import Palette
+from dpcore.noise import Gaussian
+from dpcore.noise.gaussian import gaussian_delta
+from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
+from pages.lessons.widgets import HEIGHT, slider
+from pages.shared import prose
+from pages.what_epsilon_means.laws import Law
+from pages.what_epsilon_means.pieces import PROBE, B, densities, event, probability, told
+
+
+def sidebar(page) -> None:
+    slider(
+        page, "probe", "Look for an event at ε′", show=lambda share: f"{share:g} ε",
+        help="The event that gains most over $e^{\\varepsilon'}$ times its probability under the other database.",
+    )  # fmt: skip
+
+
+def picture(values: Values, colours: Palette) -> Picture:
+    law: Law = values["law"]
+    epsilon = values["probe"] * law.privacy.epsilon
+    shift, delta = law.worst_shift(epsilon), law.delta(epsilon)
+    own, other = law.beyond(epsilon, shift)
+    if own > 0:
+        headline = (
+            f"The most telling event happens with probability **{probability(own)}** under database A and "
+            f"**{probability(other)}** under B: more than {prose.number(math.exp(epsilon))} times as often, by a "
+            f"surplus of "
+            f"δ = **{told(law, delta)}**."
+        )
+    else:
+        headline = (
+            f"No event is more than **{prose.number(math.exp(epsilon))}** times as probable under A as under B: "
+            f"δ({epsilon:.4g}) = **0**."
+        )
+    facts = {
+        "mechanism": f"{law.name}, {law.promise}",
+        "δ(ε′)": ("at most " if law.solved else "") + told(law, delta, 6),
+        "ε′": f"{epsilon:g}",
+    }
+    notes: tuple[str, ...] = ()
+    if law.noise.atoms:
+        notes = ("A stem is a point of positive probability: it counts in full, for the neighbour never releases it.",)
+    if shift < 1 - 1e-9:
+        notes += (
+            f"Drawn at the worst change, {shift:.4g} of the sensitivity: the largest change is not always the worst.",
+        )
+    return Picture(headline, (overlap(law, epsilon, shift, own, other, delta, colours),), facts, notes)
+
+
+def overlap(law: Law, epsilon: float, shift: float, own: float, other: float, delta: float, colours: Palette) -> Panel:
+    """Both densities, the second one also e^ε′ times as high, and between them the area δ(ε′)."""
+    figure, x, top = densities(law, shift, colours)
+    here, there = law.noise.density(x), law.noise.density(x - shift)
+    raised = math.exp(epsilon) * there
+    style = figures.series(colours, B) | {"width": 1.2}
+    figure.add_scatter(x=x, y=np.where(raised > 1.5 * top, np.nan, raised), name="e<sup>ε′</sup> × B", mode="lines",
+                       line=style,
+                       opacity=0.7, hoverinfo="skip")  # fmt: skip
+    edge_x, edge_y = event(x, here, np.minimum(raised, 1e300))
+    figure.add_scatter(
+        x=edge_x, y=edge_y, fill="toself", fillcolor=colours.fill, mode="lines", line={"width": 0},
+        name=f"area δ(ε′) = {told(law, delta)}", hoverinfo="skip",
+    )  # fmt: skip
+    alt = (
+        f"Densities of releases of {law.name} noise for two databases {shift:.4g} sensitivities apart. The event "
+        f"where A is "
+        f"more than e^{epsilon:.3g} times as likely has probability {own:.4g} under A and {other:.4g} under B."
+    )
+    grid = np.linspace(x[0], x[-1], 13)
+    table = {
+        "release": [prose.number(v, 3) for v in grid],
+        "density under A": [probability(float(v)) for v in law.noise.density(grid)],
+        "density under B": [probability(float(v)) for v in law.noise.density(grid - shift)],
+    }
+    return Panel("Releases of two neighbours", figures.finish(figure, colours, height=HEIGHT), alt, table)
+
+
+def _delta_of_one() -> float:
+    return gaussian_delta(1.0, 1.0)
+
+
+QUESTION = Question(
+    "Gaussian noise with standard deviation 1, sensitivity 1: what is δ at ε = 1? (Two digits are enough.)",
+    _delta_of_one,
+    lambda: (
+        f"Φ(−½) − e·Φ(−3⁄2) = {delta_upper(Gaussian(1.0), 1.0, 1.0):.8f}: a promise with ε = 1 needs a δ no smaller "
+        f"than that."
+    ),
+    tolerance=0.03,
+)
+TOPIC = Topic(
+    "worst-event", "The worst event", {"probe": PROBE}, sidebar, picture,
+    (
+        Experiment("Laplace noise: no event at ε", {"mechanism": "laplace", "probe": 1.0}),
+        Experiment("The edges of bounded noise",
+                   {"mechanism": "truncated-laplace", "epsilon": 1.0, "delta": 0.1, "probe": 1.0}),
+        Experiment("Solved noise, where it is best",
+                   {"mechanism": "optimal", "epsilon": 5.0, "delta": 0.2, "probe": 1.0}),
+    ),
+    QUESTION, place=10,
+)  # fmt: skip
