@@ -13,6 +13,7 @@ from .mechanisms import INTEGER_MECHANISMS, MECHANISMS, baseline
 from .optimal import solve
 from .privacy import EPSILON_RANGE, Privacy
 from .problem import NoiseProblem, SolverSettings
+from .search import bisection
 from .solution import Progress
 
 OPTIMAL = "optimal"
@@ -147,20 +148,15 @@ def _narrowed(
     problem: NoiseProblem, error: float, mechanism: str, loss: Callable[[float], float], before: float | None, hi: float
 ) -> Inversion:
     """The crossing between a place that may miss the error (None: there is none) and one that reaches it."""
-    reached = loss(hi) * (1 + CLOSED_FORM_ERROR)
+    at_most = lambda epsilon: loss(epsilon) * (1 + CLOSED_FORM_ERROR)  # noqa: E731
+    reached = at_most(hi)
     if before is None:
         return Inversion(problem, mechanism, error, 0.0, hi, None, reached)
     if before == 0.0:  # nothing is accepted between 0 and the smallest ε
         missed = loss(0.0) * (1 - CLOSED_FORM_ERROR)
         return Inversion(problem, mechanism, error, 0.0, hi, missed if missed > error else None, reached)
-    lo, last_miss = before, before
-    while hi - lo > DIGITS * hi:
-        middle = 0.5 * (lo + hi)
-        value = loss(middle)
-        if value * (1 + CLOSED_FORM_ERROR) <= error:
-            hi, reached = middle, value * (1 + CLOSED_FORM_ERROR)
-        else:
-            lo = middle
+    hi, _ = bisection(lambda x: at_most(x) <= error, hi, before, near=lambda hi, lo: hi - lo <= DIGITS * hi)
+    reached, last_miss = at_most(hi), before
     step = DIGITS * hi
     while (
         missed := loss(last_miss := max(hi - step, before)) * (1 - CLOSED_FORM_ERROR)

@@ -17,7 +17,6 @@ from .noise.discrete import DiscreteStaircase, Geometric
 from .noise.gaussian import Gaussian
 from .noise.laplace import Laplace
 from .noise.lattice import stretched
-from .noise.search import least_argument
 from .noise.staircase import Staircase
 from .noise.symmetric import SymmetricNoise
 from .noise.truncated_laplace import TruncatedLaplace
@@ -25,6 +24,7 @@ from .noise.uniform import Uniform
 from .privacy import DELTA_RANGE, EPSILON_RANGE, Privacy
 from .privacy_profile import Composed, GaussianProfile, PairList
 from .problem import NoiseProblem
+from .search import bisection, least_argument
 
 Rule = Callable[[Privacy, float, Loss], Noise]
 
@@ -196,11 +196,7 @@ def _narrowest(passes: Callable[[float], bool], scale: float) -> float:
     """A scale that passes, at most a millionth above the smallest one that does."""
     while not passes(scale):
         scale *= 2
-    low = scale / 16
-    while scale - low > 1e-6 * scale:
-        middle = 0.5 * (low + scale)
-        low, scale = (low, middle) if passes(middle) else (middle, scale)
-    return scale
+    return bisection(passes, scale, scale / 16, near=lambda scale, low: scale - low <= 1e-6 * scale)[0]
 
 
 def curve_fault(noise: Noise, curve: GaussianProfile, sensitivity: float) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 from ._validate import in_range, whole
 from .errors import InputError
 from .privacy import DELTA_RANGE, EPSILON_RANGE, Privacy
+from .search import bisection
 
 MU_RANGE = (0.01, 4.0)
 MOST_PAIRS = 100
@@ -163,10 +164,7 @@ class Composed:
     def _mu(self) -> float:
         """Largest μ for which √releases·μ-GDP is (ε, δ)-DP, by bisection, rounded down."""
         epsilon, delta = self.privacy.epsilon, self.privacy.delta
-        low, high = 0.0, 60.0
-        for _ in range(80):
-            middle = 0.5 * (low + high)
-            low, high = (middle, high) if _delta_upper(middle, epsilon) <= delta else (low, middle)
+        low, _ = bisection(lambda mu: _delta_upper(mu, epsilon) <= delta, 0.0, 60.0, rounds=80)
         return low / math.sqrt(self.releases) * (1 - 1e-12)
 
     @cached_property

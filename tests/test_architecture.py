@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 
-BASE = {"errors", "extras", "numbers", "_validate"}
+BASE = {"errors", "extras", "numbers", "_validate", "search"}
 DATA = BASE | {"quantity", "places", "privacy", "privacy_profile", "loss", "problem", "partition"}
 LAWS = DATA | {"audit", "audit_composed", "audit_profile", "audit_shape", "noise", "solution"}
 SEARCH = LAWS | {"kernels", "lp", "rows", "cutting_planes", "reference", "optimal"}
@@ -23,6 +23,7 @@ ALLOWED = {
     "_validate": {"errors", "numbers"},
     "extras": {"errors"},
     "provenance": set(),
+    "search": set(),
     "privacy": BASE,
     "privacy_profile": BASE | {"privacy"},
     "quantity": BASE,

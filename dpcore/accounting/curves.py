@@ -18,6 +18,7 @@ from ..noise.base import Noise
 from ..noise.lattice import LatticeNoise
 from ..noise.tailed import TailedNoise
 from ..privacy import Privacy
+from ..search import bisection
 from .pairs import dominating_pair
 from .solved_pairs import SOLVED, Solved
 from .two_laws import mirrored
@@ -55,10 +56,7 @@ def least_epsilon(passes: Callable[[float], bool], *, within: float = 1e-12, mos
         if high >= most:
             return math.inf
         low, high = high, min(2 * high, most)
-    while high - low > within * high:
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if passes(middle) else (middle, high)
-    return high
+    return bisection(passes, high, low, near=lambda high, low: high - low <= within * high)[0]
 
 
 def unbounded_mass(noise: Noise, *, sensitivity: float) -> float:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from ..errors import InputError
 from ..loss import UNIT
+from ..search import bisection
 from .two_laws import FinitePair, Pair
 
 Array = NDArray[np.float64]
@@ -120,10 +121,7 @@ def _edge(passes: Callable[[float], bool], within: float) -> float:
     high = 1.0
     while not passes(high) and high < LARGEST_LOSS:
         high *= 2
-    low = 0.0
-    while high - low > within * high and high > 1e-9:
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if passes(middle) else (middle, high)
+    high, _ = bisection(passes, high, 0.0, near=lambda high, low: high - low <= within * high or high <= 1e-9)
     return min(high, LARGEST_LOSS)
 
 
@@ -172,10 +170,9 @@ def _lowest_together(pair: Pair, low: float, high: float, step: float, kept: tup
     while excess(low + reached) > 0 and low + reached < high:
         reached = 2 * reached + step
     before = (reached - step) / 2
-    while reached - before > 1e-12 * step + 4e-16 * abs(low) and reached > 0:
-        middle = 0.5 * (before + reached)
-        before, reached = (before, middle) if excess(low + middle) <= 0 else (middle, reached)
-    return low + reached
+    close = 1e-12 * step + 4e-16 * abs(low)
+    near = lambda reached, before: reached - before <= close or reached <= 0  # noqa: E731
+    return low + bisection(lambda x: excess(low + x) <= 0, reached, before, near=near)[0]
 
 
 def _line(kept: tuple[float, float], loss: float) -> float:

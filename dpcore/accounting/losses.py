@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..extras import needs
 from ..loss import UNIT
+from ..search import bisection, whole_half
 from .loss_grids import CLOSED_FORM, LossGrid, curve_of
 
 Array = NDArray[np.float64]
@@ -121,11 +122,7 @@ def tilt_for(parts: Sequence[Part], *, delta: float | None = None, epsilon: floa
 
 def _valley(score: Callable[[int], float], count: int) -> int:
     """Where a score of 0 … count − 1 is least that falls, then rises."""
-    low, high = 0, count - 1
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (middle + 1, high) if score(middle) > score(middle + 1) else (low, middle)
-    return low
+    return bisection(lambda n: score(n) <= score(n + 1), count - 1, -1, mean=whole_half)[0]
 
 
 def infinite_mass(parts: Sequence[Part]) -> float:

@@ -21,6 +21,7 @@ from ..extras import needs
 from ..loss import UNIT
 from ..noise import Gaussian
 from ..noise.gaussian import gaussian_delta
+from ..search import bisection
 from .curves import least_epsilon
 from .loss_grids import on_grid, reach
 from .mechanisms import Additive, Mechanism, Release, sides
@@ -106,10 +107,8 @@ def _inverse(epsilon_at_delta: Callable[[float], float], epsilon: float) -> floa
         return math.inf
     if epsilon_at_delta(0.0) <= epsilon:
         return 0.0
-    low, high = -80.0, 0.0
-    while high - low > 1e-9:
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if epsilon_at_delta(math.exp(middle)) <= epsilon else (middle, high)
+    passes = lambda log_delta: epsilon_at_delta(math.exp(log_delta)) <= epsilon  # noqa: E731
+    high, _ = bisection(passes, 0.0, -80.0, near=lambda high, low: high - low <= 1e-9)
     return min(math.exp(high), most)
 
 

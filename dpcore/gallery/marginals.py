@@ -18,6 +18,7 @@ from .._validate import above, whole
 from ..errors import InputError
 from ..noise import Gaussian
 from ..privacy import Privacy
+from ..search import bisection, whole_half
 
 Array = NDArray[np.float64]
 
@@ -97,11 +98,7 @@ def gaussian_wins_from(privacy: Privacy, *, measure: str = "mean") -> int:
     wins = lambda d: _single("gaussian", d, privacy, measure) < _single("laplace", d, privacy, measure)  # noqa: E731
     if not wins(MOST_COLUMNS):
         raise InputError("delta", privacy.delta, f"one at which Gaussian noise wins below {MOST_COLUMNS} columns")
-    low, high = 0, MOST_COLUMNS
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if wins(middle) else (middle, high)
-    return high
+    return bisection(wins, MOST_COLUMNS, 0, mean=whole_half)[0]
 
 
 def simulate(law: str, people: int, columns: int, privacy: Privacy, *, rng: np.random.Generator) -> tuple[Array, Array]:

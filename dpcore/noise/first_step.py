@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ..loss import UNIT
+from ..search import bisection, whole_half
 from .periods import MOST, Side
 from .pure import pure_lower
 
@@ -62,11 +63,7 @@ def _excess(side: Side, end: float) -> tuple[float, int]:
 
 def _best_rise(side: Side) -> int:
     """The first r with G(r) ≥ V(r)."""
-    low, high = 1, side.period
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (middle + 1, high) if _excess(side, middle)[0] < 0 else (low, middle)
-    return low
+    return bisection(lambda r: _excess(side, r)[0] >= 0, side.period, 0, mean=whole_half)[0]
 
 
 def _places(side: Side) -> list[float]:
@@ -88,10 +85,7 @@ def _brackets(side: Side) -> list[tuple[float, float]]:
     """Pairs of ends of which one encloses the best: halving finds the kink of G, or the two neighbouring kinks between
     which false position finds the place."""
     places = _places(side)
-    low, high = 0, len(places) - 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if _excess(side, places[middle])[1] < 0 else (low, middle)
+    low, high = bisection(lambda i: _excess(side, places[i])[1] < 0, 0, len(places) - 1, mean=whole_half)
     a, b = places[low], places[high]
     if low % 2:  # before and after one kink
         return [(a, b)]

@@ -11,9 +11,9 @@ from scipy import special
 from .._validate import above, real
 from ..errors import InputError
 from ..privacy import Privacy
+from ..search import smallest_passing
 from .base import Array
 from .moments import gauss_nodes
-from .search import smallest_passing
 from .symmetric import SymmetricNoise
 
 _MARGIN = 1e-11

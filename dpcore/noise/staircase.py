@@ -13,12 +13,12 @@ from ..errors import InputError
 from ..loss import UNIT, Loss
 from ..loss.cells import lattice_costs
 from ..privacy import Privacy
+from ..search import least_argument
 from .base import Array
 from .first_step import first_step
 from .moments import geometric_sum, power_integral
 from .periods import Side
 from .pure import staircase_loss_bounds
-from .search import least_argument
 from .symmetric import SymmetricNoise, has_two_slopes
 
 _DECAYS = 60.0

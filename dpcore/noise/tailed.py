@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._validate import decimal
 from ..places import Places
+from ..search import bisections
 from .base import Array, Noise
 from .ladder import point_of
 from .piecewise import SUBDIVISIONS, TOTAL, PiecewiseNoise
@@ -99,12 +100,8 @@ class TailedNoise(Noise):
         """By bisection, to rounding."""
         u = np.asarray(u, dtype=float)
         reach = self.unit * (CELLS_PER_MEAN * self.tail_mean + float(np.abs(self.body.breaks).max()))
-        low, high = np.full(u.shape, self.body.origin - reach), np.full(u.shape, self.body.origin + reach)
-        for _ in range(70):
-            middle = 0.5 * (low + high)
-            below = self.cdf(middle) < u
-            low, high = np.where(below, middle, low), np.where(below, high, middle)
-        return high
+        ends = np.full(u.shape, self.body.origin - reach), np.full(u.shape, self.body.origin + reach)
+        return bisections(lambda x: self.cdf(x) < u, *ends, rounds=70)[1]
 
     @cached_property
     def listed_tail(self) -> tuple[Places, Array]:

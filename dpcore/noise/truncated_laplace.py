@@ -10,9 +10,9 @@ import numpy as np
 from .._validate import above, real
 from ..errors import InputError
 from ..privacy import Privacy
+from ..search import nudged_up
 from .base import Array
 from .laplace import exponential_moment
-from .search import nudged_up
 from .symmetric import SymmetricNoise
 from .uniform import Uniform
 

@@ -11,9 +11,9 @@ from .._validate import above, in_range, real
 from ..errors import InputError
 from ..loss import Loss
 from ..privacy import Privacy
+from ..search import least_argument_vectorised, nudged_up
 from .base import Array
 from .moments import power_integral
-from .search import least_argument_vectorised, nudged_up
 from .symmetric import SymmetricNoise, has_two_slopes
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..privacy import DELTA_RANGE, Privacy
 from ..privacy_profile import Composed
+from ..search import bisections
 from .lattice import Array
 
 ROUNDS, GRID = 6, 600
@@ -58,12 +59,8 @@ def _refined(profile: Composed, edges: Array, most: Array, growth: float) -> flo
 
 def largest_partner(profile: Composed, b: Array) -> Array:
     """a*(b): the coins (a, b) compose to (ε, δ) in both directions for no a above it; rounded up."""
-    low, high = b.copy(), np.ones_like(b)
-    for _ in range(45):
-        middle = 0.5 * (low + high)
-        passes = composed_delta_lower(profile, middle, b) <= profile.privacy.delta
-        low, high = np.where(passes, middle, low), np.where(passes, high, middle)
-    return high
+    passes = lambda a: composed_delta_lower(profile, a, b) <= profile.privacy.delta  # noqa: E731
+    return bisections(passes, b, np.ones_like(b), rounds=45)[1]
 
 
 def composed_delta_lower(profile: Composed, a: Array, b: Array) -> Array:

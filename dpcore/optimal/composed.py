@@ -27,6 +27,7 @@ from ..noise.piecewise import PiecewiseNoise
 from ..privacy import DELTA_RANGE, EPSILON_RANGE, Privacy
 from ..privacy_profile import Composed, PairList
 from ..problem import NoiseProblem, SolverSettings
+from ..search import bisection, geometric
 from ..solution import Certificate, Solution
 from .additive import Search
 from .anytime import Anytime, ProgressCallback
@@ -156,12 +157,10 @@ class ComposedSearch(Anytime):
         for share in (0.98, 0.01):
             if epsilon >= EPSILON_RANGE[0]:
                 self._staircase(epsilon, share * delta)
-        low, high = max(epsilon, coin), 2 * max(epsilon, coin)
-        for _ in range(NARROWINGS):
-            middle = math.sqrt(low * high)
-            if self._over or not EPSILON_RANGE[0] <= middle <= EPSILON_RANGE[1]:
-                return
-            low, high = (middle, high) if self._staircase(middle, 0.01 * delta) else (low, middle)
+        low = max(epsilon, coin)
+        ended = lambda a, b: self._over or not EPSILON_RANGE[0] <= geometric(a, b) <= EPSILON_RANGE[1]  # noqa: E731
+        offered = lambda middle: self._staircase(middle, 0.01 * delta)  # noqa: E731
+        bisection(offered, low, 2 * low, mean=geometric, near=ended, rounds=NARROWINGS)
 
     def _staircase(self, epsilon: float, delta: float) -> bool:
         """Offer the staircase at ε with an atom that costs δ; True if it keeps the promise or need not."""

@@ -17,11 +17,11 @@ from ..noise.gaussian import Gaussian
 from ..noise.laplace import Laplace
 from ..noise.periods import Side
 from ..noise.piecewise import PiecewiseNoise
-from ..noise.search import least_argument
 from ..noise.staircase import Staircase, amplitude_gamma
 from ..places import Places
 from ..privacy import DELTA_RANGE, EPSILON_RANGE, Privacy
 from ..problem import NoiseProblem
+from ..search import bisection, least_argument
 from .lattice import Array, Lattice
 
 FINE = 1 << 30
@@ -288,16 +288,12 @@ def affordable(problem: NoiseProblem, staircase: Staircase, share: float) -> Sta
     thrifty = best_staircase(replace(problem, loss=problem.budget.loss, budget=None))
     if not fits(thrifty):
         return None
-    near, far = 0.0, 1.0
     between = lambda t: replace(  # noqa: E731
         thrifty,
         gamma=thrifty.gamma + t * (staircase.gamma - thrifty.gamma),
         location=thrifty.location + t * (staircase.location - thrifty.location),
     )
-    for _ in range(50):
-        middle = 0.5 * (near + far)
-        near, far = (middle, far) if fits(between(middle)) else (near, middle)
-    return between(near)
+    return between(bisection(lambda t: fits(between(t)), 0.0, 1.0, rounds=50)[0])
 
 
 def single_pairs(problem: NoiseProblem) -> list[NoiseProblem]:

@@ -20,11 +20,11 @@ from ..audit_shape import keeps_shape
 from ..loss import Loss
 from ..noise.gaussian import Gaussian
 from ..noise.piecewise import TOTAL, PiecewiseNoise
-from ..noise.search import least_argument
 from ..noise.tailed import TailedNoise
 from ..privacy import Privacy
 from ..privacy_profile import MOST_PAIRS, GaussianProfile, PairList
 from ..problem import NoiseProblem, SolverSettings
+from ..search import bisections, least_argument
 from ..solution import Certificate, Solution
 from .anytime import Anytime, ProgressCallback
 from .lattice import Array
@@ -218,12 +218,7 @@ def wavy_scores(scores: Array, mu: float) -> Array:
         weights = np.exp(-0.5 * rest**2)
         return z - (weights * rest).sum(axis=1) / weights.sum(axis=1)
 
-    low, high = scores - mu, scores + mu
-    for _ in range(60):
-        middle = 0.5 * (low + high)
-        below = less(middle) < scores
-        low, high = np.where(below, middle, low), np.where(below, high, middle)
-    return high
+    return bisections(lambda z: less(z) < scores, scores - mu, scores + mu, rounds=60)[1]
 
 
 def variance_lower(problem: NoiseProblem) -> float:

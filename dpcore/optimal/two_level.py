@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from .. import audit
@@ -11,6 +9,7 @@ from ..loss import UNIT, Loss
 from ..noise.periods import integral_bounds
 from ..privacy import Privacy
 from ..problem import NoiseProblem
+from ..search import bisection, geometric
 
 
 def two_level_lower(problem: NoiseProblem) -> float:
@@ -27,12 +26,14 @@ def two_level_lower(problem: NoiseProblem) -> float:
 
 def _lower(loss: Loss, privacy: Privacy, sensitivity: float) -> float:
     """ℓ − δ (ℓ − c(0)) for the largest g found whose peak, of the level ℓ ≤ c(g), the shifts can cover."""
-    low, high = 0.0, sensitivity / 2
-    for _ in range(60):
-        g = math.sqrt(low * high) if low > 0 else high * 1e-6
-        low, high = (g, high) if _covered(loss, g, sensitivity, privacy.epsilon) else (low, g)
-        if high - low <= 1e-13 * high or (low == 0 and high < 1e-9 * sensitivity):
-            break
+    low, _ = bisection(
+        lambda g: _covered(loss, g, sensitivity, privacy.epsilon),
+        0.0,
+        sensitivity / 2,
+        mean=lambda low, high: geometric(low, high) if low > 0 else high * 1e-6,
+        near=lambda low, high: high - low <= 1e-13 * high or (low == 0 and high < 1e-9 * sensitivity),
+        rounds=60,
+    )
     if low == 0:
         return 0.0
     (least, level), _ = audit.lattice_costs(np.array([0.0, low]), loss)

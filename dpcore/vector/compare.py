@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from .._validate import whole
 from ..errors import InputError
 from ..privacy import Privacy
+from ..search import bisection, whole_half
 from .mixed import KEY as MIXED
 from .mixed import NAME as MIXED_NAME
 from .mixed import mixed
@@ -103,11 +104,7 @@ def flip_dimension(
 
     if not gaussian_wins(most):
         return None
-    low, high = 0, most
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if gaussian_wins(middle) else (middle, high)
-    return high
+    return bisection(gaussian_wins, most, 0, mean=whole_half)[0]
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ..accounting.accountant import Accountant
 from ..noise.gaussian import Gaussian
 from ..privacy import DELTA_RANGE, EPSILON_RANGE, Privacy
+from ..search import bisection, geometric
 from .joint import JointNoise, Normal
 from .pure import Blocks, best_blocks, per_coordinate
 from .query import Allocation, VectorQuery, stated
@@ -186,10 +187,7 @@ def _largest(mixture: Mixture, accountant: Accountant, rounds: int) -> Mixture |
         low, high = high, high * 1.5
     else:
         high = low * 1.5
-    for _ in range(rounds):
-        middle = math.sqrt(low * high)
-        low, high = (middle, high) if passes(middle) else (low, middle)
-    return made(low)
+    return made(bisection(passes, low, high, mean=geometric, rounds=rounds)[0])
 
 
 def gaussian_cost(query: VectorQuery, rest: NDArray[np.int64]) -> float:

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from scipy import special
 
 from ..noise.moments import geometric_sum
-from ..noise.search import least_argument_vectorised
 from ..noise.staircase import amplitude_gamma
+from ..search import least_argument_vectorised
 
 Array = NDArray[np.float64]
 

@@ -20,6 +20,7 @@ from ..noise.staircase import Staircase
 from ..noise.truncated_laplace import TruncatedLaplace
 from ..privacy import DELTA_RANGE, EPSILON_RANGE, Privacy
 from ..problem import NoiseProblem, SolverSettings
+from ..search import bisection
 from ..solution import Progress as SolverProgress
 from ..solution import Solution
 from .joint import JointNoise, Scaled
@@ -193,10 +194,8 @@ class _Bench:
             if low < 0.3 or self.stop(math.inf):
                 return None
         high = low + (0.02 if low < 1 else 1.0)
-        while high - low > 0.01 and not self.stop(math.inf):
-            middle = 0.5 * (low + high)
-            low, high = (middle, high) if passes(middle) else (low, middle)
-        return low
+        near = lambda low, high: high - low <= 0.01 or self.stop(math.inf)  # noqa: E731
+        return bisection(passes, low, high, near=near)[0]
 
 
 def _unsuitable(query: VectorQuery, groups: _Groups) -> str:

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from ..loss import UNIT
 from ..noise.gaussian import Gaussian
-from ..noise.search import nudged_up
 from ..privacy import Privacy
+from ..search import nudged_up
 from .joint import DoubleExponential, JointNoise, Normal
 from .query import Allocation, VectorQuery
 

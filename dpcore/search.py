@@ -1,12 +1,20 @@
-"""One-dimensional searches for parameters of noise laws; what they find is always checked by the caller."""
+"""One-dimensional searches: where a condition turns, where a function is least.
+
+SciPy's `brentq` and `minimize_scalar` find a place near a root or a minimum; a certificate needs to know on which side
+of it a number lies. `bisection` ends with two places at which the condition itself was evaluated; a caller takes the
+one on its safe side.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[np.float64]
 
 _GOLDEN = (math.sqrt(5) - 1) / 2
 
@@ -54,6 +62,68 @@ def _bracket(points: list[float], best: float, tolerance: float) -> tuple[float,
     return below[-1] if below else best, above[0] if above else best
 
 
+Ends = TypeVar("Ends", int, float)
+
+
+def half(a: float, b: float) -> float:
+    """The arithmetic mean."""
+    return 0.5 * (a + b)
+
+
+def whole_half(a: int, b: int) -> int:
+    """The arithmetic mean of whole numbers, rounded up."""
+    return (a + b + 1) // 2
+
+
+def geometric(a: float, b: float) -> float:
+    """The geometric mean."""
+    return math.sqrt(a * b)
+
+
+def never(a: float, b: float) -> bool:
+    """Two ends are never near enough: bisection goes on to the last bit."""
+    return False
+
+
+def bisection(
+    passes: Callable[[Ends], bool],
+    true: Ends,
+    false: Ends,
+    *,
+    mean: Callable[[Ends, Ends], Ends] = half,  # type: ignore[assignment]  # of floats unless another is given
+    near: Callable[[Ends, Ends], bool] = never,
+    rounds: int | None = None,
+) -> tuple[Ends, Ends]:
+    """(a place where the condition holds, one where it does not), between which it turns.
+
+    Both ends returned are the caller's own or were evaluated: for the largest argument that passes take the first, for
+    a bound beyond it the second. Where the condition turns several times, one of the turns is enclosed.
+
+    true, false : ends at which it holds and does not; neither is evaluated. Either may be the smaller one.
+    mean : of two ends, between them; `whole_half` for whole numbers, `geometric` for scales.
+    near : (true, false) → close enough.   rounds : at most so many evaluations. Without both, to neighbouring numbers.
+    """
+    while rounds != 0 and not near(true, false):
+        middle = mean(true, false)
+        if middle in (true, false):
+            break
+        true, false = (middle, false) if passes(middle) else (true, middle)
+        rounds = None if rounds is None else rounds - 1
+    return true, false
+
+
+def bisections(
+    passes: Callable[[Array], NDArray[np.bool_]], true: ArrayLike, false: ArrayLike, *, rounds: int
+) -> tuple[Array, Array]:
+    """As `bisection` for many conditions at once, evaluated elementwise; after so many halvings."""
+    true, false = np.asarray(true, dtype=float), np.asarray(false, dtype=float)
+    for _ in range(rounds):
+        middle = 0.5 * (true + false)
+        holds = passes(middle)
+        true, false = np.where(holds, middle, true), np.where(holds, false, middle)
+    return true, false
+
+
 def smallest_passing(passes: Callable[[float], bool], guess: float) -> float:
     """The smallest positive x with passes(x), to the last bit; passes is monotone: false, then true."""
     hi = guess
@@ -62,11 +132,7 @@ def smallest_passing(passes: Callable[[float], bool], guess: float) -> float:
     lo = hi / 2
     while passes(lo):
         lo, hi = lo / 2, lo
-    while True:
-        middle = 0.5 * (lo + hi)
-        if not lo < middle < hi:
-            return hi
-        lo, hi = (lo, middle) if passes(middle) else (middle, hi)
+    return bisection(passes, hi, lo)[0]
 
 
 def nudged_up(passes: Callable[[float], bool], value: float) -> float:

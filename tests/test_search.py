@@ -1,0 +1,69 @@
+"""Searches end where they say: on the right side, next to the turn."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpcore.search import bisection, bisections, geometric, least_argument, nudged_up, smallest_passing, whole_half
+
+places = st.floats(-1e6, 1e6)
+
+
+@given(places, places, places)
+def test_without_a_stop_the_ends_are_neighbouring_numbers_on_either_side(a, b, turn):
+    low, high = sorted((a, b))
+    if not low <= turn < high:
+        return
+    largest, beyond = bisection(lambda x: x <= turn, low, high)
+    assert largest == turn and beyond == math.nextafter(turn, math.inf)
+    beyond, largest = bisection(lambda x: x > turn, high, low)
+    assert largest == turn and beyond == math.nextafter(turn, math.inf)
+
+
+@given(st.integers(-1000, 1000), st.integers(0, 1000), st.integers(1, 1000))
+def test_whole_numbers_are_found_exactly_and_the_ends_are_not_evaluated(low, before, after):
+    turn, high, asked = low + before, low + before + after, []
+    found = bisection(lambda n: asked.append(n) or n <= turn, low, high, mean=whole_half)
+    assert found == (turn, turn + 1) and all(type(n) is int for n in found)
+    assert not {low, high} & set(asked) and len(asked) <= math.ceil(math.log2(before + after)) + 1
+
+
+@given(st.floats(1e-6, 1e6), st.integers(0, 30))
+def test_rounds_and_nearness_stop_and_the_ends_stay_directed(turn, rounds):
+    low, high = turn / 64, turn * 64
+    asked = []
+    one, other = bisection(lambda x: asked.append(x) or x <= turn, low, high, mean=geometric, rounds=rounds)
+    assert one <= turn < other and len(asked) <= rounds
+    assert math.log(other / one) == pytest.approx(math.log(4096) / 2**rounds, abs=1e-12)
+    one, other = bisection(lambda x: x <= turn, low, high, near=lambda a, b: b - a <= 0.01 * b)
+    assert one <= turn < other and other - one <= 0.01 * other
+
+
+def test_a_condition_that_turns_several_times_has_one_turn_enclosed():
+    true, false = bisection(lambda x: math.sin(x) > 0, 1.0, 100.0)
+    assert math.sin(true) > 0 >= math.sin(false) and math.nextafter(true, false) == false
+
+
+@given(st.lists(st.floats(-1.0, 1.0, exclude_max=True), min_size=1, max_size=8))
+def test_many_at_once_are_each_as_one(turns):
+    turns = np.array(turns)
+    ends = bisections(lambda x: x <= turns, np.full(len(turns), -2.0), np.ones(len(turns)), rounds=40)
+    for turn, true, false in zip(turns, *ends):
+        assert (true, false) == bisection(lambda x, turn=turn: x <= turn, -2.0, 1.0, rounds=40)
+
+
+@given(st.floats(1e-9, 1e9), st.floats(1e-3, 1e3))
+def test_the_smallest_that_passes_is_found_to_the_last_bit(turn, guess):
+    assert smallest_passing(lambda x: x >= turn, guess) == turn
+    assert nudged_up(lambda x: x >= turn, turn * (1 - 1e-12)) >= turn
+
+
+@given(st.floats(-50, 50))
+def test_a_valley_between_grid_points_is_found(bottom):
+    found = least_argument(lambda x: (x - bottom) ** 2, np.linspace(-60, 60, 13).tolist())
+    assert found == pytest.approx(bottom, abs=1e-5)
