@@ -34,6 +34,9 @@ class Quantity:
     whole: bool = False
     in_unit: bool = False
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "title", self.title or self.name)
+
     def check(self, value: object) -> float:
         """The value, or the number that a text is, as one that is accepted.
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 COPIED = (
-    "app.py", "server.py", "pyproject.toml", ".streamlit", "assets", "dpcore", "pages", "service", "work", "tests",
+    "app.py", "server.py", "pyproject.toml", ".streamlit", "assets", "docs", "dpcore", "pages", "service", "work",
+    "tests",
 )  # fmt: skip
 
 

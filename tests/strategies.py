@@ -9,10 +9,11 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 from dpcore.errors import InputError
-from dpcore.loss import Loss, absolute, asymmetric, exceedance, huber, pinball, power, squared, table
+from dpcore.loss import FAMILIES, NAMED, Loss, table
 from dpcore.noise import DiscreteStaircase, Gaussian, Geometric, Laplace, Noise, Staircase, TruncatedLaplace, Uniform
 from dpcore.privacy import DELTA_RANGE, EPSILON_RANGE, SENSITIVITY_RANGE, Privacy
 from dpcore.problem import NoiseProblem, noise_problem
+from dpcore.quantity import Quantity
 
 
 def log_floats(low: float, high: float) -> st.SearchStrategy[float]:
@@ -57,17 +58,14 @@ def loss_tables(draw) -> Loss:
 
 def losses() -> st.SearchStrategy[Loss]:
     """Every family of losses."""
-    slope = log_floats(0.1, 10)
-    return st.one_of(
-        st.just(absolute()),
-        st.just(squared()),
-        st.floats(1, 4).map(power),
-        st.floats(0.01, 0.99).map(pinball),
-        st.builds(asymmetric, slope, slope),
-        log_floats(0.05, 20).map(huber),
-        log_floats(0.05, 20).map(exceedance),
-        loss_tables(),
-    )
+    named = (FAMILIES[key] for key in NAMED)
+    return st.one_of(*(st.builds(one.build, *map(numbers, one.parameters)) for one in named), loss_tables())
+
+
+def numbers(parameter: Quantity) -> st.SearchStrategy[float]:
+    """What a parameter of a loss accepts, those without a natural end within a factor of 20 of 1."""
+    low, high = parameter.low, parameter.high
+    return st.floats(low, high) if high <= 10 else log_floats(max(low, 0.05), min(high, 20))
 
 
 LOCATIONS = st.one_of(st.just(0.0), st.floats(-6, 6).map(lambda x: round(x, 3)))

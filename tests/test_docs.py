@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from dpcore.cli import main
+from dpcore.loss import FAMILIES
 
 ROOT = Path(__file__).parents[1]
 MANUALS = [ROOT / "README.md", ROOT / "dpcore" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -102,3 +103,8 @@ def test_every_citation_is_listed():
     for path in [*(ROOT / "dpcore").rglob("*.py"), *(ROOT / "pages").rglob("*.py"), *(ROOT / "tests").rglob("*.py")]:
         missing = set(pattern.findall(path.read_text())) - listed
         assert not missing, f"{path.relative_to(ROOT)} cites {missing}"
+
+
+@pytest.mark.parametrize("key", FAMILIES)
+def test_every_loss_is_in_the_manual_of_the_command_line(key):
+    assert re.search(rf"^\| `{key}[:`]", (ROOT / "docs" / "cli.md").read_text(), re.M)

@@ -3,6 +3,7 @@
 from .base import UNDERFLOW, UNIT, Array, Loss
 from .families import (
     FAMILIES,
+    NAMED,
     Family,
     absolute,
     asymmetric,
@@ -10,6 +11,7 @@ from .families import (
     family,
     family_of,
     huber,
+    labels,
     load_table,
     parameters,
     parse_loss,
@@ -23,7 +25,7 @@ from .families import (
 from .piece import Piece
 
 __all__ = [
-    "FAMILIES", "UNDERFLOW", "UNIT", "Array", "Family", "Loss", "Piece", "absolute", "asymmetric", "exceedance",
-    "family", "family_of", "huber", "load_table", "parameters", "parse_loss", "pinball", "power", "read_table",
-    "squared", "steep", "table",
+    "FAMILIES", "NAMED", "UNDERFLOW", "UNIT", "Array", "Family", "Loss", "Piece", "absolute", "asymmetric",
+    "exceedance", "family", "family_of", "huber", "labels", "load_table", "parameters", "parse_loss", "pinball",
+    "power", "read_table", "squared", "steep", "table",
 ]  # fmt: skip

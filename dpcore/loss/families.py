@@ -150,7 +150,7 @@ def _text(number: float) -> str:
 def _threshold(low: float = 0.0, high: float = MAX_MAGNITUDE, *, open: bool = True) -> Quantity:
     """An error beyond which a loss changes."""
     return Quantity(
-        "threshold", low, high, 2.0, "threshold t", "Threshold t, in the unit", step=0.5, open=open, in_unit=True
+        "threshold", low, high, 2.0, label="Threshold t, in the unit", step=0.5, open=open, in_unit=True
     )
 
 
@@ -175,7 +175,7 @@ def squared() -> Pieces:
     return _even(Piece(0.0, math.inf, 0.0, 1.0, 2.0))
 
 
-@family("lp", "power |x|ᵖ", Quantity("exponent", 1, 4, 1.5, "exponent p", "Exponent p, from 1 to 4", step=0.1),
+@family("lp", "power |x|ᵖ", Quantity("exponent", 1, 4, 1.5, label="Exponent p, from 1 to 4", step=0.1),
         title="power loss |x|^{exponent:g}", name="|error|{exponent_raised}", degree=lambda exponent: exponent,
         limited="mean error to the power {exponent}")  # fmt: skip
 def power(exponent: float) -> Pieces:
@@ -278,6 +278,9 @@ def table(breakpoints: Iterable[float], values: Iterable[float]) -> Loss:
     return Loss(spec, f"loss table with {len(x)} breakpoints", tuple(_through(x, y)), "table", (*x, *y))
 
 
+NAMED = tuple(FAMILIES)
+"""The families that a few numbers name: all but the tables."""
+
 FAMILIES["table"] = _Table(
     "table", "my own table", (), table, None, "loss by the table", "mean loss by the table", "mean of a loss table",
     "costs", "(loss by the table) on average",
@@ -342,3 +345,8 @@ def family_of(loss: Loss) -> Family:
 def parameters(*keys: str) -> dict[str, Quantity]:
     """The parameters of some families, or of all, by name. Those of one name are one field."""
     return {p.name: p for key in keys or FAMILIES for p in FAMILIES[key].parameters}
+
+
+def labels(*keys: str) -> dict[str, str]:
+    """Some families, or all, to choose from: key → label."""
+    return {key: FAMILIES[key].label for key in keys or FAMILIES}

@@ -8,20 +8,17 @@ import streamlit as st
 
 from dpcore._validate import above
 from dpcore.data_dependent import DataDependentProblem, data_dependent_problem
+from dpcore.data_dependent.weight import histogram, normal
 from dpcore.errors import InputError
-from dpcore.loss import parse_loss
+from dpcore.loss import FAMILIES, NAMED, labels, parameters
 from dpcore.mechanisms import MECHANISMS
-from dpcore.numbers import read_numbers, write_number
+from dpcore.numbers import read_numbers
 from dpcore.problem import SolverSettings
 from pages.shared import fields, prose
-from pages.shared.address import FRAME, Address, Choice, Choices, Label, Number, Switch, Text
+from pages.shared.address import FRAME, Address, Choice, Choices, Label, Number, Switch, Text, numbers
 from pages.shared.messages import explain
 from service import configuration
 
-LOSSES = {
-    "l1": "absolute error |x|", "l2": "squared error x²", "pinball": "pinball (quantile) loss", "huber": "Huber loss",
-    "exceed": "probability of a large error", "steep": "|x|, steep beyond a threshold",
-}  # fmt: skip
 WEIGHTS = {
     "uniform": "all values the same", "triangular": "middle values most", "normal": "normal, cut to the range",
     "histogram": "a histogram",
@@ -35,7 +32,7 @@ OVERLAYS = {
 PAGE = Address(
     "data dependent",
     epsilon=Number(1.0), delta=Number(0.2), sensitivity=Number(2.0), low=Number(0.0), high=Number(4.0),
-    unit=Label("", 24), loss=Choice("l1", LOSSES), tau=Number(0.8), threshold=Number(1.0),
+    unit=Label("", 24), loss=Choice("l1", labels(*NAMED)), **numbers(parameters(*NAMED)) | {"threshold": Number(1.0)},
     weight=Choice("uniform", WEIGHTS), mean=Number(2.0), sd=Number(1.0), bins=Text("1, 3, 2", 400),
     cap=Choice("none", CAPS), cap_value=Number(1.0), monotone=Switch(), ordered=Switch(), partition=Text("", 400),
     overlays=Choices(("laplace", "truncated-laplace"), OVERLAYS), gap=Number(1.0), seconds=Number(20.0),
@@ -84,7 +81,7 @@ def _place(name: str) -> str:
     """The group of controls under which a complaint about a field belongs."""
     for group, starts in (
         ("query", ("query_range", "sensitivity", "low", "high")),
-        ("loss", ("loss", "tau", "threshold")),
+        ("loss", ("loss", *parameters(*NAMED))),
         ("weight", ("weight", "mean", "sd", "bins")),
         ("constraints", ("instance_cap", "partition", "cap")),
         ("effort", ("gap", "time_limit", "seconds")),
@@ -96,23 +93,18 @@ def _place(name: str) -> str:
 
 def read_problem(values: dict) -> DataDependentProblem:
     """The problem that the controls' values describe."""
-
-    def number(key: str) -> str:
-        return write_number(values[key])
-
-    loss, weight, cap = values["loss"], values["weight"], values["cap"]
-    argument = {"pinball": "tau", "huber": "threshold", "exceed": "threshold", "steep": "threshold"}.get(loss)
-    text = {
-        "normal": lambda: f"normal:{number('mean')}:{number('sd')}",
-        "histogram": lambda: "histogram:" + ",".join(map(write_number, read_numbers(values["bins"] or "", "weights"))),
+    weights = {
+        "normal": lambda: normal(values["mean"], values["sd"]),
+        "histogram": lambda: histogram(read_numbers(values["bins"] or "", "weights")),
     }
+    weight, cap = values["weight"], values["cap"]
     return data_dependent_problem(
         values["epsilon"],
         values["delta"],
         values["sensitivity"],
-        parse_loss(f"{loss}:{number(argument)}" if argument else loss),
+        FAMILIES[values["loss"]].from_values(values),
         query_range=(values["low"], values["high"]),
-        weight=text[weight]() if weight in text else weight,
+        weight=weights[weight]() if weight in weights else weight,
         instance_cap={"none": None, "auto": "auto"}.get(cap, values["cap_value"]),
         monotone=values["monotone"],
         ordered=values["ordered"],
@@ -143,10 +135,7 @@ def _query() -> None:
 def _loss() -> None:
     st.subheader("What an error costs", anchor=False)
     _choice("loss", "Loss")
-    if PAGE["loss"] == "pinball":
-        _number("tau", "τ: cost per unit too high; 1 − τ per unit too low", 0.05)
-    elif PAGE["loss"] in ("huber", "exceed", "steep"):
-        _number("threshold", "Threshold, in the unit", 0.5)
+    fields.quantities(PAGE, FAMILIES[PAGE["loss"]].parameters)
 
 
 def _weight() -> None:

@@ -32,8 +32,7 @@ def sentence(solution: Solution) -> str:
     problem, certificate = solution.problem, solution.certificate
     low, high = problem.query_range
     lower, upper = prose.bracket(max(certificate.lower, 0.0), certificate.upper)
-    errs = {"l1": "errs by", "l2": "has a mean squared error of", "exceed": "errs that far with probability"}
-    verb = errs.get(problem.loss.spec.partition(":")[0], "loses")
+    verb, _ = prose.errs(problem.loss, "")
     privacy = f"({problem.privacy.epsilon:g}, {prose.delta_text(problem.privacy.delta)})"
     plain = problem.density.constant
     return (

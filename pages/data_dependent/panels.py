@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import streamlit as st
 
 from dpcore.data_dependent import Solution
-from dpcore.problem import NoiseProblem
 from pages.shared import drawing, frame, prose
 
 from . import charts, work
@@ -86,16 +85,9 @@ def one_law(table: charts.Table, row: int) -> dict[str, list]:
 # Who pays -----------------------------------------------------------------------------------------------
 
 
-def additive(asked: Asked) -> NoiseProblem:
-    """The problem of noise that ignores the true value: what texts about losses need."""
-    return NoiseProblem(asked.problem.privacy, asked.problem.sensitivity, asked.problem.loss)
-
-
 def loss_axis(asked: Asked) -> str:
     """Title of an axis of losses."""
-    if asked.problem.loss.spec.startswith("table"):
-        return "mean loss"
-    return prose.loss_axis(additive(asked), asked.unit)
+    return prose.loss_axis(asked.problem.loss, asked.unit)
 
 
 def losses(solution: Solution, asked: Asked) -> None:

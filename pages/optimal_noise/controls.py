@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import streamlit as st
 
 from dpcore.errors import InputError
+from dpcore.loss import FAMILIES, parameters
 from dpcore.privacy import EPSILON_RANGE
 from dpcore.problem import NoiseProblem, SolverSettings
 from pages.shared import fields, prose
@@ -20,6 +21,7 @@ from pages.shared.messages import explain
 
 from . import verdict
 from .inputs import (
+    BUDGETED,
     HOME,
     PRESETS,
     on_screen,
@@ -34,7 +36,7 @@ EPSILON_STOPS = [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0
 DELTA_STOPS = [0.0, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3,
                0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.3, 0.5, 0.75, 0.9]  # fmt: skip
 
-LOSS_FIELDS = ("exponent", "tau", "slope", "threshold", "loss", "table")
+LOSS_FIELDS = (*parameters(), "loss", "table")
 
 
 @dataclass
@@ -178,20 +180,8 @@ def _query(slots: dict) -> None:
 def _loss(slots: dict) -> None:
     st.subheader("What an error costs", anchor=False)
     _choice("loss", "Loss", help="The optimal noise makes the average of this as small as (ε, δ)-privacy allows.")
-    family, where = HOME["loss"], None
-    if family == "lp":
-        where = fields.number(HOME, "exponent", "Exponent p, from 1 to 4", step=0.1)
-    elif family == "pinball":
-        where = fields.number(HOME, "tau", "τ: cost per unit too high; 1 − τ per unit too low", step=0.05)
-    elif family == "asym":
-        left, right = st.columns(2)
-        with left:
-            fields.number(HOME, "slope_below", "Cost per unit too low", step=0.5)
-        with right:
-            fields.number(HOME, "slope_above", "Cost per unit too high", step=0.5)
-    elif family in ("huber", "exceed"):
-        where = fields.number(HOME, "threshold", "Threshold t, in the unit", step=0.5, name="threshold t")
-    elif family == "table":
+    where = fields.quantities(HOME, FAMILIES[HOME["loss"]].parameters)
+    if HOME["loss"] == "table":
         _table_controls()
     slots["loss"] = where or st.empty()
 
@@ -236,8 +226,8 @@ def _more_constraints(slots: dict) -> None:
             "budget", "Second loss with a limit",
             help="The first loss is made small; the mean of this one stays below a limit.",
         )  # fmt: skip
-        if HOME["budget"] == "exceed":
-            fields.number(HOME, "budget_threshold", "its threshold, in the unit", step=0.5, name="its threshold")
+        if HOME["budget"] in BUDGETED:
+            fields.quantities(HOME, FAMILIES[HOME["budget"]].parameters, "budget_")
         elif HOME["budget"] == "other":
             st.text_input(
                 "its text", key="budget_text", max_chars=2000,

@@ -38,7 +38,7 @@ def certainty(solution: Solution, view: View, job: compute.Job) -> None:
 
 def certificate_table(solution: Solution, view: View) -> str:
     """The proved facts as a Markdown table."""
-    proof, unit = solution.certificate, prose.loss_unit(view.problem, view.unit)
+    proof, unit = solution.certificate, prose.loss_unit(view.problem.loss, view.unit)
     rows = {
         prose.axis("lower bound", unit): "nothing proved" if proof.lower is None else prose.at_least(proof.lower),
         prose.axis("upper bound", unit): prose.at_most(proof.upper),
@@ -136,7 +136,7 @@ def variants(problem: NoiseProblem) -> dict[str, NoiseProblem]:
 
 def price_table(solution: Solution, view: View, jobs: dict[str, compute.Job]) -> str:
     """Markdown table: constraint, cost without, cost with, price."""
-    unit = prose.loss_unit(view.problem, view.unit)
+    unit = prose.loss_unit(view.problem.loss, view.unit)
     lines = [f"| constraint | without it{f' ({unit})' if unit else ''} | with it | price |", "|---|--:|--:|--:|"]
     problem = view.problem
     on = {"monotone": problem.monotone, "symmetric": problem.symmetric, "support": True, "budget": True, "second": True}

@@ -8,14 +8,14 @@ from collections.abc import Mapping
 
 from dpcore._validate import above
 from dpcore.errors import InputError
-from dpcore.loss import Loss, parse_loss, read_table
+from dpcore.loss import FAMILIES, family_of, labels, parameters, parse_loss
 from dpcore.mechanisms import INTEGER_MECHANISMS, MECHANISMS
-from dpcore.numbers import read_columns, read_number, write_number
+from dpcore.numbers import read_columns
 from dpcore.privacy import Privacy
 from dpcore.privacy_profile import MOST_RELEASES, Composed, GaussianProfile, PairList, PrivacyProfile
 from dpcore.problem import Budget, NoiseProblem, SolverSettings
 from pages.shared import prose
-from pages.shared.address import PLAIN, Address, Choice, Choices, Label, Number, Switch, Text
+from pages.shared.address import PLAIN, Address, Choice, Choices, Label, Number, Switch, Text, numbers
 from service import configuration
 
 PRESETS: list[dict] = json.loads((prose.ASSETS / "presets.json").read_text(encoding="utf-8"))
@@ -25,16 +25,6 @@ FIRST = PRESETS[0]
 TEACHING = 0.01
 """From this δ on an example is for teaching."""
 
-LOSSES = {
-    "l1": "absolute error |x|",
-    "l2": "squared error x²",
-    "lp": "power |x|ᵖ",
-    "pinball": "pinball (quantile) loss",
-    "asym": "asymmetric linear",
-    "huber": "Huber loss",
-    "exceed": "probability of a large error",
-    "table": "my own table",
-}
 SUPPORTS = {
     "line": "any real number",
     "negative": "never above 0 (x ≤ 0)",
@@ -52,13 +42,8 @@ PROMISES = {
 }
 """What the noise must keep."""
 
-BUDGETS = {
-    "none": "no second loss",
-    "l1": LOSSES["l1"],
-    "l2": LOSSES["l2"],
-    "exceed": LOSSES["exceed"],
-    "other": "another loss, as text",
-}
+BUDGETED = ("l1", "l2", "exceed")
+BUDGETS = {"none": "no second loss", **labels(*BUDGETED), "other": "another loss, as text"}
 """Second losses that a budget can bound."""
 
 OVERLAYS = {key: mechanism.name for key, mechanism in MECHANISMS.items()}
@@ -75,10 +60,9 @@ HOME = Address(
     pairs=Text("0.5, 0.2\n1, 0.1\n2, 0.02", 4000), releases=Number(16, 1, MOST_RELEASES, whole=True),
     sensitivity=Number(1.0), unit=Label("people", 24),
     values=Choice("real", VALUES), step=Number(1.0),
-    loss=Choice("l1", LOSSES), exponent=Number(1.5), tau=Number(0.8), slope_below=Number(1.0),
-    slope_above=Number(3.0), threshold=Number(2.0), table=Text("-2, 1\n0, 0\n2, 2", 20_000),
+    loss=Choice("l1", labels()), **numbers(parameters()), table=Text("-2, 1\n0, 0\n2, 2", 20_000),
     symmetric=Switch(), monotone=Switch(), support=Choice("line", SUPPORTS), low=Number(None), high=Number(None),
-    budget=Choice("none", BUDGETS), budget_threshold=Number(2.0), budget_text=Text("huber:1", 2000),
+    budget=Choice("none", BUDGETS), **numbers(parameters(*BUDGETED), "budget_"), budget_text=Text("huber:1", 2000),
     budget_most=Number(None), second_epsilon=Number(None), second_delta=Number(None),
     people=Number(None, 1, MOST_PEOPLE, whole=True),
     overlays=Choices(("laplace", "truncated-laplace", "gaussian"), OVERLAYS), log_y=Switch(),
@@ -92,15 +76,6 @@ HOME = Address(
 
 ASKED = (*list(HOME.controls)[: list(HOME.controls).index("second_delta") + 1], "gap", "seconds", "method", "cells")
 """The controls that say what is asked; the others say how it is looked at."""
-
-LOSS_ARGUMENTS = {
-    "lp": ("exponent",),
-    "pinball": ("tau",),
-    "asym": ("slope_below", "slope_above"),
-    "huber": ("threshold",),
-    "exceed": ("threshold",),
-}
-"""The controls that a family of losses reads besides its name."""
 
 Values = Mapping[str, object]
 """What the controls of `HOME` hold, by key: `HOME.values()`, or another address read by `HOME.read`."""
@@ -118,7 +93,8 @@ def read_problem(values: Values) -> NoiseProblem:
     }[values["support"]]
     shape = (values["symmetric"], values["monotone"], support)
     extras = {"budget": read_budget(values), "second": read_second(values), "granularity": read_granularity(values)}
-    return NoiseProblem(privacy, values["sensitivity"], read_loss(values), *shape, **extras, profile=profile)
+    loss = FAMILIES[values["loss"]].from_values(values)
+    return NoiseProblem(privacy, values["sensitivity"], loss, *shape, **extras, profile=profile)
 
 
 def read_profile(values: Values) -> PrivacyProfile | None:
@@ -157,10 +133,11 @@ def read_budget(values: Values) -> Budget | None:
     family, most = values["budget"], values["budget_most"]
     if family == "none" or most is None:
         return None
-    threshold, written = values["budget_threshold"], str(values["budget_text"] or "").strip()
-    text = {"exceed": f"exceed:{write_number(threshold)}", "other": written}.get(family, family)
     try:
-        return Budget(parse_loss(text), most)
+        if family == "other":
+            return Budget(parse_loss(str(values["budget_text"] or "").strip()), most)
+        own = {name: values[f"budget_{name}"] for name in parameters(family)}
+        return Budget(FAMILIES[family].from_values(own), most)
     except InputError as error:
         raise _about("budget", error) from None
 
@@ -180,15 +157,6 @@ def _about(name: str, error: InputError) -> InputError:
     """The error, with the name of the control it is about before the name of the value."""
     field = error.field if error.field.startswith(name) else f"{name} {error.field}"
     return InputError(field, error.value, error.accepted)
-
-
-def read_loss(values: Values) -> Loss:
-    """The loss that the controls' values describe."""
-    family = values["loss"]
-    if family == "table":
-        return read_table(str(values["table"] or "").strip())
-    arguments = LOSS_ARGUMENTS.get(family, ())
-    return parse_loss(":".join([family, *(write_number(values[name]) for name in arguments)]))  # type: ignore[arg-type]
 
 
 def read_settings(values: Values) -> SolverSettings:
@@ -240,13 +208,7 @@ def values_of(problem: NoiseProblem) -> dict[str, object]:
     values["support"] = simple.get(problem.support, "interval")
     values.update(_promise_values(problem.profile))
     values.update(_extra_values(problem))
-    family, _, rest = problem.loss.spec.partition(":")
-    values["loss"] = family
-    names = LOSS_ARGUMENTS.get(family, ())
-    values.update((name, read_number(text, name)) for name, text in zip(names, rest.split(":")))
-    if family == "table":
-        values["table"] = "\n".join(pair.replace("=", ", ") for pair in rest.split(","))
-    return values
+    return values | {"loss": problem.loss.family} | family_of(problem.loss).values(problem.loss)
 
 
 def _promise_values(profile: PrivacyProfile | None) -> dict[str, object]:
@@ -269,9 +231,8 @@ def _extra_values(problem: NoiseProblem) -> dict[str, object]:
         "second_delta": None if second is None else second.delta,
     }  # fmt: skip
     if budget is not None:
-        family, _, rest = budget.loss.spec.partition(":")
-        values["budget"] = family if family in BUDGETS else "other"
-        values["budget_text"] = budget.loss.spec
-        if family == "exceed":
-            values["budget_threshold"] = read_number(rest, "threshold")
+        family = budget.loss.family
+        values |= {"budget": family if family in BUDGETED else "other", "budget_text": budget.loss.spec}
+        if family in BUDGETED:
+            values |= {f"budget_{name}": number for name, number in family_of(budget.loss).values(budget.loss).items()}
     return values

@@ -178,7 +178,7 @@ def _progress(bounds: tuple[float, float] | None, view: View) -> float:
 
 def closing(trace: Sequence[Progress], view: View) -> None:
     """Both bounds against solving time."""
-    figure = figures.gap(trace, axis=prose.loss_axis(view.problem, view.unit), colours=view.colours)
+    figure = figures.gap(trace, axis=prose.loss_axis(view.problem.loss, view.unit), colours=view.colours)
     lower, upper = prose.bracket(max(trace[-1].lower, 0.0), trace[-1].upper)
     alt = f"Upper and lower bound against solving time; at the end between {lower} and {upper}."
     table = lambda: st.dataframe(prose.trace_table(trace), hide_index=True)  # noqa: E731
@@ -189,7 +189,7 @@ def _so_far(job: compute.Job, view: View, bounds: tuple[float, float] | None) ->
     if bounds is None:
         return "Waiting for a free place …" if job.began is None else job.doing
     lower, upper = prose.bracket(max(bounds[0], 0.0), bounds[1])
-    unit = escape(prose.loss_unit(view.problem, view.unit))
+    unit = escape(prose.loss_unit(view.problem.loss, view.unit))
     return f"{job.doing} the least possible cost lies between **{lower}** and **{upper}** {unit}"
 
 
@@ -269,7 +269,7 @@ def _losses(solution: Solution, view: View, bars: Sequence) -> None:
     if real and view.problem.profile is None and view.problem.loss.spec == "l1" and view.problem.privacy.epsilon > 0:
         earlier = literature.amplitude_lower(view.problem.privacy, view.problem.sensitivity)
     figure = figures.losses(
-        rows, lower=lower, axis=prose.loss_axis(view.problem, view.unit), colours=view.colours, earlier=earlier
+        rows, lower=lower, axis=prose.loss_axis(view.problem.loss, view.unit), colours=view.colours, earlier=earlier
     )
     alt = "; ".join(f"{bar.name} {figures.shown_loss(bar)}" for bar in rows)
     drawing.draw(figure, key="chart_losses", alt=alt, table=lambda: st.markdown(loss_table(rows, lower, bars, earlier)))

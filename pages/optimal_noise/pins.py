@@ -108,7 +108,7 @@ def _one(solution: Solution, unit: str, *, key: str) -> None:
     ]
     figure = figures.density(laws, unit=unit, colours=drawing.colours())
     figure.update_layout(height=300)
-    st.caption(escape(f"{prose.promise(solution.problem)}, {prose.loss_axis(solution.problem, unit)}"))
+    st.caption(escape(f"{prose.promise(solution.problem)}, {prose.loss_axis(solution.problem.loss, unit)}"))
     low, high = solution.noise.interval(0.9)
     alt = f"Density of the optimal noise: 90 % of it between {low:.3g} and {high:.3g} {unit}."
     drawing.draw(figure, key=f"chart_{key}", alt=alt, table=lambda: quantiles(laws, unit))
@@ -124,7 +124,7 @@ def table(shown: Sequence[tuple[str, Solution, str]]) -> str:
         low, high = solution.noise.interval(0.9)
         lower, upper = prose.bracket(proof.lower or 0.0, proof.upper)
         cells = {
-            "error": prose.loss_axis(problem, unit),
+            "error": prose.loss_axis(problem.loss, unit),
             "lower bound": "nothing proved" if proof.lower is None else lower,
             "upper bound": upper,
             "relative gap": "–" if proof.gap is None else prose.percent_up(proof.gap),

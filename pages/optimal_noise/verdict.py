@@ -75,7 +75,7 @@ def verdict(
 ) -> str:
     """What to do, or how it compares where nothing may be recommended: a sentence in Markdown, its claim in bold."""
     why = reserve(problem, people)
-    claim, rest = _claim(problem, proof, fitting(bars), saving(problem, unit), advise=not why)
+    claim, rest = _claim(problem, proof, fitting(bars), prose.loss_name(problem.loss, unit), advise=not why)
     return f"**{claim}**{rest}." + (f" Compared, not recommended: {why}." if why else "")
 
 
@@ -141,14 +141,6 @@ def _less(cost: float, bar: Baseline, saved: str) -> str:
 def _name(bar: Baseline) -> str:
     """What it is called in a sentence: the analytic Gaussian is a Gaussian."""
     return bar.name.partition(",")[0]
-
-
-def saving(problem: NoiseProblem, unit: str) -> str:
-    """What better noise has less of."""
-    family, _, rest = problem.loss.spec.partition(":")
-    if family == "exceed":
-        return f"risk of an error beyond {prose.plain(float(rest))} {unit}".strip()
-    return {"l1": "error", "l2": "squared error"}.get(family) or prose.loss_name(problem)
 
 
 # Textbook mechanisms, and the shares that the certificate proves about them -------------------------

@@ -46,7 +46,7 @@ def figure_3() -> None:
         lines += [("certified optimum", "optimal", best[0].certificate.upper)] if best else []
         named = [(name, list(job.solution or job.trace)) for name, job in jobs.items()]
         places = [f"{2 / k:g}" for k, _ in partitions]
-        axis = prose.loss_axis(general, "")
+        axis = prose.loss_axis(general.loss, "")
         figure = charts.grids(named, lines, over="β (Δf = 2)", places=places, axis=axis, colours=drawing.colours())
         alt = f"Reference bounds for {PRIVACY_NAMES[regime]} on grids β = {', '.join(places)}."
         drawing.draw(figure, key="chart_convergence", alt=alt, table=lambda: brackets(named, places, best))
@@ -99,7 +99,7 @@ def figure_5() -> None:
 
             def draw(job=job, name=name, places=places, over=over) -> None:
                 named = [("reference", list(job.solution or job.trace))]
-                axis = prose.loss_axis(problem, "")
+                axis = prose.loss_axis(problem.loss, "")
                 figure = charts.grids(named, [], over=over, places=places, axis=axis, colours=drawing.colours())
                 alt = f"Reference bounds over {over}."
                 drawing.draw(figure, key=f"chart_{name}", alt=alt, table=lambda: brackets(named, places, ()))

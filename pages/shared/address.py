@@ -37,6 +37,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from dpcore._validate import in_range, whole
 from dpcore.numbers import read_number, write_number
+from dpcore.quantity import Quantity
 
 SETTLING = 5.0
 """Seconds after the arrival on a page in which the browser may still be drawing its controls for the first time."""
@@ -78,6 +79,11 @@ class Number:
 
     def write(self, value: float | None) -> str:
         return "" if value is None else write_number(value)
+
+
+def numbers(quantities: Mapping[str, Quantity], prefix: str = "") -> dict[str, Number]:
+    """A field for each of some quantities, by name; the core says what of it is accepted."""
+    return {f"{prefix}{name}": Number(one.default) for name, one in quantities.items()}
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,14 @@ text that was refused is kept by the page's address, and the number accepted las
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from contextvars import ContextVar
 
 import streamlit as st
 
 from dpcore._validate import decimal
 from dpcore.errors import InputError
+from dpcore.quantity import Quantity
 
 from .address import Address, Number
 from .messages import LABELS, explain
@@ -57,6 +59,16 @@ def number(
         if refused is not None:
             _complain(control, refused, name, page[key])
         return st.empty()
+
+
+def quantities(page: Address, asked: Sequence[Quantity], prefix: str = ""):
+    """Draw the fields of some quantities beside each other and return a place for a complaint under the last one."""
+    place = None
+    for column, one in zip(st.columns(len(asked)) if len(asked) > 1 else [st.container()], asked):
+        name = f"{prefix}{one.title}".replace("_", " ")
+        with column:
+            place = number(page, f"{prefix}{one.name}", one.label, step=one.step, help=one.help, name=name)
+    return place
 
 
 def typed(key: str) -> str:

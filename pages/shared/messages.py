@@ -7,15 +7,15 @@ import re
 from collections.abc import Mapping
 
 from dpcore.errors import InputError
+from dpcore.loss import parameters
 from dpcore.numbers import WRITE
 
 from . import prose
 
-LABELS = {
+LABELS = {one.name: one.title for one in parameters().values()} | {
     "epsilon": "ε", "delta": "δ", "people": "number of people n",
-    "slope_below": "cost per unit below", "slope_above": "cost per unit above",
     "granularity": "step of the query's values", "mu": "μ", "profile": "promise", "budget": "second loss",
-    "second": "second pair", "tau": "τ", "gap": "target gap", "time_limit": "time limit",
+    "second": "second pair", "gap": "target gap", "time_limit": "time limit",
     "cells_per_sensitivity": "cells per sensitivity", "query_range": "range of the values",
     "weight_bin": "weight of a bin",
 }  # fmt: skip

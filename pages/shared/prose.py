@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
+from dpcore.loss.wording import errs, loss_axis, loss_name, loss_unit, loss_with_numbers  # noqa: F401
 from dpcore.numerals import (  # noqa: F401  (texts have one door: numbers too are written by `prose`)
     SUPERSCRIPTS,
     at_least,
@@ -77,61 +78,6 @@ def literal(text: str, longest: int = 200) -> str:
     return re.sub(r"(?i)(:|@|www(?=\\\.))", "\\1\u2060", text)
 
 
-# Units and axes -------------------------------------------------------------------------------------
-
-
-def loss_unit(problem: NoiseProblem, unit: str) -> str:
-    """The unit of the expected loss."""
-    family, _, rest = problem.loss.spec.partition(":")
-    if family in ("l1", "pinball", "asym"):
-        return unit
-    if not unit or family not in ("l2", "huber", "lp"):
-        return ""
-    whole = unit if unit.isalpha() or len(unit) == 1 else f"({unit})"  # (€/m²)², not €/m²²
-    return whole + (f"{float(rest):g}".translate(SUPERSCRIPTS) if family == "lp" else "²")
-
-
-def loss_axis(problem: NoiseProblem, unit: str) -> str:
-    """Title of an axis of expected losses."""
-    family, _, rest = problem.loss.spec.partition(":")
-    of_unit = loss_unit(problem, unit)
-    titles = {
-        "l1": "mean absolute error",
-        "l2": "mean squared error",
-        "pinball": "mean pinball loss",
-        "asym": "mean asymmetric loss",
-        "huber": "mean Huber loss",
-        "table": "mean loss by the table",
-    }
-    if family == "exceed":
-        return f"P(error beyond {plain(float(rest))} {unit})".replace(" )", ")")
-    if family == "lp":
-        return axis(f"mean |error|{f'{float(rest):g}'.translate(SUPERSCRIPTS)}", of_unit)
-    return axis(titles.get(family, "mean loss"), of_unit)
-
-
-def errs(problem: NoiseProblem, unit: str) -> tuple[str, str]:
-    """(verb, tail) around a figure: "errs by" 0.56 "people on average"."""
-    family, _, rest = problem.loss.spec.partition(":")
-    tail = " ".join(filter(None, [loss_unit(problem, unit), "on average"]))
-    if family == "l1":
-        return "errs by", tail
-    if family == "l2":
-        return "has a squared error of", tail
-    if family == "exceed":
-        return f"errs by more than {plain(float(rest))} {unit}".strip() + " with probability", ""
-    return "costs", " ".join(filter(None, [loss_unit(problem, unit), f"({loss_name(problem)})", "on average"]))
-
-
-def loss_name(problem: NoiseProblem) -> str:
-    """Short name of the loss."""
-    family, _, rest = problem.loss.spec.partition(":")
-    if family == "lp":
-        return f"|error|{f'{float(rest):g}'.translate(SUPERSCRIPTS)}"
-    names = {"pinball": "pinball loss", "asym": "asymmetric loss", "huber": "Huber loss"}
-    return names.get(family, "loss by the table")
-
-
 # Sentences ------------------------------------------------------------------------------------------
 
 
@@ -167,17 +113,7 @@ def whole_promise(problem: NoiseProblem) -> str:
 
 def budget_text(budget: Budget) -> str:
     """A budget in words, as in "P(error beyond 2) ≤ 0.05"; fit for a cell of a table."""
-    family, _, rest = budget.loss.spec.partition(":")
-    names = {
-        "l1": "mean absolute error",
-        "l2": "mean squared error",
-        "lp": f"mean error to the power {rest}",
-        "pinball": f"mean pinball loss (τ = {rest})",
-        "asym": f"mean asymmetric loss ({rest})",
-        "huber": f"mean Huber loss ({rest})",
-        "exceed": f"P(error beyond {rest})",
-    }
-    return f"{names.get(family, 'mean of a loss table')} ≤ {plain(budget.most)}"
+    return f"{loss_with_numbers(budget.loss)} ≤ {plain(budget.most)}"
 
 
 def interval(low: float, high: float) -> str:
@@ -189,7 +125,7 @@ def interval(low: float, high: float) -> str:
 
 def headline(problem: NoiseProblem, certificate: Certificate, unit: str) -> str:
     """The result in one sentence, in Markdown; bounds rounded to the safe side."""
-    verb, tail = errs(problem, unit)
+    verb, tail = errs(problem.loss, unit)
     tail = f" {tail}" if tail else ""
     if certificate.upper == 0:
         return f"**No error at all is needed**: this {promise(problem)} {verb} **0**{tail}, exactly."

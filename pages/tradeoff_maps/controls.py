@@ -8,20 +8,18 @@ from dataclasses import dataclass
 import streamlit as st
 
 from dpcore.errors import InputError
-from dpcore.loss import Loss, parse_loss
+from dpcore.loss import FAMILIES, NAMED, Loss, labels, parameters
 from dpcore.mechanisms import MECHANISMS
-from dpcore.numbers import write_number
 from dpcore.privacy import DELTA_RANGE, EPSILON_RANGE
 from dpcore.problem import NoiseProblem, noise_problem
 from dpcore.sweeps import read_axis
-from pages.optimal_noise.inputs import LOSS_ARGUMENTS, LOSSES, read_unit
+from pages.optimal_noise.inputs import read_unit
 from pages.shared import fields, prose
-from pages.shared.address import FRAME, Address, Choice, Label, Number
+from pages.shared.address import FRAME, Address, Choice, Label, Number, numbers
 from pages.shared.messages import LABELS, explain
 
 from .work import Axes, Frontier, Plane
 
-FAMILIES = {key: title for key, title in LOSSES.items() if key not in ("asym", "table", "lp")}
 QUANTITIES = {
     "value": "least possible loss",
     "gain": "gain over a mechanism",
@@ -29,17 +27,17 @@ QUANTITIES = {
     "gap": "certified gap",
 }
 RIVALS = {"best": "the best of them"} | {key: mechanism.name for key, mechanism in MECHANISMS.items()}
-SECONDS = {"exceed": "probability of a large error", "l2": "squared error x²", "l1": "absolute error |x|"}
+SECONDS = ("exceed", "l2", "l1")
 GAPS = {"1": "1 %", "0.3": "0.3 %", "0.1": "0.1 %"}
 
 MAPS = Address(
     "tradeoff maps",
-    loss=Choice("l1", FAMILIES), threshold=Number(2.0), tau=Number(0.8), sensitivity=Number(1.0),
+    loss=Choice("l1", labels(*NAMED)), **numbers(parameters(*NAMED)), sensitivity=Number(1.0),
     unit=Label("people", 24),
     low_epsilon=Number(0.05), high_epsilon=Number(5.0), low_delta=Number(0.005), high_delta=Number(0.5),
     steps=Number(9, 3, 20, whole=True), quantity=Choice("gain", QUANTITIES), rival=Choice("best", RIVALS),
     wanted=Number(0.8, empty=True), at_delta=Number(0.1), at_epsilon=Number(1.0),
-    second=Choice("exceed", SECONDS), second_threshold=Number(0.5), target=Choice("1", GAPS),
+    second=Choice("exceed", labels(*SECONDS)), second_threshold=Number(0.5), target=Choice("1", GAPS),
 )  # fmt: skip
 """Every control of the page."""
 
@@ -52,8 +50,7 @@ FIELDS = LABELS | {
 
 NAMES = {
     "low_epsilon": "least ε", "high_epsilon": "largest ε", "low_delta": "least δ", "high_delta": "largest δ",
-    "at_epsilon": "ε of the curves over δ", "at_delta": "δ of the curves over ε", "threshold": "threshold t",
-    "second_threshold": "threshold of the second loss",
+    "at_epsilon": "ε of the curves over δ", "at_delta": "δ of the curves over ε",
 }  # fmt: skip
 """Names of fields whose labels say little by themselves."""
 
@@ -83,7 +80,7 @@ class Asked:
 def sidebar(asked: Asked) -> None:
     """Draw the controls, on a projector those that a lecture moves; a complaint under the group it is about."""
     groups = {
-        _cost: ("loss", "threshold", "tau"), _query: ("sensitivity", "unit"), _plane: ("map",),
+        _cost: ("loss", *parameters(*NAMED)), _query: ("sensitivity", "unit"), _plane: ("map",),
         _wish: ("error", "epsilon", "delta"), _second: ("second",),
     }  # fmt: skip
     with st.sidebar:
@@ -98,10 +95,7 @@ def sidebar(asked: Asked) -> None:
 def _cost() -> None:
     st.subheader("What an error costs", anchor=False)
     _choice("loss", "Loss")
-    if MAPS["loss"] in ("huber", "exceed"):
-        _number("threshold", "Threshold t, in the unit", 0.5)
-    if MAPS["loss"] == "pinball":
-        _number("tau", "τ: cost per unit too high; 1 − τ per unit too low", 0.05)
+    fields.quantities(MAPS, FAMILIES[MAPS["loss"]].parameters)
 
 
 def _query() -> None:
@@ -138,8 +132,7 @@ def _wish() -> None:
 def _second() -> None:
     st.subheader("A second loss", anchor=False)
     _choice("second", "Against")
-    if MAPS["second"] == "exceed":
-        _number("second_threshold", "its threshold, in the unit", 0.5)
+    fields.quantities(MAPS, FAMILIES[MAPS["second"]].parameters, "second_")
 
 
 def _choice(key: str, label: str) -> None:
@@ -155,7 +148,7 @@ def read() -> Asked:
     asked = Asked(wanted=MAPS["wanted"])
     try:
         asked.unit = read_unit(MAPS.values())
-        loss = _loss(MAPS["loss"], MAPS["threshold"])
+        loss = _loss("loss")
         problem = asked.problem = noise_problem(MAPS["at_epsilon"], MAPS["at_delta"], MAPS["sensitivity"], loss)
         epsilons = _axis("epsilon", *EPSILON_RANGE, MAPS["steps"])
         deltas = _axis("delta", *DELTA_RANGE, MAPS["steps"])
@@ -165,20 +158,20 @@ def read() -> Asked:
         asked.across = Plane(problem, Axes((problem.privacy.epsilon,), _axis("delta", *DELTA_RANGE, 15)), gap)
         if asked.wanted is not None and not asked.wanted > 0:
             raise InputError("error", asked.wanted, "a number above 0, or nothing")
-        second = _loss(MAPS["second"], MAPS["second_threshold"], "second ")
+        second = _loss("second", "second_")
         asked.frontier = None if second == loss else Frontier(problem, second, gap)
     except InputError as error:
         asked.fault = error
     return asked
 
 
-def _loss(family: str, threshold: float, which: str = "") -> Loss:
-    values = {"threshold": threshold, "tau": MAPS["tau"]}
-    names = LOSS_ARGUMENTS.get(family, ())
+def _loss(key: str, prefix: str = "") -> Loss:
+    """The loss that is chosen under `key`, its numbers under their names after the prefix."""
+    family = FAMILIES[MAPS[key]]
     try:
-        return parse_loss(":".join([family, *(write_number(values[name]) for name in names)]))
+        return family.from_values({one.name: MAPS[f"{prefix}{one.name}"] for one in family.parameters})
     except InputError as error:
-        raise InputError(f"{which}{error.field}", error.value, error.accepted) from None
+        raise InputError(f"{prefix}{error.field}".replace("_", " "), error.value, error.accepted) from None
 
 
 def _axis(name: str, lowest: float, highest: float, count: int) -> tuple[float, ...]:

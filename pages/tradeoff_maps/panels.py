@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 import streamlit as st
 
 from dpcore.inversion import OPTIMAL, Inversion
 from dpcore.mechanisms import MECHANISMS
+from dpcore.privacy import Privacy
 from dpcore.problem import NoiseProblem
 from dpcore.sweeps import Outcome
-from pages.optimal_noise.inputs import HOME
+from pages.optimal_noise.inputs import HOME, values_of
 from pages.shared import compute, drawing, frame, prose, watching
 from pages.shared.address import FRAME
 
@@ -60,7 +62,7 @@ def headline(asked: Asked, job: compute.Job | None) -> None:
 
 def sentence(asked: Asked, known: dict[str, Inversion], *, done: bool) -> str:
     """The headline in Markdown: the mechanisms that come nearest and the certified interval of the optimum."""
-    verb, tail = prose.errs(asked.problem, asked.unit)
+    verb, tail = prose.errs(asked.problem.loss, asked.unit)
     aim = verb.replace("errs", "err").replace("has", "have").replace("costs", "cost")
     start = (
         f"To {aim} at most **{asked.wanted:g}** {tail}".rstrip()
@@ -114,7 +116,7 @@ def first_cells(job: compute.Job) -> None:
 def heat_map(asked: Asked, job: compute.Job) -> None:
     """The map with its quantity and rival, first as a table; a click on a cell opens it on the first page."""
     known = outcomes(job)
-    axis = prose.loss_axis(asked.problem, asked.unit)
+    axis = prose.loss_axis(asked.problem.loss, asked.unit)
     shown = charts.quantity(MAPS["quantity"], MAPS["rival"], axis)
     st.caption(escape(f"{shown.title[:1].upper()}{shown.title[1:]}. Click a cell to open it."))
     with st.container(key="map_place"):
@@ -146,13 +148,8 @@ def map_choices() -> None:
 
 def open_cell(problem: NoiseProblem, epsilon: float, delta: float) -> None:
     """Go to the first page with this cell's problem."""
-    family, _, rest = problem.loss.spec.partition(":")
-    values = HOME.read({})[0] | {
-        "epsilon": float(epsilon), "delta": float(delta), "sensitivity": problem.sensitivity, "loss": family,
-        "unit": MAPS["unit"] or "",
-    }  # fmt: skip
-    if rest:
-        values["tau" if family == "pinball" else "threshold"] = float(rest)
+    problem = replace(problem, privacy=Privacy(epsilon, delta))
+    values = HOME.read({})[0] | values_of(problem) | {"unit": MAPS["unit"] or ""}
     st.switch_page(HOME_PAGE, query_params=HOME.query(values))
 
 
@@ -204,7 +201,7 @@ def along(asked: Asked, job: compute.Job, wish: compute.Job | None) -> None:
     frame.heading(f"Over ε, at δ = {prose.delta_text(asked.problem.privacy.delta)}", TEXT["curves"])
     found, known = needs((wish.solution or wish.trace) if wish else ()), outcomes(job)
     marks = {key: one.epsilon_upper for key, one in found.items() if one.epsilon_upper > 0}
-    axis = prose.loss_axis(asked.problem, asked.unit)
+    axis = prose.loss_axis(asked.problem.loss, asked.unit)
     low, high = ends = asked.along.axes.epsilons[0], asked.along.axes.epsilons[-1]
     figure = charts.curves(
         known, "epsilon", ends=ends, axis=axis, colours=drawing.colours(), wanted=asked.wanted, marks=marks,
@@ -216,7 +213,7 @@ def along(asked: Asked, job: compute.Job, wish: compute.Job | None) -> None:
 def across(asked: Asked, job: compute.Job) -> None:
     """Loss over δ at fixed ε."""
     frame.heading(f"Over δ, at ε = {asked.problem.privacy.epsilon:g}", TEXT["curves"])
-    axis, known = prose.loss_axis(asked.problem, asked.unit), outcomes(job)
+    axis, known = prose.loss_axis(asked.problem.loss, asked.unit), outcomes(job)
     low, high = ends = asked.across.axes.deltas[0], asked.across.axes.deltas[-1]
     figure = charts.curves(known, "delta", ends=ends, axis=axis, colours=drawing.colours(), wanted=asked.wanted)
     alt = f"Loss of every mechanism for δ from {low:g} to {high:g}."
@@ -257,8 +254,8 @@ def frontier(asked: Asked, job: compute.Job | None) -> None:
     elif job.done and len(found) == 1:
         st.info(TEXT["no conflict"])
     else:
-        second = NoiseProblem(asked.problem.privacy, asked.problem.sensitivity, asked.frontier.second)
-        axes = prose.loss_axis(asked.problem, asked.unit), f"limit on: {prose.loss_axis(second, asked.unit)}"
+        limited = prose.loss_axis(asked.frontier.second, asked.unit)
+        axes = prose.loss_axis(asked.problem.loss, asked.unit), f"limit on: {limited}"
         figure = charts.exchange(found, axes=axes, colours=drawing.colours())
         rows = [_point(solution) for solution in sorted(found, key=lambda one: one.problem.budget.most)]
         alt = f"Certified frontier with {len(found)} points: " + "; ".join(

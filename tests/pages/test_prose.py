@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpcore.loss import parse_loss
 from dpcore.problem import noise_problem
 from dpcore.solution import Certificate
 from pages.shared import prose
@@ -86,7 +87,7 @@ def test_no_line_ends_inside_a_pair_or_an_equation():
 
 @pytest.mark.parametrize(("unit", "squared"), [("€", "€²"), ("people", "people²"), ("€/m²", "(€/m²)²"), ("", "")])
 def test_the_square_of_a_unit(unit, squared):
-    assert prose.loss_unit(noise_problem(1, 0.1, 1, "l2"), unit) == squared
+    assert prose.loss_unit(parse_loss("l2"), unit) == squared
 
 
 @given(st.floats(0, 1))
