@@ -27,7 +27,7 @@ ALLOWED = {
     "privacy": BASE,
     "privacy_profile": BASE | {"privacy"},
     "quantity": BASE,
-    "loss": BASE | {"places", "quantity"},
+    "loss": BASE | {"numerals", "places", "quantity"},
     "partition": BASE,
     "numerals": set(),
     "places": BASE,
