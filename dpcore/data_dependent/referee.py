@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..audit import amplification_bounds
-from ..loss import UNDERFLOW, UNIT, Loss
+from ..loss import UNIT, Loss
+from ..rows.referee import Brackets
 from .channel import Channel, Grid
 from .costs import cell_costs_upper, is_convex
 from .problem import DataDependentProblem
@@ -182,35 +183,15 @@ def multiplier_bound_lower(
     Σ Q·C ≥ Σ_a min_b D_ab − δ Σ λ_aa′ − Σ rates·limits with λ_aa′ = max_b y and D = C + Σ y (at the event) − e^ε Σ y
     (at the covering entry) + Σ rates·values. costs : (G, n).   mirrored : an optimal channel is its own mirror image,
     so D may be averaged with its mirror image.
-
-    Rounding: an entry of D is a sum of m terms, each at most four operations off, of total size S; (m + 16)·u·S is
-    taken off. The other sums are exact.
     """
     laws, points = costs.shape
     used = (proof.weights > 0) & related[proof.laws, proof.others]
     a, other, b, y = proof.laws[used], proof.others[used], proof.points[used], proof.weights[used]
-    keys, index = np.unique((a * laws + other) * points + b, return_inverse=True)
-    y = np.bincount(index, y, len(keys))  # a term named twice must not count as two
-    a, other, b = keys // points // laws, keys // points % laws, keys % points
     E = amplification_bounds(epsilon)[1]
-    event, cover = a * points + b, other * points + b
-    rates = np.maximum(proof.rates, 0.0)
-    paid = proof.values * rates[proof.rows]
-    size = costs.size
-    minus = np.bincount(cover, E * y, size)
-    D = costs.ravel() + np.bincount(event, y, size) - minus + np.bincount(proof.columns, paid, size)
-    total = np.abs(costs.ravel()) + np.bincount(event, y, size) + minus + np.bincount(proof.columns, abs(paid), size)
-    terms = 16 + sum(np.bincount(where, minlength=size) for where in (event, cover, proof.columns))
-    D = (D - terms * UNIT * total).reshape(costs.shape)
-    if mirrored:
-        D = 0.5 * (D + D[::-1, ::-1])
-        D = D - 4 * UNIT * np.abs(D)
-    pairs, index = np.unique(keys // points, return_inverse=True)
-    prices = np.zeros(len(pairs))
-    np.maximum.at(prices, index, y)
-    price = delta * math.fsum(prices) * (1 + 4 * UNIT)
-    least = D.min(axis=1).tolist()
-    dues = (rates * proof.limits).tolist()
-    bound = math.fsum([*least, *(-d for d in dues), -price])
-    slack = 8 * UNIT * (math.fsum(abs(v) for v in least) + math.fsum(abs(d) for d in dues) + price)
-    return bound - slack - UNDERFLOW
+    brackets = Brackets.of(costs.ravel()).with_terms(a * points + b, other * points + b, E, y, a * laws + other, delta)
+    rates, n = np.maximum(proof.rates, 0.0), costs.size
+    paid, dues = proof.values * rates[proof.rows], rates * proof.limits
+    added, size = (np.bincount(proof.columns, values, n) for values in (paid, np.abs(paid)))
+    price = math.fsum(dues) + 4 * UNIT * math.fsum(np.abs(dues))
+    terms = np.bincount(proof.columns, minlength=n)
+    return brackets.with_rows(added, size, terms, price).lower(laws=laws, mirrored=mirrored)

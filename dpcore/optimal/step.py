@@ -73,7 +73,7 @@ class Proof:
     budget: tuple[float, Array, float] | None = None
 
     def lower(self, privacy: Privacy, *further: Privacy) -> float:
-        """The bound at one (ε, δ) or several, from the audit; multipliers of pairs not asked for are left out."""
+        """The bound at one (ε, δ) or several, from the referee; multipliers of pairs not asked for are left out."""
         return audit.multiplier_bound_lower(
             self.costs,
             self.first,

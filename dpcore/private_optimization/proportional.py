@@ -26,6 +26,7 @@ from ..loss import UNIT
 from ..noise.lattice import LatticeNoise
 from ..noise.piecewise import TOTAL
 from ..rows.program import KEEP, PrivacyProgram, Rows, Uncovered
+from ..rows.referee import Brackets
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -90,23 +91,10 @@ def mean_lower(n: int, epsilon: float, delta: float, k: int, shifts: Ints, point
     be thought cut at −n − k, its tail moved there: terms at i ≥ −n then only shrink and the mean does not grow. Hence
     −E X ≥ min_i D_i − Σ_j δ|j|/k · max_i y_{j,i}, D_i = |i| + Σ_j y_{j,i} − Σ_j e^{ε|j|/k} y_{j,i+j}, i from −n − k to
     0.
-
-    Rounding: D_i is a sum of m_i + 1 terms of total size S_i, each a few units off: (2 m_i + 16)·u·S_i is subtracted.
     """
-    high, size = _factors(epsilon, k)[1], n + k + 1
-    weights = np.maximum(weights, 0.0)
-    cover = points + shifts  # −(i − j)
-    there = (cover >= 0) & (cover < size)
-    lost = high[np.abs(shifts[there]) - 1] * weights[there]
-    costs = np.arange(size, dtype=float)
-    plus, minus = np.bincount(points, weights, size), np.bincount(cover[there], lost, size)
-    terms = np.bincount(points, minlength=size) + np.bincount(cover[there], minlength=size)
-    bracket = costs + plus - minus - (2 * terms + 16) * UNIT * (costs + plus + minus)
-    rates = np.zeros(2 * k + 1)
-    np.maximum.at(rates, shifts + k, weights)
-    price = math.fsum(rates * np.abs(np.arange(-k, k + 1)) * (delta / k)) * (1 + 16 * UNIT)
-    bound = float(bracket.min()) - price
-    return bound - 4 * UNIT * (abs(bound) + price)
+    factors, shares = _factors(epsilon, k)[1][np.abs(shifts) - 1], np.abs(shifts) / k
+    brackets = Brackets.of(np.arange(n + k + 1, dtype=float))
+    return brackets.with_terms(points, points + shifts, factors, weights, shifts, delta, shares).lower()
 
 
 # The program --------------------------------------------------------------------------------------------
