@@ -60,3 +60,138 @@ def test_a_new_loss(tree):
     tree.insert("docs/cli.md", row, before="| `table:FILE` |")
     assert tree.touched() == ["docs/cli.md", "dpcore/loss/families.py"]
     tree.run("-c", NEW_LOSS)
+
+
+TOPIC = '''"""A fair die, thrown until a six falls."""
+
+from __future__ import annotations
+
+import plotly.graph_objects as go
+
+from dpcore import figures
+from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic
+from pages.lessons.widgets import HEIGHT, Stops, slider
+
+SIDES = Stops(6, (4, 6, 20))
+
+
+def picture(values, colours):
+    sides = int(values["di_sides"])
+    chances = [(1 - 1 / sides) ** throws / sides for throws in range(10)]
+    figure = go.Figure().add_bar(x=list(range(1, 11)), y=chances)
+    table = {"throws": list(range(1, 11)), "chance": chances}
+    alt = f"Chance of every number of throws; it takes {sides} on average."
+    panel = Panel("Throws", figures.finish(figure, colours, height=HEIGHT), alt, table)
+    return Picture(f"It takes **{sides}** throws on average.", (panel,), {"throws": f"{sides}, exact"})
+
+
+TOPIC = Topic(
+    name="dice", title="Dice", place=25, controls={"di_sides": SIDES},
+    sidebar=lambda page: slider(page, "di_sides", "Sides"), picture=picture,
+    experiments=tuple(Experiment(f"{sides} sides", {"di_sides": sides}) for sides in SIDES.stops),
+    question=Question(
+        "How many throws does a six take on average?", lambda: 6.0,
+        lambda: "Every throw is a six with probability 1/6, so it takes 1/(1/6) = 6.",
+    ),
+)
+'''
+SEE_TOPIC = """
+from pathlib import Path
+from screens import AppTest, ROOT, settle, turn
+from pages.mechanism_gallery.topics import TOPICS
+
+page = turn(AppTest.from_file(str(ROOT / "app.py"), default_timeout=60), "mechanism_gallery")
+page.query_params["topic"], page.query_params["di_sides"] = "dice", "20"
+settle(page.run())
+words = " ".join(one.value for one in page.markdown)
+assert page.title[0].value == "Dice" and "**20** throws" in words and "Throw, and count." in words, words
+assert [one.name for one in TOPICS][1:4] == ["all_questions", "dice", "randomised_response"]
+page.button(key="step_0").click().run()
+assert page.query_params["di_sides"][0] == "4" and not page.exception
+"""
+
+
+def test_a_new_topic(tree):
+    """Its folder, and nothing else: the page finds it, in its place, with controls, link, text and experiments."""
+    assert "pages/<page>/topics/<name>" in recipe("Add a topic")
+    folder, sections = "pages/mechanism_gallery/topics/dice", ("in 60 seconds", "picture", "theorem", "references")
+    tree.write(f"{folder}/__init__.py", TOPIC)
+    tree.write(f"{folder}/text.md", "\n".join(f"## {section}\nThrow, and count." for section in sections))
+    tree.run("-c", SEE_TOPIC)
+    tests = ["tests/pages/test_mechanism_gallery.py", "-k", "dice or keys", "-p", "no:cacheprovider", "-n", "0", "-q"]
+    assert " passed" in tree.run("-m", "pytest", *tests)
+    assert len(tree.touched()) <= 2
+
+
+PAGE = '''"""Primes: how many there are up to a number."""
+
+import streamlit as st
+
+from pages.primes import work
+from pages.shared import compute, frame
+from pages.shared.address import Address, Number
+from pages.shared.watching import live
+
+PAGE = Address("primes", most=Number(1000, 2, 10**6, whole=True))
+PAGE.open()
+st.title("Primes", anchor=False)
+job = compute.ask("primes", work.Asked(PAGE["most"]), None, task=work.count)
+live([job], lambda: frame.headline(f"There are **{job.solution}**." if job.done else "Counting …"))
+'''
+WORK = '''"""What the page lets compute in the background."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from work.question import TICK
+
+
+@dataclass(frozen=True)
+class Asked:
+    most: int
+
+
+def count(asked: Asked, settings: None, *, progress: Callable) -> tuple[int, int]:
+    """(how many primes, the process that counted them)."""
+    progress(TICK)
+    return sum(all(n % d for d in range(2, int(n**0.5) + 1)) for n in range(2, asked.most + 1)), os.getpid()
+'''
+SEE_PAGE = """
+import os, re, time
+from screens import AppTest, ROOT, settle, turn
+from pages.registry import PAGES
+from pages.shared import compute
+
+assert PAGES[-1].tasks == "pages.primes.work"
+compute.open_pool()
+while not compute.figures().processes:  # until then tasks run here
+    time.sleep(0.1)
+page = turn(AppTest.from_file(str(ROOT / "app.py"), default_timeout=60), "primes")
+page.query_params["most"] = "100"
+page.run()
+for _ in range(100):
+    words = " ".join(one.value for one in page.markdown)
+    if found := re.search(r"[*][*][(](\\d+),\\s(\\d+)[)]", words):
+        break
+    time.sleep(0.1)
+    page.run()
+assert not page.exception and page.title[0].value == "Primes", page.exception
+assert int(found[1]) == 25 and int(found[2]) != os.getpid(), words
+compute.rest()
+"""
+
+
+def test_a_new_page(tree):
+    """A folder of two modules and a line of the registry: in the menu, at its address, computing in the pool."""
+    text = recipe("Add a page")
+    assert "pages/registry.py" in text and "work.py" in text
+    tree.write("pages/primes/page.py", PAGE)
+    tree.write("pages/primes/work.py", WORK)
+    end = "\n)\n"  # of the list of pages
+    old = tree.read("pages/registry.py")
+    assert old.endswith(end)
+    line = '\n    Page("primes", "Primes", "calculate", "Explore"),'
+    tree.write("pages/registry.py", old.removesuffix(end) + line + end)
+    tree.run("-c", SEE_PAGE)
+    assert len(tree.touched()) <= 3
