@@ -5,11 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from .audit_profile import ProfileProof
 from .errors import CertificateError
 from .noise.base import Noise
 from .problem import NoiseProblem, SolverSettings
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
 
 CLOSE = 0.05
 """Largest relative gap of what is called an optimum."""
@@ -79,9 +83,9 @@ class Progress:
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Solution:
-    """An answer to `problem`. Pages draw nothing else.
+    """An answer to `problem`. Pages draw nothing else. A notebook shows bracket, certificate and a small drawing.
 
     noise : the law whose loss is certificate.upper.
     trace : progress records, first to last.
@@ -104,3 +108,25 @@ class Solution:
         """What charts and tables call the noise: an optimum only where the bracket is narrow."""
         gap = self.certificate.gap
         return "Certified optimum" if gap is not None and gap <= CLOSE else "Best certified noise"
+
+    def __repr__(self) -> str:
+        from .display import one_line
+
+        return one_line(self)
+
+    def _repr_html_(self) -> str:
+        from .display import html
+
+        return html(self)
+
+    def plot(self, **options: Any) -> go.Figure:
+        """The law as a figure of Plotly, options as `dpcore.display.figure`: ``unit=""``, ``against=("laplace",)``,
+        ``dark=False``, ``log_y=False``.
+
+        Raises
+        ------
+        MissingExtraError : Plotly is not installed; the message is the line that installs it.
+        """
+        from .display import figure
+
+        return figure(self, **options)

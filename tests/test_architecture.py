@@ -37,7 +37,7 @@ ALLOWED = {
     "audit_shape": DATA | {"noise"},
     "audit_profile": DATA | {"audit", "audit_composed", "noise"},
     "audit_composed": DATA | {"audit", "noise", "accounting"},
-    "solution": LAWS,
+    "solution": LAWS | {"display"},
     "kernels": set(),
     "lp": {"errors"},
     "rows": {"errors", "loss", "lp"},
@@ -63,8 +63,11 @@ ALLOWED = {
     "cli": (
         LAWS
         | {"optimal", "vector", "data_dependent", "private_optimization", "mechanisms", "exact"}
-        | {"export", "sweeps", "store", "inversion", "accounting", "reload"}
+        | {"comparison", "export", "sweeps", "store", "inversion", "accounting", "reload"}
     ),
+    "display": LAWS | {"figures", "mechanisms", "numerals"},
+    "comparison": LAWS | {"export", "figures", "mechanisms", "numerals"},
+    "interface": LAWS | {"optimal", "comparison", "sweeps", "inversion", "accounting", "exact", "export", "reload"},
     "__main__": {"cli"},
     "__init__": set(),
 }

@@ -46,7 +46,9 @@ def _solve(arguments: argparse.Namespace) -> int:
 
 def _compare(arguments: argparse.Namespace) -> int:
     solution, interrupted = _solved(arguments)
-    rows = ",\n".join("  " + json.dumps(row, allow_nan=False) for row in comparison(solution))
+    from ..comparison import Comparison
+
+    rows = ",\n".join("  " + json.dumps(row, allow_nan=False) for row in Comparison.of(solution).rows())
     write_out(f"[\n{rows}\n]\n", arguments.out)
     return ended("dpcore compare", interrupted)
 
@@ -73,42 +75,6 @@ def _draw(arguments: argparse.Namespace) -> int:
     } | ({} if second is None else {"second": [second.epsilon, second.delta]})
     write_out(layout(answer) + "\n", None)
     return 0
-
-
-def comparison(solution: Solution) -> list[dict[str, Any]]:
-    """The certified optimum and every mechanism that `baselines` knows, in JSON types.
-
-    `lower_bound_ratio` is loss/(certified lower bound): 1.07 means at most 7 % above the best possible. None
-    where a loss or a positive lower bound is missing.
-    """
-    from ..mechanisms import baselines
-
-    lower = solution.certificate.lower
-    optimum = {"cells": solution.cells, "delta_upper": solution.certificate.delta_upper}
-    rows = [_row(solution.title, "optimal", solution.certificate.upper, lower, True, optimum, solution.source)]
-    for entry in baselines(solution.problem):
-        parameters = entry.noise.parameters if entry.noise is not None else {}
-        rows.append(_row(entry.name, entry.key, entry.loss, lower, entry.valid, parameters, entry.reason))
-    return rows
-
-
-def _row(
-    name: str, key: str, loss: float | None, lower: float | None, valid: bool, parameters: dict, reason: str
-) -> dict[str, Any]:
-    from ..export import finite
-
-    ratio = None
-    if loss is not None and lower is not None:
-        ratio = loss / lower if lower > 0 else 1.0 if loss == lower else None
-    return {
-        "name": name,
-        "key": key,
-        "loss": finite(loss),
-        "lower_bound_ratio": finite(ratio),
-        "valid": bool(valid),
-        "parameters": {k: v if isinstance(v, int) else finite(v) for k, v in parameters.items()},
-        "reason": reason,
-    }
 
 
 def _solved(arguments: argparse.Namespace) -> tuple[Solution, bool]:

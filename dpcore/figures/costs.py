@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import plotly.graph_objects as go
-
-from dpcore.solution import Progress
 
 from .. import numerals
 from .palette import Palette, hue
 from .parts import band, entry, finish, folded, impossible, log_ticks, upright
+
+if TYPE_CHECKING:
+    from ..solution import Progress
 
 ROOM = 200
 """Pixels that the bars have for themselves and their figures, on a screen of 1280."""

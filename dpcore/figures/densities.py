@@ -9,16 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 import plotly.graph_objects as go
 
-from dpcore.noise.base import Noise
-from dpcore.noise.lattice import LatticeNoise, lattice_points, whole_law
-from dpcore.noise.piecewise import PiecewiseNoise
-
 from .. import numerals
+from ..noise import outline
+from ..noise.base import Noise
+from ..noise.lattice import lattice_points
+from ..noise.outline import curve, lattice_step, on_lattice
 from .palette import Palette, hue, line
 from .parts import finish, log_ticks
-
-POINTS = 1201
-"""Places at which a smooth density is drawn."""
 
 SEEN = 1e-4
 """Probability from which on an atom is drawn: a stem is as high for the least of them."""
@@ -38,16 +35,7 @@ class Law:
 
 def window(laws: Sequence[Law]) -> tuple[float, float]:
     """The part of the axis worth drawing: the first law nearly whole, the others as far as they matter."""
-    reach = [law.noise.interval(0.995) for law in laws]
-    low, high = reach[0]
-    width = max(high - low, 1e-12)
-    if width <= 1e-12:
-        low, high = min(r[0] for r in reach), max(r[1] for r in reach)
-        width = max(high - low, 1e-9)
-    for other_low, other_high in reach[1:]:
-        low, high = min(low, max(other_low, low - 0.8 * width)), max(high, min(other_high, high + 0.8 * width))
-    margin = 0.06 * (high - low)
-    return low - margin, high + margin
+    return outline.window([law.noise for law in laws])
 
 
 def density(laws: Sequence[Law], *, unit: str, colours: Palette, log_y: bool = False) -> go.Figure:
@@ -83,18 +71,13 @@ def density(laws: Sequence[Law], *, unit: str, colours: Palette, log_y: bool = F
     return finish(figure, colours, height=HEIGHT)
 
 
-def on_lattice(noise: Noise) -> bool:
-    """The law has no density, only points."""
-    return isinstance(noise, LatticeNoise) or whole_law(noise) is not None
-
-
 def _probabilities(
     laws: Sequence[Law], span: tuple[float, float], unit: str, colours: Palette, log_y: bool
 ) -> go.Figure:
     """A stem for every point of the law named "optimal" (the first if there is none), markers joined by a line for the
     others."""
     figure, top = go.Figure(), 0.0
-    steps = [law.noise.step if isinstance(law.noise, LatticeNoise) else whole_law(law.noise)[1] for law in laws]
+    steps = [lattice_step(law.noise) for law in laws]
     low, high = span[0] - 0.6 * steps[0], span[1] + 0.6 * steps[0]
     for law, step in sorted(zip(laws, steps), key=lambda one: one[0].key == "optimal"):
         x = lattice_points(math.ceil(low / step), math.floor(high / step) - math.ceil(low / step) + 1, step)
@@ -123,18 +106,6 @@ def _probabilities(
 def _symbol(key: str) -> str:
     """Marker of a law on a lattice: colour is never the only sign."""
     return {"optimal": "circle", "geometric": "diamond-open"}.get(key, "square-open")
-
-
-def curve(noise: Noise, low: float, high: float) -> tuple[np.ndarray, np.ndarray]:
-    """(x, density) of the continuous part inside a window: exact steps where the law is piecewise constant."""
-    if isinstance(noise, PiecewiseNoise):
-        heights = noise.masses / np.diff(noise.edges)
-        x = np.repeat(noise.edges, 2)
-        y = np.concatenate([[0.0], np.repeat(heights, 2), [0.0]])
-        inside = (x >= low) & (x <= high)
-        return x[inside], y[inside]
-    x = np.union1d(np.linspace(low, high, POINTS), [0.0] if low < 0 < high else [])
-    return x, noise.density(x)
 
 
 def _atoms(figure: go.Figure, law: Law, top: float, colours: Palette, log_y: bool) -> None:
