@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from . import loss as losses
     from .accounting.mechanisms import Release
     from .accounting.rules import Total
+    from .audit import delta_upper
     from .comparison import Comparison
     from .errors import CertificateError, InfeasibleError, InputError, MissingExtraError, SolverError
     from .interface import account, compare, frontier, invert, load, release, save, solve, sweep
@@ -45,6 +46,7 @@ _HOMES = {
     "sweeps": ("Outcome", "Refused"),
     "accounting.mechanisms": ("Release",),
     "accounting.rules": ("Total",),
+    "audit": ("delta_upper",),
     "errors": ("CertificateError", "InfeasibleError", "InputError", "MissingExtraError", "SolverError"),
 }
 """Module → the stable names it holds."""
@@ -61,8 +63,8 @@ __all__ = [
     "Budget", "Certificate", "CertificateError", "Comparison", "Composed", "GaussianProfile", "InfeasibleError",
     "InputError", "Inversion", "Loss", "MissingExtraError", "Noise", "NoiseProblem", "Outcome", "PairList", "Privacy",
     "Progress", "Refused", "Release", "Solution", "SolverError", "SolverSettings", "Total", "account", "compare",
-    "data_dependent", "frontier", "invert", "load", "losses", "mechanisms", "noise_problem", "private_optimization",
-    "release", "save", "solve", "sweep", "vector",
+    "data_dependent", "delta_upper", "frontier", "invert", "load", "losses", "mechanisms", "noise_problem",
+    "private_optimization", "release", "save", "solve", "sweep", "vector",
 ]  # fmt: skip
 
 

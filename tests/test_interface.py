@@ -121,6 +121,7 @@ def test_the_other_functions_answer(found, tmp_path):
     dp.save(found["even"], tmp_path / "noise.json")
     again = dp.load(tmp_path / "noise.json")
     assert again.certificate.upper == pytest.approx(found["even"].certificate.upper, rel=1e-12)
+    assert dp.delta_upper(again.noise, 1.0, 1.0) == again.certificate.delta_upper
     assert isinstance(dp.release(found["counts"], 10), int) and isinstance(dp.release(again.noise, 10), float)
     with pytest.raises(dp.InputError, match="exact samplers"):
         dp.release(Laplace(1.0), 10)
