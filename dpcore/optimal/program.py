@@ -17,6 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..lp import INFINITY
 from ..rows.program import KEEP, TIE, PrivacyProgram, Rows, Uncovered
@@ -221,11 +222,11 @@ class LatticeProgram:
             most = np.full(len(shifts), delta if self.exchange is None else 0.0)
             self.rows.add_limits(self._names(shifts, level), most, uncovered)
 
-    def add_pairs(self, event: Ints, cover: Ints, level: int = 0) -> int:
-        """Slack columns and rows u_a − E ρ_b/ρ_a u_b − s ≤ 0 for pairs not yet there; how many were new."""
+    def _pair_names(self, shift: int, chosen: NDArray[np.bool_], level: int) -> Ints:
+        """Names of the pairs of a shift at the chosen of its events."""
+        names, (event, cover) = self.lattice.names, self.lattice.pairs(shift, chosen)
         other = event != cover  # r_a − E r_a is never positive
-        names = self.lattice.names
-        return self.rows.add_terms((level * names + event[other]) * (names + 1) + cover[other] + 1)
+        return (level * names + event[other]) * (names + 1) + cover[other] + 1
 
     def _pairs(self, names: Ints) -> tuple[Ints, Ints, Ints]:
         """(level, event, cover) of terms."""
@@ -251,18 +252,19 @@ class LatticeProgram:
         if seed is None or lat.k <= 3:
             for level in levels:
                 self.add_shifts(lat.shifts, level)
-                for j in lat.shifts.tolist():
-                    self.add_pairs(*lat.pairs(j, lat.events_at(j) * np.sign(j) <= 0), level)
+                away = [lat.events_at(j) * np.sign(j) <= 0 for j in lat.shifts.tolist()]
+                pairs = zip(lat.shifts.tolist(), away)
+                self.rows.add_terms(*(self._pair_names(j, chosen, level) for j, chosen in pairs))
         if seed is None:
             return
         r = lat.masses(seed.density((lat.indices + 0.5 * lat.edge) / lat.k))
         for level in levels:
             near, amplification = self._near(seed, level), self._limits[level][0]
             self.add_shifts(near, level)
-            for j in near.tolist():
-                if len(self.rows.names) > SEEDED or time.perf_counter() >= deadline:
-                    return
-                self.add_pairs(*lat.pairs(j, lat.excess(r, j, TIE * amplification) > 0), level)
+            if len(self.rows.names) > SEEDED or time.perf_counter() >= deadline:
+                return
+            tied = ((j, lat.excess(r, j, TIE * amplification) > 0) for j in near.tolist())
+            self.rows.add_terms(*(self._pair_names(j, chosen, level) for j, chosen in tied), most=SEEDED)
 
     def _near(self, seed: Seed, level: int) -> Ints:
         """Shifts within a lattice step of one that was active in the seed."""
@@ -304,12 +306,12 @@ class LatticeProgram:
 
     def _add_violated(self, r: Array, violated: list[Ints], share: float) -> int:
         """Pairs of the violated shifts (per level) whose violation exceeds a share of the largest; how many are new."""
-        added = 0
+        groups = []
         for level, shifts in enumerate(violated):
             for j in shifts.tolist():
                 z = self.lattice.excess(r, j, self._limits[level][0])
-                added += self.add_pairs(*self.lattice.pairs(j, z > share * z.max()), level)
-        return added
+                groups.append(self._pair_names(j, z > share * z.max(), level))
+        return self.rows.add_terms(*groups)
 
     def _outcome(self, status: str) -> Outcome:
         lat = self.lattice

@@ -128,33 +128,31 @@ class _Program:
         values = np.stack([np.ones(len(names)), -self.factor[shift]], axis=1)
         return Rows(2 * count, columns.ravel(), values.ravel(), self.rows.scaling[point], count, shift)
 
-    def add(self, shift: int, points: Ints) -> int:
-        """Slacks for the points at a shift; how many are new."""
-        return self.rows.add_terms(shift * (self.n + 1) + points)
-
     def outward(self) -> None:
         """Slacks for the pairs that lead away from the middle, where most of those that bind are: at all shifts in
         small programs, else at shifts by one step and by the sensitivity."""
         small = 2 * self.k * self.n <= SMALL
+        groups = []
         for t in range(2 * self.k) if small else {0, self.k - 1, self.k, 2 * self.k - 1}:
             j = int(self.shifts[t])
             chosen = self.events[(self.events + j >= 0) & ((self.events - 0.5 * self.events[-1]) * j <= 0)]
-            self.add(t, chosen)
+            groups.append(t * (self.n + 1) + chosen)
+        self.rows.add_terms(*groups)
 
     def add_violated(self, masses: Array) -> int:
         """Slacks for the terms of the shifts that use more than they are allowed, small ones only if there is nothing
         else; how many are new."""
         padded = np.concatenate([np.zeros(self.k), masses, np.zeros(self.k)])
         for share in (KEEP, 0.0):
-            added = 0
+            groups = []
             for t, j in enumerate(self.shifts.tolist()):
                 excess = (masses - self.factor[t] * padded[self.k + j : self.k + j + self.n + 1])[: len(self.events)]
                 positive = np.flatnonzero(excess > 0)
                 if excess[positive].sum() > self.allowed[t] * (1 + 1e-9):
                     inner = positive[positive + j >= 0]
                     inner = inner[excess[inner] > share * excess[inner].max(initial=0.0)]
-                    added += self.add(t, inner)
-            if added:
+                    groups.append(t * (self.n + 1) + inner)
+            if added := self.rows.add_terms(*groups):
                 break
         return added
 

@@ -8,6 +8,7 @@ along the way is a relaxation and its multipliers prove a lower bound (`referee`
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -57,7 +58,7 @@ class Uncovered:
 class PrivacyProgram:
     """The growing program. Its columns are x/scaling, so that they are of size 1, then the slacks.
 
-    rows_of : the terms with the given names (ascending).   units : per name of a limit, what its row is divided by.
+    rows_of : the terms with the given names.   units : per name of a limit, what its row is divided by.
     scaling : per column of x.   `lp` takes these columns and all other rows from whoever owns the program.
     """
 
@@ -93,10 +94,17 @@ class PrivacyProgram:
             values=(values / self.units[names[owners]])[order],
         )
 
-    def add_terms(self, names: Ints) -> int:
-        """Slacks, with their rows, for the terms that are not yet there; how many are new."""
-        names = np.unique(names)
-        names = names[~np.isin(names, self.names, assume_unique=True)]
+    def add_terms(self, *groups: Ints, most: float = math.inf) -> int:
+        """Slacks, with their rows, for the terms that are not yet there, group after group, by name in each; how many
+        are new. Groups that would begin with more than `most` terms in the program are left out."""
+        names = np.concatenate(groups) if groups else self.names[:0]
+        group = np.repeat(np.arange(len(groups)), [len(one) for one in groups])
+        order = np.lexsort((names, group))
+        names, group = names[order], group[order]
+        first = np.sort(np.unique(names, return_index=True)[1])
+        first = first[~np.isin(names[first], self.names, assume_unique=True)]
+        names, group = names[first], group[first]
+        names = names[len(self.names) + np.searchsorted(group, group) <= most]
         if not len(names):
             return 0
         rows, count = self._rows_of(names), np.arange(len(names))
