@@ -1,6 +1,6 @@
 """The referee for several releases together: δ of T-fold composition of a law, rounded up.
 
-The law is replaced by the tight pair of all its shifts, rounded up (`accounting.solved_pairs`), and that by a privacy
+The law is replaced by the tight pair of all its shifts, rounded up (`noise.solved`), and that by a privacy
 loss on a grid that dominates it; products keep the order [ZDW22, Thm. 10], and how the convolutions round is
 `accounting.losses`' business.
 """

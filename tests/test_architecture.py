@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 
 BASE = {"errors", "extras", "numbers", "_validate", "search"}
 DATA = BASE | {"quantity", "places", "privacy", "privacy_profile", "loss", "problem", "partition"}
-LAWS = DATA | {"audit", "audit_composed", "audit_profile", "audit_shape", "noise", "solution"}
+LAWS = DATA | {"pair", "audit", "audit_composed", "audit_profile", "audit_shape", "noise", "solution"}
 SEARCH = LAWS | {"kernels", "lp", "rows", "cutting_planes", "reference", "optimal"}
 
 ALLOWED = {
@@ -32,7 +32,8 @@ ALLOWED = {
     "numerals": set(),
     "places": BASE,
     "problem": DATA,
-    "noise": DATA,
+    "noise": DATA | {"pair"},
+    "pair": BASE,
     "audit": DATA | {"noise", "rows"},  # the referee: no kernel, no linear program
     "audit_shape": DATA | {"noise"},
     "audit_profile": DATA | {"audit", "audit_composed", "noise"},

@@ -15,13 +15,11 @@ from .._validate import above, whole
 from ..audit import delta_upper
 from ..loss import UNIT
 from ..noise.base import Noise
-from ..noise.lattice import LatticeNoise
-from ..noise.tailed import TailedNoise
+from ..noise.solved import SolvedNoise
+from ..pair import mirrored
 from ..privacy import Privacy
 from ..search import bisection
 from .pairs import dominating_pair
-from .solved_pairs import SOLVED, Solved
-from .two_laws import mirrored
 
 Array = NDArray[np.float64]
 
@@ -35,7 +33,7 @@ def privacy_profile(noise: Noise, epsilons: ArrayLike, *, sensitivity: float) ->
     epsilons = np.asarray(epsilons, dtype=float)
     sizes = np.abs(epsilons).ravel()
     above(0, 1e300, sensitivity=sensitivity)
-    if isinstance(noise, SOLVED):
+    if isinstance(noise, SolvedNoise):
         known = dominating_curve_upper(noise, sizes, sensitivity)
         return np.minimum(mirrored(epsilons, known.reshape(epsilons.shape)) * (1 + 4 * UNIT * (epsilons < 0)), 1.0)
     known = np.array([delta_upper(noise, e, sensitivity) for e in sizes.tolist()])
@@ -77,10 +75,9 @@ def group_privacy(privacy: Privacy, size: int) -> tuple[float, float]:
     return size * epsilon, min(delta * sum_ * (1 + 16 * UNIT), 1.0)
 
 
-def dominating_curve_upper(noise: Solved, epsilons: ArrayLike, sensitivity: float | None = None) -> Array:
+def dominating_curve_upper(noise: SolvedNoise, epsilons: ArrayLike, sensitivity: float | None = None) -> Array:
     """δ̄(ε′) = max over shifts up to the sensitivity (default: the law's own; a step of a lattice) of h_φ(ε′), at every
     ε′ ≥ 0 of an array, rounded up [Thm 1]."""
     if sensitivity is None:
-        own = noise.body if isinstance(noise, TailedNoise) else noise
-        sensitivity = own.step if isinstance(own, LatticeNoise) else own.sensitivity
+        sensitivity = noise.own_sensitivity
     return dominating_pair(noise, sensitivity).delta(epsilons)

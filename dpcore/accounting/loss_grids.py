@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from ..errors import InputError
 from ..loss import UNIT
+from ..pair import FinitePair, Pair
 from ..search import bisection
-from .two_laws import FinitePair, Pair
 
 Array = NDArray[np.float64]
 

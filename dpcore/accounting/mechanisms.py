@@ -14,11 +14,11 @@ import numpy as np
 from .._validate import above, decimal, in_range, whole
 from ..errors import InputError
 from ..noise import Gaussian, Geometric, Laplace, Noise, Staircase, TruncatedLaplace
+from ..noise.solved import SolvedNoise
 from ..privacy import Privacy
 from ..solution import Solution
 from .curves import epsilon_at
 from .pairs import FinitePair, Pair, dominating_pair, pair
-from .solved_pairs import SOLVED
 from .subsampling import Sampling, amplified
 
 SMALLEST_EPSILON, LARGEST_EPSILON = 1e-9, 50.0
@@ -76,13 +76,13 @@ class Additive(Mechanism):
 
     @cached_property
     def attack(self) -> Pair:
-        return pair(self.noise, shift=self.sensitivity) if isinstance(self.noise, SOLVED) else self.pair
+        return pair(self.noise, shift=self.sensitivity) if isinstance(self.noise, SolvedNoise) else self.pair
 
     @cached_property
     def guarantee(self) -> tuple[float, float] | None:
         if self.promise is not None:
             return self.promise
-        if isinstance(self.noise, (Gaussian, *SOLVED)):
+        if isinstance(self.noise, Gaussian | SolvedNoise):
             return None
         infinite = self.pair.infinite
         return max(loss for loss, *_ in self.pair.atoms if math.isfinite(loss)) * (1 + 1e-15), infinite * (1 + 1e-12)

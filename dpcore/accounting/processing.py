@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from .._validate import above, real
 from ..errors import InputError
 from ..noise.base import Noise
-from ..noise.lattice import whole_law, whole_steps
+from ..noise.lattice import whole_law
+from ..noise.steps import whole_steps
 from ..noise.symmetric import SymmetricNoise
 from .pairs import FinitePair
 

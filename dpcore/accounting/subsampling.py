@@ -16,9 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 from .._validate import above, in_range
 from ..errors import InputError
 from ..numbers import read_number
+from ..pair import Pair, mirrored
 from .loss_grids import lower_hull, on_grid, reach
 from .tradeoff import guarantee_tradeoff
-from .two_laws import Pair, mirrored
 
 Array = NDArray[np.float64]
 

@@ -16,11 +16,12 @@ import numpy as np
 from ..loss import Loss
 from ..loss.cells import lattice_costs
 from ..noise.base import Array, Noise
-from ..noise.lattice import LatticeNoise, lattice_points, whole_steps
-from ..noise.piecewise import PiecewiseNoise
+from ..noise.lattice import LatticeNoise
+from ..noise.piecewise import PiecewiseNoise, candidate_shifts
+from ..noise.steps import lattice_points, whole_steps
 from ..noise.tailed import TailedNoise
 from . import cells, tails
-from .cells import candidate_shifts, cells_loss_upper, hockey_stick_upper
+from .cells import cells_loss_upper, hockey_stick_upper
 from .growth import amplification_bounds
 from .lattice import lattice_loss_upper, lattice_shortfall_upper
 from .multipliers import multiplier_bound_lower

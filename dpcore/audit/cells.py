@@ -18,7 +18,7 @@ from .._validate import decimal
 from ..loss import UNIT, Loss
 from ..loss.cells import means_upper, value_upper
 from ..noise.base import Array
-from ..noise.piecewise import PiecewiseNoise
+from ..noise.piecewise import PiecewiseNoise, candidate_shifts
 from ..places import Places, float_up
 from .growth import BITS, growth_lower
 
@@ -46,23 +46,6 @@ def worst_shift_upper(noise: PiecewiseNoise, epsilon: float, sensitivity: float 
             if value > worst:
                 worst, where = value, sign * shift
     return _share(worst), where * noise.sensitivity / noise.resolution
-
-
-def candidate_shifts(noise: PiecewiseNoise, limit: int) -> NDArray[np.int64]:
-    """The shifts in (0, limit], in units, among which the worst one is: distances between breaks, and limit."""
-    breaks = noise.breaks
-    widths = np.diff(breaks)
-    step = int(np.gcd.reduce(widths))
-    if limit // step <= 2000 or (widths == step).all():
-        return np.unique(np.append(np.arange(step, limit + 1, step), limit))
-    found = [np.array([limit])]
-    for apart in range(1, len(breaks)):
-        distances = breaks[apart:] - breaks[:-apart]
-        distances = np.unique(distances[distances <= limit])
-        if not distances.size:
-            break
-        found.append(distances)
-    return np.unique(np.concatenate(found))
 
 
 def hockey_stick_upper(noise: PiecewiseNoise, epsilon: float, shift: int) -> float:

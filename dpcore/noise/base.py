@@ -8,7 +8,9 @@ from abc import ABC, abstractmethod
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..errors import InputError
 from ..loss import Loss
+from ..pair import Pair
 
 Array = NDArray[np.float64]
 
@@ -70,6 +72,35 @@ class Noise(ABC):
             if piece.coefficient:
                 parts.append(piece.coefficient * self.partial_moment(piece.power, piece.lo, piece.hi))
         return math.fsum(parts)
+
+    @property
+    def lattice_step(self) -> float | None:
+        """The number of which all values are multiples, of laws on a lattice."""
+        return None
+
+    def pair(self, shift: float) -> Pair:
+        """The laws of X (P) and of X + shift (Q), shift > 0; on a lattice the largest whole number of steps in it."""
+        raise InputError("noise", type(self).__name__, "a law whose neighbours are known")
+
+    def dominating_pair(self, sensitivity: float) -> Pair:
+        """The tight pair of all shifts up to the sensitivity: of a closed form that of the largest one."""
+        return self.pair(sensitivity)
+
+    def privacy_loss(self, outputs: ArrayLike, shift: float) -> Array:
+        """L(y) = ln p(y)/p(y − shift), points of positive probability outweighing densities."""
+        y = np.asarray(outputs, dtype=float)
+        own, other = self.density(y), self.density(y - shift)
+        for place, _ in self.atoms:
+            near = 2**-50 * (np.abs(y) + abs(shift) + abs(place))  # a release is a sum that was rounded
+            own = np.where(np.abs(y - place) <= near, np.inf, own)
+            other = np.where(np.abs(y - shift - place) <= near, np.inf, other)
+            own, other = np.where(np.isinf(other), 0.0, own), np.where(np.isinf(own), 0.0, other)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.log(own) - np.log(other)
+
+    def gaussian_mu(self, sensitivity: float) -> float | None:
+        """μ of a law whose trade-off function is that of N(0, 1) against N(μ, 1), None for all others."""
+        return None
 
     def sample(self, rng: np.random.Generator, size: int) -> Array:
         """Floating-point samples, for looking at; a release goes through an exact sampler."""

@@ -13,18 +13,21 @@ from numpy.typing import ArrayLike
 from .._validate import above, whole
 from ..errors import InputError
 from ..loss import Loss
+from ..pair import FinitePair
 from ..privacy import Privacy
-from .base import Array, Noise
+from .base import Array
 from .first_step import first_step
 from .moments import geometric_sum
 from .periods import Side
 from .pure import staircase_loss_bounds
+from .stairs import stairs_pair
+from .steps import LatticeLaw, whole_shift
 
 _DIRECT = 200_000
 """Finite sums of at most this many terms are taken term by term, longer ones as a difference of two tails."""
 
 
-class IntegerStaircase(Noise):
+class IntegerStaircase(LatticeLaw):
     """P(location ± i) = a·e^(−rate·level(i)), level(i) = k for k·period − period + rise ≤ i < k·period + rise.
 
     The weights fall by e^−rate per period and are even and non-increasing away from the location, so the
@@ -46,6 +49,10 @@ class IntegerStaircase(Noise):
     @abstractmethod
     def rise(self) -> int:
         """Number of i ≥ 0 with the largest weight, 1 ≤ rise ≤ period."""
+
+    @property
+    def lattice_step(self) -> float:
+        return 1.0
 
     @property
     def support(self) -> tuple[float, float]:
@@ -90,14 +97,6 @@ class IntegerStaircase(Noise):
         """All points but the last e^−42 of the probability: about 84·period/rate of them; prefer `pmf`."""
         k = self.location + np.arange(-self._reach, self._reach + 1)
         return tuple(zip(k.astype(float).tolist(), self.pmf(k).tolist()))
-
-    def density(self, x: ArrayLike) -> Array:
-        """0: there is no continuous part."""
-        return np.zeros(np.shape(x))
-
-    def partial_moment(self, power: float, lo: float, hi: float) -> float:
-        """0: there is no continuous part."""
-        return 0.0
 
     def cdf(self, x: ArrayLike) -> Array:
         n = np.floor(np.asarray(x, dtype=float)) - self.location
@@ -174,6 +173,12 @@ class IntegerStaircase(Noise):
         right = np.arange(1, min(phi // 2, self._reach) + 1, dtype=float)
         total = self._excess(left, left + phi, epsilon) / -math.expm1(-self.rate)
         return min(1.0, total + self._excess(right, phi - right, epsilon))
+
+    def pair(self, shift: float) -> FinitePair:
+        phi = whole_shift(shift, 1.0)
+        left, middle = np.arange(self.period, dtype=float), np.arange(1, phi, dtype=float)
+        ones = np.ones(len(left)), np.ones(len(middle))
+        return stairs_pair(self.rate, self.rise, self.period, phi, (left, ones[0]), (middle, ones[1]), atom=0.0)
 
     def _excess(self, near: Array, far: Array, epsilon: float) -> float:
         levels = self._level(near)

@@ -6,14 +6,17 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import special
 
 from .._validate import above, real
 from ..errors import InputError
+from ..pair import mirrored
 from ..privacy import Privacy
 from ..search import smallest_passing
 from .base import Array
 from .moments import gauss_nodes
+from .monotone import MonotonePair
 from .symmetric import SymmetricNoise
 
 _MARGIN = 1e-11
@@ -84,6 +87,34 @@ class Gaussian(SymmetricNoise):
     def _hockey_stick(self, epsilon: float, shift: float) -> float:
         return gaussian_delta(self.sigma / shift, epsilon)
 
+    def pair(self, shift: float) -> GaussianPair:
+        return GaussianPair(self, shift)
+
+    def privacy_loss(self, outputs: ArrayLike, shift: float) -> Array:
+        y = np.asarray(outputs, dtype=float)
+        return shift * (shift - 2 * (y - self.location)) / (2 * self.sigma**2)
+
+    def gaussian_mu(self, sensitivity: float) -> float:
+        return sensitivity / self.sigma
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianPair(MonotonePair):
+    """Two normal laws of the same σ: L is normal itself."""
+
+    noise: Gaussian
+
+    def threshold(self, epsilons: Array) -> Array:
+        return self.noise.location + self.shift / 2 - epsilons * self.noise.sigma**2 / self.shift
+
+    def delta(self, epsilons: ArrayLike) -> Array:
+        epsilons = np.asarray(epsilons, dtype=float)
+        return mirrored(epsilons, _deltas(self.shift / self.noise.sigma, np.abs(epsilons)))
+
+    def renyi(self, orders: ArrayLike) -> Array:
+        """αφ²/(2σ²) [Awan, Prop. 12.2]."""
+        return np.asarray(orders, dtype=float) * (0.5 * (self.shift / self.noise.sigma) ** 2)
+
 
 def gaussian_delta(ratio: float, epsilon: float) -> float:
     """δ(ε) of a Gaussian with sigma = ratio·sensitivity [BW18, Thm. 8], relative error below 1e-11.
@@ -104,6 +135,16 @@ def gaussian_delta(ratio: float, epsilon: float) -> float:
         x = t - h + 2 * h * nodes
         difference = 2 * h * float(weights @ _mills_descent(x))
     return math.exp(-0.5 * (t - h) ** 2) / math.sqrt(2 * math.pi) * float(difference)
+
+
+def _deltas(mu: float, epsilons: Array) -> Array:
+    """δ(ε) of N(0, 1) against N(μ, 1) at ε ≥ 0: Φ(−a) − e^ε Φ(−b), a, b = ε/μ ∓ μ/2, as φ(a)(m(a) − m(b)) with Mills'
+    ratio m, since e^ε φ(b) = φ(a): where both are tiny, nothing but their difference is lost."""
+    a, b = epsilons / mu - mu / 2, epsilons / mu + mu / 2
+    density = np.exp(-0.5 * a * a) / math.sqrt(2 * math.pi)
+    mills = lambda x: math.sqrt(math.pi / 2) * special.erfcx(x / math.sqrt(2))  # noqa: E731
+    far = density * (mills(np.maximum(a, 0.0)) - mills(b))
+    return np.clip(np.where(a > 0, far, special.ndtr(-a) - density * mills(b)), 0.0, 1.0)
 
 
 def _mills(x):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .._validate import above, real
 from ..errors import InputError
@@ -13,6 +15,7 @@ from ..privacy import Privacy
 from ..search import nudged_up
 from .base import Array
 from .moments import falling_integral, rising_integral
+from .monotone import MonotonePair
 from .symmetric import SymmetricNoise
 
 
@@ -63,6 +66,53 @@ class Laplace(SymmetricNoise):
     def _hockey_stick(self, epsilon: float, shift: float) -> float:
         """1 − e^((ε − φ/scale)/2) for ε < φ/scale: with x* = (φ − ε·scale)/2, P(X < x*) − e^ε P(X < x* − φ)."""
         return -math.expm1(min(0.5 * (epsilon - shift / self.scale), 0.0))
+
+    def pair(self, shift: float) -> ExponentialPair:
+        return ExponentialPair(self, shift)
+
+    def privacy_loss(self, outputs: ArrayLike, shift: float) -> Array:
+        y = np.asarray(outputs, dtype=float)
+        return (np.abs(y - self.location - shift) - np.abs(y - self.location)) / self.scale
+
+
+@dataclass(frozen=True, eq=False)
+class ExponentialPair(MonotonePair):
+    """Two laws that fall by e^(−1/scale) a unit, as far as they reach: L is ±φ/scale but between the centres."""
+
+    noise: Laplace
+
+    def threshold(self, epsilons: Array) -> Array:
+        phi, scale, radius = self.shift, self.noise.scale, self.noise.radius
+        top = phi / scale
+        t = np.where(epsilons < top, np.where(epsilons < -top, np.inf, (phi - epsilons * scale) / 2), -np.inf)
+        t = np.clip(t, min(phi - radius, radius), radius)  # below φ − A the loss is infinite, above A it is −∞
+        return self.noise.location + t
+
+    @cached_property
+    def atoms(self) -> tuple[tuple[float, float, float], ...]:
+        noise, phi = self.noise, self.shift
+        at, m = lambda x: float(noise.cdf(x)), noise.location
+        start, end = m - noise.radius, m + noise.radius
+        top = phi / noise.scale
+        left = max(at(m) - at(start + phi), 0.0) if math.isfinite(start) else at(m)  # shared, below both centres
+        found = [(math.inf, at(start + phi) if math.isfinite(start) else 0.0, 0.0)]
+        found += [(top, left, left * math.exp(-top)), (-top, left * math.exp(-top), left)]
+        found += [(-math.inf, 0.0, 1 - at(end - phi) if math.isfinite(end) else 0.0)]
+        return tuple(one for one in found if one[1] > 0 or one[2] > 0)
+
+    def renyi(self, orders: ArrayLike) -> Array:
+        """ln(α/(2α − 1) e^((α−1)t) + (α − 1)/(2α − 1) e^(−αt))/(α − 1) with t = φ/scale [Mironov 2017, Table II]; ∞
+        where the laws end."""
+        orders = np.asarray(orders, dtype=float)
+        if self.infinite > 0:
+            return np.full(orders.shape, math.inf)
+        t, s = self.shift / self.noise.scale, orders - 1
+        rest = np.expm1(np.minimum(s * t, 1.0)), math.exp(-t) * np.expm1(-s * t)  # E e^(sL) − 1 without cancellation
+        small = 0.5 * (rest[0] + rest[1] + (rest[0] - rest[1] + 2 * s * math.expm1(-t)) / (2 * s + 1))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            far, near = np.log(orders / (2 * orders - 1)) + s * t, np.log(s / (2 * orders - 1)) - orders * t
+            found = np.where(s * t < 1, np.log1p(small), np.logaddexp(far, near)) / s
+        return np.where(s > 0, found, t + math.expm1(-t))
 
 
 def exponential_moment(power: float, lo: float, hi: float, centre: float, scale: float) -> float:

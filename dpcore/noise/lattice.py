@@ -17,46 +17,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._validate import decimal
 from ..loss import Loss
+from ..pair import FinitePair
 from .base import Array, Noise
 from .discrete import IntegerStaircase
 from .ladder import chosen
+from .solved import SolvedNoise
+from .steps import LatticeLaw, floor_steps, lattice_points, whole_shift, whole_steps
 from .whole import TOTAL, whole_weights
 
 
-def lattice_points(first: int, count: int, step: float) -> Array:
-    """The floats nearest to (first + i)·step, i < count. (count,)"""
-    if float(step).is_integer():
-        return np.arange(first, first + count) * float(step)
-    exact = decimal(step)
-    return np.array([float(exact * i) for i in range(first, first + count)])
-
-
-def _floor(x: ArrayLike, step: float) -> Array:
-    """⌊x/step⌋; numbers within rounding of a multiple count as that multiple."""
-    ratio = np.asarray(x, dtype=float) / step
-    near = np.rint(ratio)
-    return np.where(np.abs(ratio - near) <= 4e-16 * np.abs(near), near, np.floor(ratio))
-
-
-def whole_steps(distance: float, step: float) -> int:
-    """How many steps fit into a distance; one within rounding of a multiple counts as that multiple."""
-    return int(_floor(distance, step))
-
-
-class _Atoms(Noise):
-    """A law without a continuous part."""
-
-    def density(self, x: ArrayLike) -> Array:
-        """0: there is no continuous part."""
-        return np.zeros(np.shape(x))
-
-    def partial_moment(self, power: float, lo: float, hi: float) -> float:
-        """0: there is no continuous part."""
-        return 0.0
-
-
 @dataclass(frozen=True, eq=False)
-class LatticeNoise(_Atoms):
+class LatticeNoise(LatticeLaw, SolvedNoise):
     """X = (first + i)·step with probability weights[i]/2^62.
 
     weights : int64 (n,), non-negative.
@@ -127,7 +98,7 @@ class LatticeNoise(_Atoms):
         return np.where(np.abs(self.points[at] - x) <= near, self.masses[at], 0.0)
 
     def cdf(self, x: ArrayLike) -> Array:
-        at = np.clip(_floor(x, self.step) - self.first, -1, len(self.weights) - 1).astype(np.int64)
+        at = np.clip(floor_steps(x, self.step) - self.first, -1, len(self.weights) - 1).astype(np.int64)
         return np.concatenate([[0.0], self._cumulative])[at + 1]
 
     def quantile(self, u: ArrayLike) -> Array:
@@ -137,6 +108,29 @@ class LatticeNoise(_Atoms):
     def expected_loss(self, loss: Loss) -> float:
         """Σ P(x) c(x)."""
         return math.fsum(self.masses * loss.value(self.points))
+
+    @property
+    def lattice_step(self) -> float:
+        return self.step
+
+    @property
+    def own_sensitivity(self) -> float:
+        return self.step
+
+    def units(self, distance: float) -> int:
+        """How many whole steps fit into a distance."""
+        return whole_steps(distance, self.step)
+
+    def pair(self, shift: float) -> FinitePair:
+        return FinitePair.of(*self.outcomes(whole_shift(shift, self.step)))
+
+    def shifts(self, limit: int) -> range:
+        return range(1, min(limit, len(self.weights)) + 1)
+
+    def outcomes(self, shift: float) -> tuple[Array, Array]:
+        bare = np.zeros(min(abs(int(shift)), len(self.weights)))
+        own, other = np.append(self.masses, bare), np.append(bare, self.masses)
+        return (own, other) if shift > 0 else (other, own)
 
     # Exact sampling ----------------------------------------------------------------------------------
 
@@ -163,7 +157,7 @@ def released(value: float, step: float, drawn: int) -> float | int:
 
 
 @dataclass(frozen=True)
-class Stretched(_Atoms):
+class Stretched(LatticeLaw):
     """step·N for a whole-number law N."""
 
     law: IntegerStaircase
@@ -172,6 +166,13 @@ class Stretched(_Atoms):
     @property
     def name(self) -> str:  # type: ignore[override]
         return self.law.name
+
+    @property
+    def lattice_step(self) -> float:
+        return self.step
+
+    def pair(self, shift: float) -> FinitePair:
+        return self.law.pair(whole_shift(shift, self.step))
 
     @property
     def location(self) -> float:
@@ -191,12 +192,12 @@ class Stretched(_Atoms):
 
     def pmf(self, x: ArrayLike) -> Array:
         """P(X = x), elementwise."""
-        whole = _floor(x, self.step)
+        whole = floor_steps(x, self.step)
         near = np.abs(whole * self.step - np.asarray(x)) <= 1e-12 * np.maximum(np.abs(x), self.step)
         return np.where(near, self.law.pmf(whole), 0.0)
 
     def cdf(self, x: ArrayLike) -> Array:
-        return self.law.cdf(_floor(x, self.step))
+        return self.law.cdf(floor_steps(x, self.step))
 
     def quantile(self, u: ArrayLike) -> Array:
         return self.law.quantile(u) * self.step
@@ -208,7 +209,7 @@ class Stretched(_Atoms):
         return self.law.loss_upper(loss, self.step)
 
     def shortfall(self, epsilon: float, sensitivity: float) -> float:
-        return self.law.shortfall(epsilon, float(_floor(sensitivity, self.step)))
+        return self.law.shortfall(epsilon, float(floor_steps(sensitivity, self.step)))
 
 
 def whole_law(noise: Noise) -> tuple[IntegerStaircase, float] | None:

@@ -20,8 +20,9 @@ from .._validate import decimal
 from ..loss import Loss
 from ..loss.cells import means
 from ..places import Places
-from .base import Array, Noise
+from .base import Array
 from .ladder import chosen, point_of
+from .solved import SolvedNoise
 from .whole import TOTAL, whole_weights
 
 SUBDIVISIONS = 1 << 60
@@ -29,7 +30,7 @@ SUBDIVISIONS = 1 << 60
 
 
 @dataclass(frozen=True, eq=False)
-class PiecewiseNoise(Noise):
+class PiecewiseNoise(SolvedNoise):
     """X = origin + unit·(uniform on a cell [breaks[i], breaks[i+1]) with probability weights[i]/2^62,
     or atom_unit with probability atom_weight/2^62).
 
@@ -179,6 +180,22 @@ class PiecewiseNoise(Noise):
         parts = (self.masses * means(loss, self.places)).tolist()
         return math.fsum([*parts, *(mass * float(loss.value(x)) for x, mass in self.atoms)])
 
+    @property
+    def own_sensitivity(self) -> float:
+        return self.sensitivity
+
+    def units(self, distance: float) -> float:
+        """A distance in units of sensitivity/resolution."""
+        return distance / self.sensitivity * self.resolution
+
+    def shifts(self, limit: int) -> list[int]:
+        return candidate_shifts(self, limit).tolist()
+
+    def outcomes(self, shift: float) -> tuple[Array, Array]:
+        here, there, length = shared_cells(self, shift)
+        atom = self.atom_mass  # never covered
+        return np.append(here * length, [atom, 0.0]), np.append(there * length, [0.0, atom])
+
     # Exact sampling ----------------------------------------------------------------------------------
 
     @cached_property
@@ -219,3 +236,31 @@ class PiecewiseNoise(Noise):
             return float(exact + self.atom_place)
         step = self.unit / subdivisions
         return float((math.ceil(exact / step) + self._point(cell, subdivisions)) * step + self.places.origin)
+
+
+def candidate_shifts(noise: PiecewiseNoise, limit: int) -> NDArray[np.int64]:
+    """The shifts in (0, limit], in units, among which the worst one is: distances between breaks, and limit."""
+    breaks = noise.breaks
+    widths = np.diff(breaks)
+    step = int(np.gcd.reduce(widths))
+    if limit // step <= 2000 or (widths == step).all():
+        return np.unique(np.append(np.arange(step, limit + 1, step), limit))
+    found = [np.array([limit])]
+    for apart in range(1, len(breaks)):
+        distances = breaks[apart:] - breaks[:-apart]
+        distances = np.unique(distances[distances <= limit])
+        if not distances.size:
+            break
+        found.append(distances)
+    return np.unique(np.concatenate(found))
+
+
+def shared_cells(noise: PiecewiseNoise, shift: float) -> tuple[Array, Array, Array]:
+    """(density, density of the law moved by `shift` units, length) on the parts where one of them is positive."""
+    breaks, other = noise.breaks, noise.breaks + shift
+    points = np.unique(np.concatenate([breaks, other]))
+    density = np.concatenate([[0.0], noise.masses / np.diff(breaks), [0.0]])
+    here = density[np.searchsorted(breaks, points[:-1], side="right")]
+    there = density[np.searchsorted(other, points[:-1], side="right")]
+    used = (here > 0) | (there > 0)
+    return here[used], there[used], np.diff(points)[used].astype(float)

@@ -12,6 +12,7 @@ from .._validate import above, in_range, real
 from ..errors import InputError
 from ..loss import UNIT, Loss
 from ..loss.cells import lattice_costs
+from ..pair import FinitePair
 from ..privacy import Privacy
 from ..search import least_argument
 from .base import Array
@@ -19,6 +20,7 @@ from .first_step import first_step
 from .moments import geometric_sum, power_integral
 from .periods import Side
 from .pure import staircase_loss_bounds
+from .stairs import stairs_pair
 from .symmetric import SymmetricNoise, has_two_slopes
 
 _DECAYS = 60.0
@@ -196,6 +198,15 @@ class Staircase(SymmetricNoise):
             epsilon,
         )
         return self._top * (left / -math.expm1(-self.epsilon) + middle)
+
+    def pair(self, shift: float) -> FinitePair:
+        """The shift at most 10⁴ sensitivities."""
+        phi, gamma = above(0, 1e4, shift=shift / self.sensitivity), self.gamma
+        edges = gamma + np.arange(math.ceil(phi) + 1)
+        left = np.unique([0.0, gamma, (gamma - phi) % 1.0, 1.0])
+        middle = np.unique(np.clip(np.concatenate([[0.0, phi], edges, phi - edges]), 0.0, phi))
+        cells = [(0.5 * (x[:-1] + x[1:]), np.where(np.diff(x) > 1e-12, np.diff(x), 0.0)) for x in (left, middle)]
+        return stairs_pair(self.epsilon, gamma, 1.0, phi, *cells, atom=self.atom)
 
     def _excess(self, points: Array, levels, epsilon: float) -> float:
         """Σ over cells between the points of length·(e^(−ε₀k) − e^(ε − ε₀k'))₊, (k, k') the levels inside."""

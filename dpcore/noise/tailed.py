@@ -17,9 +17,10 @@ from numpy.typing import ArrayLike, NDArray
 from .._validate import decimal
 from ..places import Places
 from ..search import bisections
-from .base import Array, Noise
+from .base import Array
 from .ladder import point_of
 from .piecewise import SUBDIVISIONS, TOTAL, PiecewiseNoise
+from .solved import SolvedNoise
 
 CELLS_PER_MEAN = 80
 """Sums over the tail end after so many of its means, where e^−80 of it is left."""
@@ -29,7 +30,7 @@ CELL_ERROR = 2.5e-13
 
 
 @dataclass(frozen=True, eq=False)
-class TailedNoise(Noise):
+class TailedNoise(SolvedNoise):
     """X = body with probability 1 − tail_weight/2^62, else origin + unit·(uniform on a cell [u, u + 1), u whole, with
     probability (1 − 1/R)^d/(2R), d = u for u ≥ 0 and −u − 1 for u < 0, R = tail_mean).
 
@@ -117,6 +118,36 @@ class TailedNoise(Noise):
         primitive = lambda x: np.sign(x) * np.abs(x) ** q / q  # noqa: E731
         tail = math.fsum(masses / self.unit * np.where(b > a, primitive(b) - primitive(a), 0.0))
         return (1 - self.share) * self.body.partial_moment(power, lo, hi) + self.share * tail
+
+    cell_error = CELL_ERROR
+
+    @property
+    def own_sensitivity(self) -> float:
+        return self.body.sensitivity
+
+    def units(self, distance: float) -> float:
+        """A distance in units of the body."""
+        return self.body.units(distance)
+
+    def shifts(self, limit: int) -> range:
+        """All whole ones: a tail's cells are single units."""
+        return range(1, limit + 1)
+
+    def outcomes(self, shift: float) -> tuple[Array, Array]:
+        """Unit cells, each in two parts if the shift is no whole number of them; where both laws are tails they fall
+        alike, so all that lies beyond on one side is one outcome for each part."""
+        whole = math.floor(shift)
+        reach = int(np.abs(self.body.breaks).max()) + abs(whole) + 1
+        cells = self.unit_cells(-2 * reach, 2 * reach)
+        fall = math.log1p(-1 / self.tail_mean)
+        rest = 0.5 * self.share * math.exp(reach * fall)
+        own, other = [], []
+        rest_of = shift - whole  # of a cell; two parts of it, and by how many cells each moves
+        for part, moved in ((1 - rest_of, whole), (rest_of, whole + 1)):
+            ratio = math.exp(moved * fall)  # of the moved law on the far left
+            own += [part * rest, part * cells[reach : 3 * reach], part * rest]
+            other += [part * rest * ratio, part * cells[reach - moved : 3 * reach - moved], part * rest / ratio]
+        return np.hstack(own), np.hstack(other)
 
     # Exact sampling ----------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from ..errors import InputError
 from ..privacy import Privacy
 from ..search import nudged_up
 from .base import Array
-from .laplace import exponential_moment
+from .laplace import ExponentialPair, exponential_moment
 from .symmetric import SymmetricNoise
 from .uniform import Uniform
 
@@ -107,6 +107,9 @@ class TruncatedLaplace(SymmetricNoise):
             # 4 e^(−x*) sinh²(rise/2), written so that nothing overflows
             total += 0.5 * math.exp(rise - excess) * math.expm1(-rise) ** 2 / self._kept
         return min(total, 1.0)
+
+    def pair(self, shift: float) -> ExponentialPair:
+        return ExponentialPair(self, shift)
 
 
 def _tight_exponent(epsilon: float, delta: float) -> float:

@@ -10,6 +10,7 @@ import numpy as np
 from .._validate import above, in_range, real
 from ..errors import InputError
 from ..loss import Loss
+from ..pair import FinitePair, with_atom
 from ..privacy import Privacy
 from ..search import least_argument_vectorised, nudged_up
 from .base import Array
@@ -80,6 +81,11 @@ class Uniform(SymmetricNoise):
     def _hockey_stick(self, epsilon: float, shift: float) -> float:
         """The uncovered part: where both densities live they are equal, so ε ≥ 0 makes no difference."""
         return min(1.0, 0.5 * shift / self.half_width)
+
+    def pair(self, shift: float) -> FinitePair:
+        bare = min(0.5 * shift / self.half_width, 1.0)
+        masses = np.array([bare, 1 - bare, 0.0])
+        return with_atom(masses, masses[::-1], self.atom, np.array([math.inf, 0.0, -math.inf]))
 
 
 def _with_atom(atom: float, sensitivity: float, delta: float) -> Uniform:

@@ -168,3 +168,12 @@ def _renyi_of(orders: Array, losses: Array, own: Array) -> Array:
     found[small] = np.log1p(np.expm1(np.outer(s[small], losses)) @ own) / s[small]  # E(e^(sL) − 1): nothing cancels
     found[large] = (top[large] + np.log(np.exp(np.outer(s[large], losses) - top[large, None]) @ own)) / s[large]
     return found.reshape(np.shape(orders))
+
+
+def with_atom(own: Array, other: Array, atom: float, losses: Array) -> FinitePair:
+    """The pair of a law that is a point with probability `atom`: neither covers the other's point."""
+    return FinitePair.of(
+        np.append((1 - atom) * own, [atom, 0.0]),
+        np.append((1 - atom) * other, [0.0, atom]),
+        np.append(losses, [math.inf, -math.inf]),
+    )
