@@ -30,21 +30,31 @@ Rule = Callable[[Privacy, float, Loss], Noise]
 
 
 @dataclass(frozen=True)
-class Mechanism:
-    """A rule and where it applies.
+class Entry:
+    """A mechanism, and what the rest of the package has to know about it.
 
     name : for people.   source : citation key of the README's list.
     rule : (privacy, sensitivity, loss) → noise; only the staircases and the uniform law look at the loss.
+    hue, dash : its look in charts: a hue of `figures.Palette`, which variants of one law share, and a dash of its own.
     needs_epsilon, needs_delta : the rule exists for ε > 0, for δ > 0 only.
     largest_epsilon : the rule is proved private up to this ε only.
+    on_curve : (μ, sensitivity) → the law whose δ(ε) is that of μ-GDP, where there is one.
     """
 
     name: str
     source: str
     rule: Rule
+    hue: str
+    dash: str
     needs_epsilon: bool = False
     needs_delta: bool = False
     largest_epsilon: float = math.inf
+    on_curve: Callable[[float, float], Noise] | None = None
+
+    @property
+    def is_pure(self) -> bool:
+        """The law is (ε, 0)-DP."""
+        return self.needs_epsilon and not self.needs_delta
 
     def missing(self, privacy: Privacy) -> str:
         """Why the mechanism does not exist at this privacy, "" if it does."""
@@ -71,29 +81,28 @@ class Baseline:
     reason: str = ""
 
 
-MECHANISMS: dict[str, Mechanism] = {
-    "laplace": Mechanism("Laplace", "Awan", lambda p, s, c: Laplace.calibrate(p, s), needs_epsilon=True),
-    "truncated-laplace": Mechanism(
-        "Truncated Laplace", "G20", lambda p, s, c: TruncatedLaplace.calibrate(p, s), needs_delta=True
+MECHANISMS: dict[str, Entry] = {
+    "laplace": Entry("Laplace", "Awan", Laplace.calibrate, "laplace", "dash", needs_epsilon=True),
+    "truncated-laplace": Entry(
+        "Truncated Laplace", "G20", TruncatedLaplace.calibrate, "truncated-laplace", "dashdot", needs_delta=True
     ),
-    "gaussian": Mechanism("Gaussian, analytic", "BW18", lambda p, s, c: Gaussian.calibrate(p, s), needs_delta=True),
-    "gaussian-classical": Mechanism(
-        "Gaussian, classical",
-        "Awan",
-        lambda p, s, c: Gaussian.classical(p, s),
-        needs_epsilon=True,
-        needs_delta=True,
-        largest_epsilon=1.0,
+    "gaussian": Entry(
+        "Gaussian, analytic", "BW18", Gaussian.calibrate, "gaussian", "dot",
+        needs_delta=True, on_curve=Gaussian.on_curve,
     ),
-    "staircase": Mechanism("Staircase", "GV15", lambda p, s, c: Staircase.calibrate(p, s, c), needs_epsilon=True),
-    "uniform": Mechanism("Uniform with atom", "G19", lambda p, s, c: Uniform.calibrate(p, s, c), needs_delta=True),
-}
+    "gaussian-classical": Entry(
+        "Gaussian, classical", "Awan", Gaussian.classical, "gaussian", "longdashdot",
+        needs_epsilon=True, needs_delta=True, largest_epsilon=1.0,
+    ),
+    "staircase": Entry("Staircase", "GV15", Staircase.calibrate, "staircase", "longdash", needs_epsilon=True),
+    "uniform": Entry("Uniform with atom", "G19", Uniform.calibrate, "uniform", "8px,3px,2px,3px", needs_delta=True),
+}  # fmt: skip
 """Mechanisms for real-valued queries, in the order in which they are shown."""
 
-INTEGER_MECHANISMS: dict[str, Mechanism] = {
-    "geometric": Mechanism("Geometric", "GV15", lambda p, s, c: Geometric.calibrate(p, int(s)), needs_epsilon=True),
-    "discrete-staircase": Mechanism(
-        "Discrete staircase", "GV15", lambda p, s, c: DiscreteStaircase.calibrate(p, int(s), c), needs_epsilon=True
+INTEGER_MECHANISMS: dict[str, Entry] = {
+    "geometric": Entry("Geometric", "GV15", Geometric.calibrate, "laplace", "dash", needs_epsilon=True),
+    "discrete-staircase": Entry(
+        "Discrete staircase", "GV15", DiscreteStaircase.calibrate, "staircase", "longdash", needs_epsilon=True
     ),
 }
 """Mechanisms for whole-number queries."""
@@ -148,14 +157,14 @@ def _lattice_baselines(problem: NoiseProblem) -> list[Baseline]:
     return out
 
 
-def _baseline(key: str, mechanism: Mechanism, problem: NoiseProblem) -> Baseline:
+def _baseline(key: str, mechanism: Entry, problem: NoiseProblem) -> Baseline:
     privacy = problem.privacy
     if reason := mechanism.missing(privacy):
         return Baseline(mechanism.name, key, None, None, False, reason)
     tried = []
-    for pair in _calibrations(key, problem):
+    for pair in _calibrations(mechanism, problem):
         noise = pair if isinstance(pair, Noise) else mechanism.rule(pair, problem.sensitivity, problem.loss)
-        if isinstance(noise, TruncatedLaplace | Uniform):
+        if math.isfinite(noise.support[1]):
             noise = fitted(noise, problem.support, problem.loss)
         faults = [*_privacy_faults(mechanism, noise, problem), *_shape_faults(noise, problem)]
         faults += _extra_faults(noise, problem)
@@ -164,7 +173,7 @@ def _baseline(key: str, mechanism: Mechanism, problem: NoiseProblem) -> Baseline
     return Baseline(mechanism.name, key, noise, loss, not faults, "; ".join(faults))
 
 
-def _calibrations(key: str, problem: NoiseProblem) -> list[Privacy | Noise]:
+def _calibrations(mechanism: Entry, problem: NoiseProblem) -> list[Privacy | Noise]:
     """What a mechanism may be calibrated to: the pair (ε, δ), for a list every pair of it; for a whole curve the
     Gaussian on it, and pure laws at the largest ε that stays below it (or at ε/T, for T releases). Other laws share ε
     and δ among the releases."""
@@ -175,13 +184,12 @@ def _calibrations(key: str, problem: NoiseProblem) -> list[Privacy | Noise]:
     if not problem.whole_curve:
         return list(problem.privacies) if isinstance(problem.profile, PairList) else [problem.privacy]
     curve = problem.profile.sufficient if isinstance(problem.profile, Composed) else problem.profile
-    if key == "gaussian":
-        return [Gaussian(problem.sensitivity / curve.mu * (1 + 2**-50))]
-    if key in ("laplace", "staircase"):
-        rule = MECHANISMS[key].rule
+    if mechanism.on_curve is not None:
+        return [mechanism.on_curve(curve.mu, problem.sensitivity)]
+    if mechanism.is_pure:
 
         def passes(scale: float) -> bool:
-            noise = rule(Privacy(1 / scale, 0.0), problem.sensitivity, problem.loss)
+            noise = mechanism.rule(Privacy(1 / scale, 0.0), problem.sensitivity, problem.loss)
             return not curve_fault(noise, curve, problem.sensitivity)
 
         epsilons = [1 / _narrowest(passes, 1 / curve.mu)]
@@ -201,8 +209,8 @@ def _narrowest(passes: Callable[[float], bool], scale: float) -> float:
 
 def curve_fault(noise: Noise, curve: GaussianProfile, sensitivity: float) -> str:
     """Why a law is not μ-GDP, "" if it is: its δ(ε′) where tangents of the target cross, until it is 0."""
-    if isinstance(noise, Gaussian):
-        return "" if noise.sigma >= sensitivity / curve.mu else f"it is {sensitivity / noise.sigma:.4g}-GDP"
+    if (mu := noise.gaussian_mu(sensitivity)) is not None:
+        return "" if mu <= curve.mu else f"it is {mu:.4g}-GDP"
     places = tuple(np.linspace(0, 10 + curve.mu, 160).tolist())
     for epsilon, limit in curve.crossings(places):
         true = delta_upper(noise, epsilon, sensitivity)
@@ -213,7 +221,7 @@ def curve_fault(noise: Noise, curve: GaussianProfile, sensitivity: float) -> str
     return f"its delta stays at {true:.3g} however large epsilon"
 
 
-def _privacy_faults(mechanism: Mechanism, noise: Noise, problem: NoiseProblem) -> list[str]:
+def _privacy_faults(mechanism: Entry, noise: Noise, problem: NoiseProblem) -> list[str]:
     if problem.whole_curve:
         curve = problem.profile.sufficient if isinstance(problem.profile, Composed) else problem.profile
         if isinstance(problem.profile, Composed) and _shares(noise, problem):
@@ -252,10 +260,10 @@ def _shape_faults(noise: Noise, problem: NoiseProblem) -> list[str]:
     (low, high), (lo, hi) = noise.support, problem.support
     if low < lo or high > hi:
         faults.append(f"it spills over the support, from {lo:g} to {hi:g}")
-    shifted = getattr(noise, "location", 0.0) != 0
+    shifted = noise.location != 0
     if shifted and problem.symmetric:
         faults.append("shifted into the support it is not symmetric about 0")
-    flat = isinstance(noise, Uniform) and noise.atom == 0 and low <= 0 <= high
+    flat = noise.is_flat and low <= 0 <= high
     if shifted and problem.monotone and not flat:
         faults.append("shifted into the support its density does not fall away from 0 on both sides")
     return faults

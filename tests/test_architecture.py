@@ -51,7 +51,7 @@ ALLOWED = {
     "vector": SEARCH | {"accounting", "exact", "script"},
     "gallery": LAWS | {"reference"},
     "exact": LAWS,
-    "figures": LAWS | {"numerals"},
+    "figures": LAWS | {"mechanisms", "numerals"},
     "reload": LAWS,
     "script": set(),
     "snippet": LAWS | {"exact", "reload", "script"},

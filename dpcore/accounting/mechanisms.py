@@ -6,15 +6,18 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property, lru_cache
 
 import numpy as np
 
-from .._validate import above, decimal, in_range, whole
+from .._validate import above, in_range, whole
+from ..audit import delta_upper
 from ..errors import InputError
-from ..noise import Gaussian, Geometric, Laplace, Noise, Staircase, TruncatedLaplace
+from ..loss import absolute
+from ..mechanisms import INTEGER_MECHANISMS, LARGEST_INTEGER_SENSITIVITY, MECHANISMS
+from ..noise import Gaussian, Laplace, Noise, Staircase
 from ..noise.solved import SolvedNoise
+from ..noise.staircase import amplitude_gamma
 from ..privacy import Privacy
 from ..solution import Solution
 from .curves import epsilon_at
@@ -25,7 +28,7 @@ SMALLEST_EPSILON, LARGEST_EPSILON = 1e-9, 50.0
 MOST_USES = 10**7
 
 
-class Mechanism(ABC):
+class Composable(ABC):
     """A private mechanism, as far as accounting looks at it.
 
     Attributes
@@ -59,7 +62,7 @@ class Mechanism(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class Additive(Mechanism):
+class Additive(Composable):
     """Noise added to a query of some sensitivity.
 
     promise : (ε, δ) for which the noise was made, if it was.
@@ -82,17 +85,17 @@ class Additive(Mechanism):
     def guarantee(self) -> tuple[float, float] | None:
         if self.promise is not None:
             return self.promise
-        if isinstance(self.noise, Gaussian | SolvedNoise):
+        if isinstance(self.noise, SolvedNoise):
             return None
-        infinite = self.pair.infinite
-        return max(loss for loss, *_ in self.pair.atoms if math.isfinite(loss)) * (1 + 1e-15), infinite * (1 + 1e-12)
+        infinite, finite = self.pair.infinite, [loss for loss, *_ in self.pair.atoms if math.isfinite(loss)]
+        return (max(finite) * (1 + 1e-15), infinite * (1 + 1e-12)) if finite else None
 
     def epsilon_at(self, delta: float) -> float:
         return epsilon_at(self.noise, delta, sensitivity=self.sensitivity)
 
 
 @dataclass(frozen=True)
-class Response(Mechanism):
+class Response(Composable):
     """Randomized response among `options` answers: the truth with a probability e^ε times that of any other answer."""
 
     spec: str
@@ -111,7 +114,7 @@ class Response(Mechanism):
 
 
 @dataclass(frozen=True)
-class Promised(Mechanism):
+class Promised(Composable):
     """Any mechanism of which only (ε, δ) is known; the pair is the worst of them, and is one [Kairouz, Oh and
     Viswanath 2017, Thm. 3.1]."""
 
@@ -135,7 +138,7 @@ class Promised(Mechanism):
 class Release:
     """`count` uses of a mechanism, each on a fresh sample if `sampling` is given."""
 
-    mechanism: Mechanism
+    mechanism: Composable
     count: int = 1
     sampling: Sampling | None = None
 
@@ -187,11 +190,14 @@ def sides(releases: tuple[Release, ...]) -> tuple[str, ...]:
 # From text -------------------------------------------------------------------------------------------
 
 
+Maker = Callable[[str, dict[str, float]], Composable]
+
+
 def _epsilon(values: dict[str, float]) -> float:
     return in_range(SMALLEST_EPSILON, LARGEST_EPSILON, epsilon=values["epsilon"])
 
 
-def _laplace(spec: str, values: dict[str, float]) -> Mechanism:
+def _laplace(spec: str, values: dict[str, float]) -> Composable:
     sensitivity = values["sensitivity"]
     if ("scale" in values) == ("epsilon" in values):
         raise InputError("scale", "given with epsilon" if "scale" in values else "(missing)", "either epsilon or scale")
@@ -199,13 +205,10 @@ def _laplace(spec: str, values: dict[str, float]) -> Mechanism:
         scale = in_range(sensitivity / LARGEST_EPSILON, 1e9 * sensitivity, scale=values["scale"])
         return Additive(spec, Laplace(scale), sensitivity)
     epsilon = _epsilon(values)
-    scale = sensitivity / epsilon
-    while Fraction(scale) * decimal(epsilon) < Fraction(sensitivity):  # ε as written, not as rounded
-        scale = math.nextafter(scale, math.inf)
-    return Additive(spec, Laplace(scale), sensitivity, (epsilon, 0.0))
+    return Additive(spec, Laplace.pure(epsilon, sensitivity), sensitivity, (epsilon, 0.0))
 
 
-def _gaussian(spec: str, values: dict[str, float]) -> Mechanism:
+def _gaussian(spec: str, values: dict[str, float]) -> Composable:
     sensitivity = values["sensitivity"]
     if "sigma" in values:
         if "epsilon" in values or "delta" in values:
@@ -216,37 +219,43 @@ def _gaussian(spec: str, values: dict[str, float]) -> Mechanism:
     return Additive(spec, Gaussian.calibrate(found, sensitivity), sensitivity)
 
 
-def _staircase(spec: str, values: dict[str, float]) -> Mechanism:
+def _staircase(spec: str, values: dict[str, float]) -> Composable:
     epsilon, sensitivity = _epsilon(values), values["sensitivity"]
     gamma = values.get("gamma")
     if gamma is None:
-        gamma = 1 / (1 + math.exp(epsilon / 2))  # least in E|X| [GV15]
+        gamma = amplitude_gamma(epsilon)
     noise = Staircase(epsilon, sensitivity, in_range(0, 1, gamma=gamma))
     return Additive(spec, noise, sensitivity, (epsilon, 0.0))
 
 
-def _truncated(spec: str, values: dict[str, float]) -> Mechanism:
-    sensitivity = values["sensitivity"]
-    privacy = Privacy(_epsilon(values), values["delta"])
-    noise = TruncatedLaplace.calibrate(privacy, sensitivity)
-    return Additive(spec, noise, sensitivity, (privacy.epsilon, privacy.delta))
+def _registered(key: str) -> tuple[Maker, tuple[str, ...], tuple[str, ...]]:
+    """How a mechanism of the registry is made by ε, and by δ unless it is pure; known by them if it keeps them."""
+    entry = (MECHANISMS | INTEGER_MECHANISMS)[key]
+
+    def make(spec: str, values: dict[str, float]) -> Additive:
+        sensitivity = values["sensitivity"]
+        if key in INTEGER_MECHANISMS:
+            sensitivity = whole(1, LARGEST_INTEGER_SENSITIVITY, sensitivity=sensitivity)
+        zero = () if entry.needs_epsilon else (0,)
+        epsilon = in_range(SMALLEST_EPSILON, LARGEST_EPSILON, also=zero, epsilon=values["epsilon"])
+        privacy = Privacy(epsilon, values.get("delta", 0.0))
+        noise = entry.rule(privacy, sensitivity, absolute())
+        kept = privacy.epsilon <= entry.largest_epsilon
+        kept = kept and delta_upper(noise, privacy.epsilon, sensitivity) <= privacy.delta
+        return Additive(spec, noise, float(sensitivity), (privacy.epsilon, privacy.delta) if kept else None)
+
+    return make, ("epsilon",) if entry.is_pure else ("epsilon", "delta"), ("sensitivity",)
 
 
-def _geometric(spec: str, values: dict[str, float]) -> Mechanism:
-    sensitivity = whole(1, 10**4, sensitivity=values["sensitivity"])
-    privacy = Privacy(_epsilon(values), 0.0)
-    return Additive(spec, Geometric.calibrate(privacy, sensitivity), float(sensitivity), (privacy.epsilon, 0.0))
-
-
-def _response(spec: str, values: dict[str, float]) -> Mechanism:
+def _response(spec: str, values: dict[str, float]) -> Composable:
     return Response(spec, _epsilon(values), whole(2, 10**6, options=values.get("options", 2)))
 
 
-def _pure(spec: str, values: dict[str, float]) -> Mechanism:
+def _pure(spec: str, values: dict[str, float]) -> Composable:
     return Promised(spec, _epsilon(values))
 
 
-def _approximate(spec: str, values: dict[str, float]) -> Mechanism:
+def _approximate(spec: str, values: dict[str, float]) -> Composable:
     epsilon = in_range(SMALLEST_EPSILON, LARGEST_EPSILON, also=(0,), epsilon=values["epsilon"])
     return Promised(spec, epsilon, in_range(0, 0.999, delta=values["delta"]))
 
@@ -257,12 +266,11 @@ def _needed(values: dict[str, float], name: str, accepted: str) -> float:
     return values[name]
 
 
-FAMILIES: dict[str, tuple[Callable[[str, dict[str, float]], Mechanism], tuple[str, ...], tuple[str, ...]]] = {
+FAMILIES: dict[str, tuple[Maker, tuple[str, ...], tuple[str, ...]]] = {
+    **{key: _registered(key) for key in MECHANISMS | INTEGER_MECHANISMS},
     "laplace": (_laplace, (), ("epsilon", "scale", "sensitivity")),
     "gaussian": (_gaussian, (), ("sigma", "epsilon", "delta", "sensitivity")),
     "staircase": (_staircase, ("epsilon",), ("gamma", "sensitivity")),
-    "truncated-laplace": (_truncated, ("epsilon", "delta"), ("sensitivity",)),
-    "geometric": (_geometric, ("epsilon",), ("sensitivity",)),
     "response": (_response, ("epsilon",), ("options",)),
     "pure": (_pure, ("epsilon",), ()),
     "approximate": (_approximate, ("epsilon", "delta"), ()),
@@ -273,7 +281,7 @@ ACCEPTED = f"NAME:parameter=number,… with NAME one of {', '.join(FAMILIES)}"
 
 
 @lru_cache(maxsize=512)
-def parse_mechanism(text: str) -> Mechanism:
+def parse_mechanism(text: str) -> Composable:
     """The mechanism that a text such as "gaussian:sigma=2,sensitivity=1" names.
 
     Raises
@@ -301,7 +309,7 @@ def parse_mechanism(text: str) -> Mechanism:
     return make(text.strip(), values)
 
 
-def solved(found: Solution, name: str) -> Mechanism:
+def solved(found: Solution, name: str) -> Composable:
     """The law of a solution, under a name; known by the problem's ε and its own audited δ where the problem asks for
     one, and by no pair where it asks for a whole curve."""
     problem = found.problem

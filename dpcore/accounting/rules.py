@@ -24,7 +24,7 @@ from ..noise.gaussian import gaussian_delta
 from ..search import bisection
 from .curves import least_epsilon
 from .loss_grids import on_grid, reach
-from .mechanisms import Additive, Mechanism, Release, sides
+from .mechanisms import Additive, Composable, Release, sides
 from .optimal_composition import Group, optimal_epsilon, sum_upper
 from .pairs import Pair
 from .renyi import zero_concentrated
@@ -282,7 +282,7 @@ def zcdp(releases: tuple[Release, ...], delta: float) -> tuple[float, str]:
 
 
 @lru_cache(maxsize=256)
-def rho_upper(mechanism: Mechanism) -> float:
+def rho_upper(mechanism: Composable) -> float:
     """The least ρ of one use, rounded up; ∞ if there is none."""
     if isinstance(mechanism, Additive):
         return zero_concentrated(mechanism.noise, sensitivity=mechanism.sensitivity).rho

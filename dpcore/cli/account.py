@@ -12,7 +12,7 @@ from ..errors import InputError
 from .base import MISSING, refuse_unwritable, write_out
 
 if TYPE_CHECKING:
-    from ..accounting.mechanisms import Mechanism, Release
+    from ..accounting.mechanisms import Composable, Release
     from ..accounting.rules import Total
 
 MOST_RELEASES = 50
@@ -89,7 +89,7 @@ def _release(group: dict[str, str]) -> Release:
     return Release(mechanism, group.get("count", 1), sampling)  # type: ignore[arg-type]
 
 
-def _from_file(path: str) -> Mechanism:
+def _from_file(path: str) -> Composable:
     """The law in a file written by `solve`, audited again."""
     from ..accounting.mechanisms import solved
     from ..reload import load_solution

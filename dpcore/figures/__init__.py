@@ -11,12 +11,12 @@ Numbers are written by `dpcore.numerals`.
 from .costs import Bar, gap, losses, shown_loss
 from .densities import Law, curve, density, on_lattice, window
 from .draws import Draws, dots, histogram
-from .palette import DARK, DASHES, LIGHT, Palette, hue, line, palette, series
+from .palette import DARK, LIGHT, Palette, hue, line, palette, series
 from .parts import band, chosen, entry, finish, folded, impossible, log_ticks, upright
 from .profiles import Curve, profile
 
 __all__ = [
-    "DARK", "DASHES", "LIGHT", "Bar", "Curve", "Draws", "Law", "Palette", "band", "chosen", "curve", "density", "dots",
+    "DARK", "LIGHT", "Bar", "Curve", "Draws", "Law", "Palette", "band", "chosen", "curve", "density", "dots",
     "entry", "finish", "folded", "gap", "histogram", "hue", "impossible", "line", "log_ticks", "losses", "on_lattice",
     "palette", "profile", "series", "shown_loss", "upright", "window",
 ]  # fmt: skip

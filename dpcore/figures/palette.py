@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from ..mechanisms import INTEGER_MECHANISMS, MECHANISMS
+
 
 @dataclass(frozen=True)
 class Palette:
@@ -32,10 +34,9 @@ class Palette:
 
 
 def _hues(laplace: str, truncated: str, gaussian: str, staircase: str, uniform: str) -> dict[str, str]:
-    """Mechanisms that are each other's continuous or discrete form, or variants of one, share a hue."""
     return {
-        "laplace": laplace, "geometric": laplace, "truncated-laplace": truncated, "gaussian": gaussian,
-        "gaussian-classical": gaussian, "staircase": staircase, "discrete-staircase": staircase, "uniform": uniform,
+        "laplace": laplace, "truncated-laplace": truncated, "gaussian": gaussian, "staircase": staircase,
+        "uniform": uniform,
     }  # fmt: skip
 
 
@@ -48,10 +49,7 @@ DARK = Palette(
     _hues("#F2661A", "#E9C85E", "#B878AE", "#60A06E", "#F2F2F2"),
 )  # fmt: skip
 
-DASHES = {
-    "laplace": "dash", "truncated-laplace": "dashdot", "gaussian": "dot", "gaussian-classical": "longdashdot",
-    "staircase": "longdash", "uniform": "8px,3px,2px,3px", "geometric": "dash", "discrete-staircase": "longdash",
-}  # fmt: skip
+REGISTERED = MECHANISMS | INTEGER_MECHANISMS
 
 SERIES = ("optimal", "laplace", "gaussian", "staircase", "truncated-laplace", "uniform")
 """Order in which hues and dashes serve charts that do not show mechanisms."""
@@ -68,14 +66,16 @@ def palette(dark: bool, projected: bool = False) -> Palette:
 
 def hue(colours: Palette, key: str) -> str:
     """A mechanism's colour; the optimum has the accent."""
-    return colours.accent if key == "optimal" else colours.hues.get(key, colours.muted)
+    if key == "optimal":
+        return colours.accent
+    return colours.hues[REGISTERED[key].hue] if key in REGISTERED else colours.muted
 
 
 def line(key: str, colours: Palette, *, width: float | None = None) -> dict:
     """A mechanism's line for Plotly: the optimum solid and stronger, every other one with its dash."""
     wide = (2.5 if key == "optimal" else 2) * colours.type / 14
     style = {"color": hue(colours, key), "width": width or wide}
-    return style if key == "optimal" else style | {"dash": DASHES.get(key, "dash")}
+    return style if key == "optimal" else style | {"dash": REGISTERED[key].dash if key in REGISTERED else "dash"}
 
 
 def series(colours: Palette, number: int) -> dict:

@@ -29,12 +29,15 @@ class Noise(ABC):
         What distinguishes this law within its family, JSON-ready.
     atoms : tuple[(location, mass), ...]
         Points of positive probability (empty for laws with a density).
+    is_flat : bool
+        The density has one height, and there is no atom.
     support : (float, float)
         Smallest closed interval of probability 1.
     """
 
     name: str
     atoms: tuple[tuple[float, float], ...] = ()
+    is_flat = False
 
     @property
     @abstractmethod

@@ -202,7 +202,7 @@ class Geometric(IntegerStaircase):
         object.__setattr__(self, "location", whole(-(10**6), 10**6, location=self.location))
 
     @classmethod
-    def calibrate(cls, privacy: Privacy, sensitivity: int) -> Geometric:
+    def calibrate(cls, privacy: Privacy, sensitivity: int, loss: Loss | None = None) -> Geometric:
         """The two-sided geometric law at ε > 0 (δ is not used)."""
         if privacy.epsilon == 0:
             raise InputError("epsilon", privacy.epsilon, "a positive number for geometric noise")

@@ -11,6 +11,7 @@ from scipy import special
 
 from .._validate import above, real
 from ..errors import InputError
+from ..loss import Loss
 from ..pair import mirrored
 from ..privacy import Privacy
 from ..search import smallest_passing
@@ -37,7 +38,7 @@ class Gaussian(SymmetricNoise):
         real(location=self.location)
 
     @classmethod
-    def calibrate(cls, privacy: Privacy, sensitivity: float) -> Gaussian:
+    def calibrate(cls, privacy: Privacy, sensitivity: float, loss: Loss | None = None) -> Gaussian:
         """The Gaussian of least sigma that is (ε, δ)-DP [BW18, Thm. 8], δ > 0.
 
         δ(ε) falls strictly with sigma; bisection to the last bit against δ reduced by the evaluation's error,
@@ -50,12 +51,17 @@ class Gaussian(SymmetricNoise):
         return cls(sensitivity * smallest_passing(passes, 1.0) * (1 + 2**-50))
 
     @classmethod
-    def classical(cls, privacy: Privacy, sensitivity: float) -> Gaussian:
+    def classical(cls, privacy: Privacy, sensitivity: float, loss: Loss | None = None) -> Gaussian:
         """sigma = D √(2 ln(1.25/δ))/ε, ε > 0 and δ > 0. Proved (ε, δ)-DP for ε < 1 only [Awan; BW18]:
         callers check `shortfall`."""
         if privacy.epsilon == 0 or privacy.delta == 0:
             raise InputError("epsilon, delta", (privacy.epsilon, privacy.delta), "positive numbers for this formula")
         return cls(sensitivity * math.sqrt(2 * math.log(1.25 / privacy.delta)) / privacy.epsilon)
+
+    @classmethod
+    def on_curve(cls, mu: float, sensitivity: float) -> Gaussian:
+        """The law that is μ-GDP, moved past its rounding."""
+        return cls(sensitivity / mu * (1 + 2**-50))
 
     @property
     def radius(self) -> float:

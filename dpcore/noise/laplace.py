@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._validate import above, real
+from .._validate import above, decimal, real
 from ..errors import InputError
+from ..loss import Loss
 from ..privacy import Privacy
 from ..search import nudged_up
 from .base import Array
@@ -33,12 +35,21 @@ class Laplace(SymmetricNoise):
         real(location=self.location)
 
     @classmethod
-    def calibrate(cls, privacy: Privacy, sensitivity: float) -> Laplace:
-        """The law of scale sensitivity/ε, moved past its rounding: (ε, 0)-DP, the textbook mechanism [Awan]; ε > 0."""
+    def calibrate(cls, privacy: Privacy, sensitivity: float, loss: Loss | None = None) -> Laplace:
+        """The textbook mechanism, (ε, 0)-DP [Awan]; ε > 0."""
         if privacy.epsilon == 0:
             raise InputError("epsilon", privacy.epsilon, "a positive number for Laplace noise")
-        private = lambda scale: cls(scale).shortfall(privacy.epsilon, sensitivity) == 0  # noqa: E731
-        return cls(nudged_up(private, sensitivity / privacy.epsilon))
+        return cls.pure(privacy.epsilon, sensitivity)
+
+    @classmethod
+    def pure(cls, epsilon: float, sensitivity: float) -> Laplace:
+        """The law of scale sensitivity/ε, moved past its rounding; numbers are the decimal ones that they show."""
+
+        def private(scale: float) -> bool:
+            enough = Fraction(scale) * decimal(epsilon) >= decimal(sensitivity)
+            return enough and cls(scale).shortfall(epsilon, sensitivity) == 0
+
+        return cls(nudged_up(private, sensitivity / epsilon))
 
     @classmethod
     def relaxed(cls, privacy: Privacy, sensitivity: float) -> Laplace:

@@ -63,6 +63,10 @@ class Uniform(SymmetricNoise):
         return {"half_width": self.half_width, "atom": self.atom, "location": self.location}
 
     @property
+    def is_flat(self) -> bool:  # type: ignore[override]
+        return self.atom == 0
+
+    @property
     def radius(self) -> float:
         return self.half_width
 

@@ -89,10 +89,10 @@ def test_the_theme_of_the_page_is_the_palette(theme):
 
 def test_laws_seen_together_have_two_signs():
     for together in (MECHANISMS, INTEGER_MECHANISMS):
-        assert together.keys() <= figures.LIGHT.hues.keys() & figures.DASHES.keys()
-        signs = {(figures.hue(figures.LIGHT, key), figures.DASHES[key]) for key in together}
-        assert len(signs) == len(together)
-        assert len({figures.DASHES[key] for key in together}) == len(together), "dashes alone tell them apart too"
+        dashes = {key: figures.line(key, figures.LIGHT)["dash"] for key in together}
+        assert {figures.hue(figures.LIGHT, key) for key in together} <= set(figures.LIGHT.hues.values())
+        assert len({(figures.hue(figures.LIGHT, key), dash) for key, dash in dashes.items()}) == len(together)
+        assert len(set(dashes.values())) == len(together), "dashes alone tell them apart too"
 
 
 def test_a_projector_has_larger_type():
