@@ -9,6 +9,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import special
 
 Array = NDArray[np.float64]
 
@@ -41,6 +42,17 @@ class Pair(ABC):
     def infinite(self) -> float:
         """P{L = ∞}: the probability of releases that are impossible under Q."""
         return self.atoms[0][1] if self.atoms and self.atoms[0][0] == math.inf else 0.0
+
+    @property
+    def largest(self) -> float:
+        """The largest loss."""
+        return self.atoms[0][0]
+
+    def least_mu(self) -> float:
+        """The least μ with G_μ, the trade-off function of N(0, 1) against N(μ, 1), below this one; no loss is infinite.
+        By the steepest of many places, for pairs without a formula."""
+        alphas = np.geomspace(1e-12, 0.5, 2000)
+        return max(float((-special.ndtri(alphas) - special.ndtri(self.tradeoff(alphas))).max()), 0.0)
 
     def cdf(self, epsilons: ArrayLike) -> tuple[Array, Array]:
         """(P{L ≤ ε}, Q{L ≤ ε}), elementwise."""
@@ -144,6 +156,13 @@ class FinitePair(Pair):
         if len(x) > 1 and x[1] == 0:  # impossible under P: rejected at no cost
             x, y = x[1:], y[1:]
         return np.interp(np.asarray(alphas, dtype=float), x, y)
+
+    def least_mu(self) -> float:
+        """A piecewise linear function lies above the convex G_μ as soon as its corners do."""
+        alphas, betas = (corner[1:-1] for corner in self.vertices)
+        inner = (alphas > 0) & (betas > 0)
+        needed = -special.ndtri(alphas[inner]) - special.ndtri(betas[inner])
+        return max(float(needed.max(initial=0.0)), 0.0)
 
     def renyi(self, orders: ArrayLike) -> Array:
         orders = np.asarray(orders, dtype=float)

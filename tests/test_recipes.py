@@ -195,3 +195,67 @@ def test_a_new_page(tree):
     tree.write("pages/registry.py", old.removesuffix(end) + line + end)
     tree.run("-c", SEE_PAGE)
     assert len(tree.touched()) <= 3
+
+
+NEW_MECHANISM = """
+import json
+
+import numpy as np
+import pytest
+from screens import visit
+from scipy.integrate import quad
+
+from dpcore import audit, figures
+from dpcore.accounting.curves import privacy_profile
+from dpcore.accounting.mechanisms import parse_mechanism
+from dpcore.accounting.pairs import dominating_pair
+from dpcore.cli import main
+from dpcore.mechanisms import MECHANISMS, baselines
+from dpcore.problem import noise_problem
+
+problem = noise_problem(1.0, 0.2, 1.0, "l2")
+found = {one.key: one for one in baselines(problem)}["logistic"]
+assert found.valid and found.loss == pytest.approx(np.pi**2 / 3) and found.noise.scale == 1.0
+assert audit.delta_upper(found.noise, 1.0, 1.0) == 0 < audit.delta_upper(found.noise, 0.99, 1.0)
+steps = np.linspace(-40, 40, 400001)
+excess = np.maximum(found.noise.density(steps) - np.exp(0.3) * found.noise.density(steps - 1), 0)
+assert audit.delta_upper(found.noise, 0.3, 1.0) == pytest.approx(excess.sum() * (steps[1] - steps[0]), rel=1e-6)
+
+asked = ["--epsilon", "1", "--delta", "0.2", "--loss", "l2", "--gap", "0.05", "--out", "compared.json"]
+assert main(["compare", *asked]) == 0
+(row,) = [row for row in json.load(open("compared.json")) if row["key"] == "logistic"]
+assert row["loss"] == found.loss and row["valid"] and row["lower_bound_ratio"] > 1
+
+line = figures.line("logistic", figures.LIGHT)
+assert line["color"] in figures.LIGHT.hues.values()
+dashes = [figures.line(key, figures.LIGHT)["dash"] for key in MECHANISMS]
+assert len(set(dashes)) == len(dashes)
+
+named = parse_mechanism("logistic:epsilon=1")
+assert named.noise == found.noise and named.guarantee == (1.0, 0.0)
+assert privacy_profile(named.noise, [0.3], sensitivity=1.0)[0] == audit.delta_upper(found.noise, 0.3, 1.0)
+divergence = dominating_pair(named.noise, 1.0).renyi(np.array([1.0, 2.0, 8.0]))
+density = lambda x: float(named.noise.density(x))
+for order, bound in zip((2.0, 8.0), divergence[1:]):
+    exact = np.log(quad(lambda x: density(x) ** order * density(x - 1) ** (1 - order), -40, 40)[0]) / (order - 1)
+    assert exact <= bound <= exact * 1.001
+asked = ["--mechanism", "logistic:epsilon=1", "--count", "10", "--delta", "1e-5", "--out", "composed.json"]
+assert main(["account", *asked]) == 0
+totals = {total["rule"]: total["epsilon"] for total in json.load(open("composed.json"))["totals"]}
+assert 5 < totals["exact"] < totals["renyi"] < totals["basic"] == 10
+
+page = visit(overlays="logistic,laplace")
+assert page.multiselect(key="overlays").value == ["logistic", "laplace"]
+(chart,) = [one for one in page.get("plotly_chart") if "Logistic" in one.proto.spec and "2px,2px" in one.proto.spec]
+print(chart.proto.id)
+"""
+
+
+def test_a_new_mechanism(tree):
+    """Compared in Python, by the command line and on the page, drawn with its own line, composed by the accountant."""
+    module, import_line, entry = re.findall(r"```python\n(.*?)```", recipe("Add a mechanism"), re.S)
+    tree.write("dpcore/noise/logistic.py", module)
+    tree.insert("dpcore/mechanisms.py", import_line, before="from .noise.staircase import")
+    tree.insert("dpcore/mechanisms.py", entry, before='    "uniform": Entry(')
+    assert tree.touched() == ["dpcore/mechanisms.py", "dpcore/noise/logistic.py"]
+    tree.run("-c", NEW_MECHANISM)

@@ -54,6 +54,11 @@ class Composable(ABC):
     def guarantee(self) -> tuple[float, float] | None:
         """(ε, δ), the one pair of numbers by which the mechanism is known; None where there is no such pair."""
 
+    @property
+    def gaussian_mu(self) -> float | None:
+        """μ of a mechanism that is N(0, 1) against N(μ, 1), None for all others."""
+        return None
+
     def epsilon_at(self, delta: float) -> float:
         """The least ε at δ of a single use, rounded up; ∞ if there is none."""
         found = self.guarantee
@@ -89,6 +94,10 @@ class Additive(Composable):
             return None
         infinite, finite = self.pair.infinite, [loss for loss, *_ in self.pair.atoms if math.isfinite(loss)]
         return (max(finite) * (1 + 1e-15), infinite * (1 + 1e-12)) if finite else None
+
+    @property
+    def gaussian_mu(self) -> float | None:
+        return self.noise.gaussian_mu(self.sensitivity)
 
     def epsilon_at(self, delta: float) -> float:
         return epsilon_at(self.noise, delta, sensitivity=self.sensitivity)

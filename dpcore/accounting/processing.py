@@ -10,9 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 from .._validate import above, real
 from ..errors import InputError
 from ..noise.base import Noise
-from ..noise.lattice import whole_law
-from ..noise.steps import whole_steps
-from ..noise.symmetric import SymmetricNoise
 from .pairs import FinitePair
 
 Array = NDArray[np.float64]
@@ -29,12 +26,7 @@ def binned_pair(noise: Noise, edges: ArrayLike, *, shift: float) -> FinitePair:
 def _cells(noise: Noise, edges: Array) -> Array:
     """Probabilities of the intervals between edges: differences of P(X ≤ x) in the lower half, of P(X > x) in the upper
     one, so that nothing is lost in either tail."""
-    below, beyond = noise.cdf(edges), 1 - noise.cdf(edges)
-    if isinstance(noise, SymmetricNoise):
-        beyond = np.where(edges > noise.location, noise.cdf(2 * noise.location - edges), beyond)
-    elif (lattice := whole_law(noise)) is not None:
-        law, n = lattice[0], np.array([whole_steps(x, lattice[1]) for x in edges.tolist()], dtype=float)
-        beyond = np.where(n > law.location, law.cdf(2 * law.location - n - 1), beyond)
+    below, beyond = noise.cdf(edges), noise.beyond(edges)
     low, high = np.diff(np.concatenate([[0.0], below, [1.0]])), -np.diff(np.concatenate([[1.0], beyond, [0.0]]))
     return np.maximum(np.where(np.append(below, 1.0) <= 0.5, low, high), 0.0)
 

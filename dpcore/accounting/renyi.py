@@ -12,7 +12,6 @@ from scipy import special
 from .._validate import above
 from ..errors import InputError
 from ..noise.base import Noise
-from ..noise.gaussian import Gaussian
 from .pairs import FinitePair, Pair, dominating_pair
 
 Array = NDArray[np.float64]
@@ -45,8 +44,8 @@ def zero_concentrated(noise: Noise, *, sensitivity: float) -> ZeroConcentrated:
     found = dominating_pair(noise, sensitivity)
     if found.infinite > 0:
         return ZeroConcentrated(math.inf, found.infinite)
-    if isinstance(noise, Gaussian):
-        return ZeroConcentrated(0.5 * (sensitivity / noise.sigma) ** 2 * (1 + 1e-15), 0.0)
+    if (mu := noise.gaussian_mu(sensitivity)) is not None:
+        return ZeroConcentrated(0.5 * mu**2 * (1 + 1e-15), 0.0)
     return ZeroConcentrated(_slope_upper(found), 0.0)
 
 
@@ -57,7 +56,7 @@ def _slope_upper(pair: Pair, *, accuracy: float = 1e-9) -> float:
     D_α/α = K/(s + s²) below the chord's, which is largest at s = (−k₀ + √(k₀² − k₀k₁))/k₁. Beyond s with
     L_max/(1 + s) < the best value found nothing is larger.
     """
-    largest = pair.atoms[0][0]
+    largest = pair.largest
     s = np.append(0.0, np.geomspace(1e-9, 1e9, 400))
     for _ in range(40):
         values = pair.renyi(1 + s)

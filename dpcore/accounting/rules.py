@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from ..errors import InputError
 from ..extras import needs
 from ..loss import UNIT
-from ..noise import Gaussian
 from ..noise.gaussian import gaussian_delta
 from ..search import bisection
 from .curves import least_epsilon
@@ -224,10 +223,8 @@ def divergences(release: Release, orders: tuple[float, ...]) -> Array:
     """Rényi divergences of one use at some orders, over both directions of neighbours."""
     mechanism, sampling = release.mechanism, release.sampling
     sampled = sampling is not None and sampling.rate < 1
-    gaussian = isinstance(mechanism, Additive) and isinstance(mechanism.noise, Gaussian)
-    if sampled and gaussian:
-        multiplier = mechanism.noise.sigma / mechanism.sensitivity  # type: ignore[union-attr]
-        return _sampled_gaussian(sampling, multiplier, orders)  # type: ignore[arg-type]
+    if sampled and (mu := mechanism.gaussian_mu) is not None:
+        return _sampled_gaussian(sampling, 1 / mu, orders)  # type: ignore[arg-type]
     places = np.array(orders)
     found = [np.asarray(release.pair(side).renyi(places)) for side in sides((release,))]
     return np.maximum.reduce(found) * (1 + 1e-12)
@@ -323,10 +320,8 @@ def limit(releases: tuple[Release, ...]) -> tuple[float, float | None] | None:
     for one in releases:
         sampling, mechanism = one.sampling, one.mechanism
         if sampling is not None and sampling.rate < 1 and sampling.kind == "poisson":
-            if not (isinstance(mechanism, Additive) and isinstance(mechanism.noise, Gaussian)):
-                return None
-            ratio = (mechanism.sensitivity / mechanism.noise.sigma) ** 2
-            if ratio > 600:
+            mu = mechanism.gaussian_mu
+            if mu is None or (ratio := mu**2) > 600:
                 return None
             small += one.count * sampling.rate**2 * math.expm1(ratio)
             proved = False

@@ -12,9 +12,7 @@ from scipy import special
 
 from .._validate import above, in_range, whole
 from ..noise.base import Noise
-from ..noise.gaussian import Gaussian
-from ..noise.laplace import Laplace
-from .pairs import FinitePair, dominating_pair
+from .pairs import dominating_pair
 
 Array = NDArray[np.float64]
 
@@ -60,20 +58,11 @@ def gaussian_guarantee(noise: Noise, *, sensitivity: float) -> GaussianGuarantee
     """The best μ with G_μ below the trade-off function.
 
     G_μ(α) > 0 for α < 1, but the trade-off function is 0 from α = 1 − δ(∞) on: with δ(∞) > 0 there is none. Gaussian
-    noise: sensitivity/σ. A piecewise linear function lies above the convex G_μ as soon as its corners do. Laplace
-    noise with t = D/scale: chords at both ends and e^−t/(4α) between, where the necessary μ is
-    g(ln α) + g(−t − ln 4 − ln α) with g(u) = Φ^−1(1 − e^u); g′ = −(Mills' ratio at g), so g is concave and the middle
-    is the worst: μ = 2 Φ^−1(1 − e^(−t/2)/2).
+    noise: sensitivity/σ.
     """
-    if isinstance(noise, Gaussian):
-        return GaussianGuarantee(above(0, 1e300, sensitivity=sensitivity) / noise.sigma, 0.0)
+    if (mu := noise.gaussian_mu(above(0, 1e300, sensitivity=sensitivity))) is not None:
+        return GaussianGuarantee(mu, 0.0)
     found = dominating_pair(noise, sensitivity)
     if found.infinite > 0:
         return GaussianGuarantee(None, found.infinite)
-    if isinstance(noise, Laplace):
-        return GaussianGuarantee(-2 * float(special.ndtri(0.5 * math.exp(-0.5 * sensitivity / noise.scale))), 0.0)
-    assert isinstance(found, FinitePair)
-    alphas, betas = (corner[1:-1] for corner in found.vertices)
-    inner = (alphas > 0) & (betas > 0)
-    needed = -special.ndtri(alphas[inner]) - special.ndtri(betas[inner])
-    return GaussianGuarantee(max(float(needed.max(initial=0.0)), 0.0), 0.0)
+    return GaussianGuarantee(found.least_mu(), 0.0)

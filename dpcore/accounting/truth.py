@@ -16,7 +16,7 @@ from ..noise import Gaussian
 from .curves import epsilon_at
 from .loss_grids import MOST_CELLS, LossGrid, on_grid, reach
 from .losses import compose
-from .mechanisms import Additive, Release, sides
+from .mechanisms import Release, sides
 from .pairs import Pair, dominating_pair
 
 FEW, TRIALS = 16, 2000
@@ -129,8 +129,8 @@ def _gaussians(releases: Sequence[Release]) -> tuple[float, list[Release]]:
     squares, rest = 0.0, []
     for one in releases:
         plain = one.sampling is None or one.sampling.rate == 1
-        if plain and isinstance(one.mechanism, Additive) and isinstance(one.mechanism.noise, Gaussian):
-            squares += one.count * (one.mechanism.sensitivity / one.mechanism.noise.sigma) ** 2
+        if plain and (mu := one.mechanism.gaussian_mu) is not None:
+            squares += one.count * mu**2
         else:
             rest.append(one)
     return math.sqrt(squares), rest

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InputError
 from ..loss import Loss
-from ..pair import Pair
+
+if TYPE_CHECKING:
+    from ..pair import Pair
 
 Array = NDArray[np.float64]
 
@@ -54,6 +57,10 @@ class Noise(ABC):
     @abstractmethod
     def cdf(self, x: ArrayLike) -> Array:
         """P(X ≤ x), atoms included."""
+
+    def beyond(self, x: ArrayLike) -> Array:
+        """P(X > x); of symmetric laws nothing is lost in the upper tail."""
+        return 1 - self.cdf(x)
 
     @abstractmethod
     def quantile(self, u: ArrayLike) -> Array:

@@ -21,7 +21,7 @@ from .moments import geometric_sum
 from .periods import Side
 from .pure import staircase_loss_bounds
 from .stairs import stairs_pair
-from .steps import LatticeLaw, whole_shift
+from .steps import LatticeLaw, floor_steps, whole_shift
 
 _DIRECT = 200_000
 """Finite sums of at most this many terms are taken term by term, longer ones as a difference of two tails."""
@@ -101,6 +101,10 @@ class IntegerStaircase(LatticeLaw):
     def cdf(self, x: ArrayLike) -> Array:
         n = np.floor(np.asarray(x, dtype=float)) - self.location
         return np.where(n < 0, self._tail(np.abs(n)), 1 - self._tail(np.maximum(n + 1, 0.0)))
+
+    def beyond(self, x: ArrayLike) -> Array:
+        n = floor_steps(x, 1.0)
+        return np.where(n > self.location, self.cdf(2 * self.location - n - 1), 1 - self.cdf(x))
 
     def quantile(self, u: ArrayLike) -> Array:
         u = np.asarray(u, dtype=float)

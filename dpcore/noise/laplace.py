@@ -9,6 +9,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import special
 
 from .._validate import above, decimal, real
 from ..errors import InputError
@@ -110,6 +111,12 @@ class ExponentialPair(MonotonePair):
         found += [(top, left, left * math.exp(-top)), (-top, left * math.exp(-top), left)]
         found += [(-math.inf, 0.0, 1 - at(end - phi) if math.isfinite(end) else 0.0)]
         return tuple(one for one in found if one[1] > 0 or one[2] > 0)
+
+    def least_mu(self) -> float:
+        """With t = φ/scale the trade-off function has chords at both ends and e^−t/(4α) between, where the necessary μ
+        is g(ln α) + g(−t − ln 4 − ln α) with g(u) = Φ^−1(1 − e^u); g′ = −(Mills' ratio at g), so g is concave and the
+        middle is the worst."""
+        return -2 * float(special.ndtri(0.5 * math.exp(-0.5 * self.shift / self.noise.scale)))
 
     def renyi(self, orders: ArrayLike) -> Array:
         """ln(α/(2α − 1) e^((α−1)t) + (α − 1)/(2α − 1) e^(−αt))/(α − 1) with t = φ/scale [Mironov 2017, Table II]; ∞

@@ -199,6 +199,9 @@ class Stretched(LatticeLaw):
     def cdf(self, x: ArrayLike) -> Array:
         return self.law.cdf(floor_steps(x, self.step))
 
+    def beyond(self, x: ArrayLike) -> Array:
+        return self.law.beyond(floor_steps(x, self.step))
+
     def quantile(self, u: ArrayLike) -> Array:
         return self.law.quantile(u) * self.step
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -35,6 +36,10 @@ class MonotonePair(Pair):
     def atoms(self) -> tuple[tuple[float, float, float], ...]:
         return ()
 
+    @cached_property
+    def largest(self) -> float:
+        return self.atoms[0][0] if self.atoms else smallest_passing(lambda e: self.tails(e)[0] == 0, 1.0)
+
     def tails(self, epsilons: ArrayLike) -> tuple[Array, Array]:
         t = self.threshold(np.asarray(epsilons, dtype=float))
         return self.noise.cdf(t), self.noise.cdf(t - self.shift)
@@ -52,7 +57,7 @@ class MonotonePair(Pair):
     def renyi(self, orders: ArrayLike) -> Array:
         """For bounded losses, rounded up: losses between two steps count as the larger of them."""
         orders = np.asarray(orders, dtype=float)
-        high = smallest_passing(lambda epsilon: self.tails(epsilon)[0] == 0, 1.0)
+        high = self.largest
         steps = np.linspace(-high, high, STEPS)
         masses = -np.diff(np.append(1.0, self.tails(steps)[0]))
         divergence = lambda s: math.log(float(masses @ np.exp(s * (steps - high)))) / s + high  # noqa: E731

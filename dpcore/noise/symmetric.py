@@ -80,6 +80,10 @@ class SymmetricNoise(Noise):
         half = 0.5 * (1 - self.atom) * self._tail(np.minimum(np.abs(y), self.radius))
         return np.where(y < 0, half, 1 - half)
 
+    def beyond(self, x: ArrayLike) -> Array:
+        x = np.asarray(x, dtype=float)
+        return np.where(x > self.location, self.cdf(2 * self.location - x), 1 - self.cdf(x))
+
     def quantile(self, u: ArrayLike) -> Array:
         u = np.asarray(u, dtype=float)
         nearer = np.minimum(u, 1 - u)

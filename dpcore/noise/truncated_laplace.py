@@ -34,9 +34,7 @@ class TruncatedLaplace(SymmetricNoise):
         real(location=self.location)
 
     @classmethod
-    def calibrate(
-        cls, privacy: Privacy, sensitivity: float, loss: Loss | None = None
-    ) -> TruncatedLaplace | Uniform:
+    def calibrate(cls, privacy: Privacy, sensitivity: float, loss: Loss | None = None) -> TruncatedLaplace | Uniform:
         """The narrowest law of scale D/ε that is (ε, δ)-DP; for ε = 0 its limit, a `Uniform`.
 
         δ ≤ ½: half-width (D/ε) ln(1 + (e^ε − 1)/(2δ)) [G20]. δ > ½: the edge [−A, D − A] contains the
