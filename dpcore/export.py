@@ -23,6 +23,7 @@ from .noise.piecewise import TOTAL, PiecewiseNoise
 from .noise.staircase import Staircase
 from .noise.tailed import TailedNoise
 from .problem import NoiseProblem
+from .problem_fields import finite, problem_to_dict
 from .reload import (
     FORMAT,
     STAIRCASE_FIELDS,
@@ -48,21 +49,10 @@ def solution_to_dict(solution: Solution) -> dict[str, Any]:
     Numbers that are not finite become None: an end of the support, a gap that does not exist.
     """
     problem, certificate = solution.problem, solution.certificate
-    budget, second = problem.budget, problem.second
     return {
         "format": FORMAT,
         "version": __version__,
-        "epsilon": problem.privacy.epsilon,
-        "delta": problem.privacy.delta,
-        "sensitivity": problem.sensitivity,
-        "loss": problem.loss.spec,
-        "symmetric": problem.symmetric,
-        "monotone": problem.monotone,
-        "support": [finite(end) for end in problem.support],
-        "granularity": problem.granularity,
-        "budget": None if budget is None else {"loss": budget.loss.spec, "most": budget.most},
-        "second": None if second is None else {"epsilon": second.epsilon, "delta": second.delta},
-        "profile": None if problem.profile is None else problem.profile.spec,
+        **problem_to_dict(problem),
         "lower": certificate.lower,
         "upper": certificate.upper,
         "gap": finite(certificate.gap),
@@ -244,8 +234,3 @@ def spec_stem(spec: str) -> str:
     """The text of a loss, a weight or a promise as part of a file's name; of a long one the beginning and a digest."""
     plain = re.sub(r"[^A-Za-z0-9.+-]+", "-", spec).strip("-")
     return plain if len(plain) <= 40 else f"{plain[:24]}-{sha256(spec.encode()).hexdigest()[:8]}"
-
-
-def finite(number: float | None) -> float | None:
-    """The number, or None for what JSON cannot say."""
-    return None if number is None or not math.isfinite(number) else float(number)

@@ -6,12 +6,11 @@ import math
 
 import numpy as np
 
-from ._validate import in_range
 from .errors import InputError
 from .loss import UNIT, Loss
 from .loss.cells import lattice_costs
 from .noise.lattice import lattice_points
-from .privacy import SENSITIVITY_RANGE, Privacy
+from .privacy import SENSITIVITY, Privacy
 
 
 def amplitude_lower(privacy: Privacy, sensitivity: float) -> float:
@@ -24,7 +23,7 @@ def amplitude_lower(privacy: Privacy, sensitivity: float) -> float:
     ε = 0: q_m ≥ ½ − mδ. δ = 0: the sum is D/(E − 1). 0 where no term is positive, δ ≥ ½ among others.
     Cost: one term per sensitivity of the truncated Laplace half-width, at most some 60 000.
     """
-    D = in_range(*SENSITIVITY_RANGE, sensitivity=sensitivity)
+    D = SENSITIVITY.check(sensitivity)
     epsilon, delta = privacy.epsilon, privacy.delta
     if delta == 0:
         return D / math.expm1(epsilon) * (1 - 16 * UNIT)
@@ -55,7 +54,7 @@ def even_lower(privacy: Privacy, sensitivity: float, loss: Loss) -> float:
         return amplitude_lower(privacy, sensitivity)
     if not (loss.even and loss.grows_from_zero):
         raise InputError("loss", loss.spec, "an even loss that does not fall away from 0")
-    D = in_range(*SENSITIVITY_RANGE, sensitivity=sensitivity)
+    D = SENSITIVITY.check(sensitivity)
     epsilon, delta = privacy.epsilon, privacy.delta
     reach = 1 / (2 * delta) if epsilon == 0 else privacy.truncation() if delta else 40 / epsilon
     m = np.arange(0, math.ceil(reach) + 2, dtype=float)

@@ -5,12 +5,22 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ._validate import in_range
 from .errors import InputError
+from .quantity import Quantity
 
-EPSILON_RANGE = (1e-3, 20.0)
-DELTA_RANGE = (1e-12, 0.999)
-SENSITIVITY_RANGE = (1e-9, 1e12)
+EPSILON = Quantity(
+    "epsilon", 1e-3, 20.0, 1.0, "ε", "ε", also=(0.0,), help="how much one person may change what is seen"
+)
+DELTA = Quantity(
+    "delta", 1e-12, 0.999, 0.2, "δ", "δ", also=(0.0,),
+    help="how much more probable any event may become beyond the factor e^ε",
+)  # fmt: skip
+SENSITIVITY = Quantity(
+    "sensitivity", 1e-9, 1e12, 1.0, label="Sensitivity", in_unit=True,
+    help="The most that one person can change the true answer, in its unit.",
+)  # fmt: skip
+
+EPSILON_RANGE, DELTA_RANGE, SENSITIVITY_RANGE = ((one.low, one.high) for one in (EPSILON, DELTA, SENSITIVITY))
 
 
 @dataclass(frozen=True)
@@ -24,8 +34,8 @@ class Privacy:
     delta: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", in_range(*EPSILON_RANGE, also=(0.0,), epsilon=self.epsilon))
-        object.__setattr__(self, "delta", in_range(*DELTA_RANGE, also=(0.0,), delta=self.delta))
+        object.__setattr__(self, "epsilon", EPSILON.check(self.epsilon))
+        object.__setattr__(self, "delta", DELTA.check(self.delta))
         if self.epsilon == 0 and self.delta == 0:
             raise InputError("delta", self.delta, "a positive number when epsilon = 0")
 

@@ -8,14 +8,20 @@ from functools import cached_property
 
 import numpy as np
 
-from ._validate import in_range, whole
 from .errors import InputError
 from .privacy import DELTA_RANGE, EPSILON_RANGE, Privacy
+from .quantity import Quantity
 from .search import bisection
 
-MU_RANGE = (0.01, 4.0)
+MU = Quantity(
+    "mu", 0.01, 4.0, 1.0, "μ", "μ — as hard to tell apart as two normal laws μ standard deviations apart", step=0.1,
+    help="From 0.01 to 4. Under μ-GDP every δ(ε′) is at most that of Gaussian noise with σ = sensitivity/μ.",
+)  # fmt: skip
 MOST_PAIRS = 100
-MOST_RELEASES = 100_000
+RELEASES = Quantity(
+    "releases", 1, 100_000, 16, label="Releases", step=1, whole=True,
+    help="Each with independent noise of this law; the ε and δ below are for all of them together.",
+)  # fmt: skip
 
 _FARTHEST = 12.0
 """Largest ε′ among the places that programs look at: linear programs do not resolve what e^ε′ beyond it does."""
@@ -65,7 +71,7 @@ class GaussianProfile:
     mu: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "mu", in_range(*MU_RANGE, mu=self.mu))
+        object.__setattr__(self, "mu", MU.check(self.mu))
 
     @property
     def spec(self) -> str:
@@ -142,13 +148,12 @@ class Composed:
     privacy: Privacy
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "releases", whole(1, MOST_RELEASES, releases=self.releases))
+        object.__setattr__(self, "releases", RELEASES.check(self.releases))
         if self.privacy.delta == 0:
             raise InputError("delta", 0.0, "a positive number for several releases together")
-        if not MU_RANGE[0] <= self._mu <= MU_RANGE[1]:
+        if not MU.low <= self._mu <= MU.high:
             shown = f"{self.releases} releases at ({self.privacy.epsilon:g}, {self.privacy.delta:g})"
-            low, high = MU_RANGE
-            accepted = f"a budget that leaves each release a mu from {low:g} to {high:g}, not {self._mu:.3g}"
+            accepted = f"a budget that leaves each release a mu from {MU.range}, not {self._mu:.3g}"
             raise InputError("profile", shown, accepted)
 
     @property

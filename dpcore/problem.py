@@ -10,7 +10,7 @@ from fractions import Fraction
 from ._validate import above, decimal, in_range, whole
 from .errors import InfeasibleError, InputError
 from .loss import Loss, parse_loss
-from .privacy import SENSITIVITY_RANGE, Privacy
+from .privacy import SENSITIVITY, SENSITIVITY_RANGE, Privacy
 from .privacy_profile import Composed, GaussianProfile, PairList, PrivacyProfile
 
 FARTHEST = 10**9
@@ -68,8 +68,7 @@ class NoiseProblem:
     profile: PrivacyProfile | None = None
 
     def __post_init__(self) -> None:
-        low, high = SENSITIVITY_RANGE
-        object.__setattr__(self, "sensitivity", in_range(low, high, sensitivity=self.sensitivity))
+        object.__setattr__(self, "sensitivity", SENSITIVITY.check(self.sensitivity))
         lo, hi = _support(self.support)
         object.__setattr__(self, "support", (lo, hi))
         shown = f"[{lo:g}, {hi:g}]"

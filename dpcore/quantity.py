@@ -37,6 +37,12 @@ class Quantity:
     def __post_init__(self) -> None:
         object.__setattr__(self, "title", self.title or self.name)
 
+    @property
+    def range(self) -> str:
+        """What is accepted, in words."""
+        also = "".join(f"{number:g}, or " for number in self.also)
+        return f"{also}{'above ' if self.open else ''}{self.low:g}{', at most ' if self.open else ' to '}{self.high:g}"
+
     def check(self, value: object) -> float:
         """The value, or the number that a text is, as one that is accepted.
 

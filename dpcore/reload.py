@@ -11,19 +11,20 @@ from typing import Any
 import numpy as np
 
 from . import audit, audit_profile, audit_shape
-from ._validate import in_range, real
+from . import json_checks as checks
+from ._validate import in_range
 from .audit_profile import ProfileProof
 from .errors import InputError
-from .loss import parse_loss
 from .noise.base import Noise
 from .noise.discrete import DiscreteStaircase, Geometric
 from .noise.lattice import LatticeNoise, stretched, whole_law
 from .noise.piecewise import TOTAL, PiecewiseNoise
 from .noise.staircase import Staircase
 from .noise.tailed import TailedNoise
-from .privacy import EPSILON_RANGE, Privacy
-from .privacy_profile import Composed, GaussianProfile, PrivacyProfile, parse_profile
-from .problem import Budget, NoiseProblem, SolverSettings
+from .privacy import EPSILON_RANGE
+from .privacy_profile import Composed, GaussianProfile
+from .problem import NoiseProblem, SolverSettings
+from .problem_fields import problem_from_dict
 from .solution import Certificate, Solution
 
 FORMAT = 1
@@ -79,11 +80,12 @@ def solution_from_dict(data: Any) -> Solution:
     if not isinstance(data, dict):
         raise InputError("noise file", type(data).__name__, "a JSON object")
     if data.get("format", FORMAT) != FORMAT:
-        raise InputError("format", short(data["format"]), str(FORMAT))
-    problem = _problem(data)
-    noise = _noise(_mapping(data, "noise"), problem)
+        raise InputError("format", checks.short(data["format"]), str(FORMAT))
+    problem = problem_from_dict(data)
+    noise = _noise(checks.mapping(data.get("noise"), "noise"), problem)
     _check_constraints(noise, problem)
-    certificate = _audited(noise, problem, _mapping(data, "certificate", {}).get("lower", data.get("lower")))
+    stated = checks.mapping(data.get("certificate", {}), "certificate").get("lower", data.get("lower"))
+    certificate = _audited(noise, problem, stated)
     seconds = data.get("seconds")
     if not isinstance(seconds, int | float) or not 0 <= seconds < 1e9:
         seconds = 0.0
@@ -92,63 +94,12 @@ def solution_from_dict(data: Any) -> Solution:
     return Solution(problem, SolverSettings(), noise, certificate, (), float(seconds), cells, 0, RELOADED)
 
 
-def _problem(data: dict) -> NoiseProblem:
-    """The problem, every field named in messages as in the file."""
-    for name in ("epsilon", "delta", "sensitivity", "loss"):
-        if name not in data:
-            raise InputError(name, "(missing)", "a field of this name")
-    if not isinstance(data["loss"], str) or len(data["loss"]) > 100_000:
-        raise InputError("loss", short(data["loss"]), "the text of a loss")
-    flags = {}
-    for name in ("symmetric", "monotone"):
-        flags[name] = data.get(name, False)
-        if not isinstance(flags[name], bool):
-            raise InputError(name, short(flags[name]), "true or false")
-    support = data.get("support", [None, None])
-    if not isinstance(support, list) or len(support) != 2:
-        raise InputError("support", short(support), "a list of two numbers, null for no end")
-    lo, hi = (infinite if end is None else real(support=end) for end, infinite in zip(support, (-math.inf, math.inf)))
-    privacy = Privacy(_number(data, "epsilon"), _number(data, "delta"))
-    loss = parse_loss(data["loss"])
-    granularity = None if data.get("granularity") is None else _number(data, "granularity")
-    extras = {"budget": _budget(data), "second": _second(data), "granularity": granularity}
-    extras["profile"] = _profile(data)
-    return NoiseProblem(privacy, _number(data, "sensitivity"), loss, support=(lo, hi), **flags, **extras)
-
-
-def _budget(data: dict) -> Budget | None:
-    """The budget, None if the file has none."""
-    if data.get("budget") is None:
-        return None
-    fields = _mapping(data, "budget")
-    spec = fields.get("loss")
-    if not isinstance(spec, str) or len(spec) > 100_000:
-        raise InputError("budget.loss", "(missing)" if spec is None else short(spec), "the text of a loss")
-    return Budget(parse_loss(spec), _finite_number(fields.get("most"), "budget.most", 1e15))
-
-
-def _second(data: dict) -> Privacy | None:
-    """The second pair, None if the file has none."""
-    if data.get("second") is None:
-        return None
-    fields = _mapping(data, "second")
-    return Privacy(*(_finite_number(fields.get(name), f"second.{name}", 1e15) for name in ("epsilon", "delta")))
-
-
-def _profile(data: dict) -> PrivacyProfile | None:
-    """The whole promise, None if the file has none."""
-    spec = data.get("profile")
-    if spec is not None and (not isinstance(spec, str) or len(spec) > 10_000):
-        raise InputError("profile", short(spec), "the text of a privacy profile")
-    return None if spec is None else parse_profile(spec)
-
-
 def _noise(data: dict, problem: NoiseProblem) -> Noise:
     family = data.get("family", "piecewise")
     if family == "tailed":
-        tail = _mapping(data, "tail")
-        weight = _integer(tail.get("weight"), "noise.tail.weight", 1, TOTAL - 1)
-        mean = _integer(tail.get("mean_cells"), "noise.tail.mean_cells", 2, MAX_TAIL)
+        tail = checks.mapping(data.get("tail"), "tail")
+        weight = checks.integer(tail.get("weight"), "noise.tail.weight", 1, TOTAL - 1)
+        mean = checks.integer(tail.get("mean_cells"), "noise.tail.mean_cells", 2, MAX_TAIL)
         body = _from_whole_numbers(data, problem.sensitivity)
         widest = int(np.abs(body.breaks).max())
         if body.atom_weight or body.resolution > MAX_TAIL or widest > MAX_TAIL:
@@ -162,9 +113,9 @@ def _noise(data: dict, problem: NoiseProblem) -> Noise:
     if problem.granularity is not None:
         return _on_lattice(data, family, problem)
     if family == "staircase":
-        return _staircase(_mapping(data, "parameters"), problem)
+        return _staircase(checks.mapping(data.get("parameters"), "parameters"), problem)
     if family != "piecewise":
-        raise InputError("noise.family", short(family), "piecewise, tailed or staircase")
+        raise InputError("noise.family", checks.short(family), "piecewise, tailed or staircase")
     if "weights" in data:
         return _from_whole_numbers(data, problem.sensitivity)
     return _from_floats(data, problem.sensitivity)
@@ -174,25 +125,25 @@ def _on_lattice(data: dict, family: object, problem: NoiseProblem) -> Noise:
     """A law on the lattice of a problem with a granularity."""
     step = problem.granularity
     if family == "discrete-staircase":
-        values = _mapping(data, "parameters")
+        values = checks.mapping(data.get("parameters"), "parameters")
         whole = {"period": 5000, "rise": 5000, "location": 10**6}
         period, rise, location = (
-            _integer(values.get(name), f"noise.parameters.{name}", -top if name == "location" else 1, top)
+            checks.integer(values.get(name), f"noise.parameters.{name}", -top if name == "location" else 1, top)
             for name, top in whole.items()
         )
-        rate = _finite_number(values.get("rate"), "noise.parameters.rate", 1e3)
+        rate = checks.finite(values.get("rate"), "noise.parameters.rate", 1e3)
         _same_step(values.get("step"), "noise.parameters.step", step)
         if not rate >= EPSILON_RANGE[0] or rise > period:
             accepted = f"a rate from {EPSILON_RANGE[0]:g} and a rise of at most one period"
-            raise InputError("noise.parameters", short(values), accepted)
+            raise InputError("noise.parameters", checks.short(values), accepted)
         law = Geometric(rate, 1, location) if period == 1 else DiscreteStaircase(rate, period, rise, location)
         return stretched(law, step)
     if family != "lattice":
-        raise InputError("noise.family", short(family), "lattice or discrete-staircase, given a granularity")
+        raise InputError("noise.family", checks.short(family), "lattice or discrete-staircase, given a granularity")
     _same_step(data.get("step"), "noise.step", step)
-    _integer(data.get("total", TOTAL), "noise.total", TOTAL, TOTAL)
-    weights = [_integer(w, "noise.weights", 0, TOTAL) for w in _list(data, "weights", 1)]
-    first = _integer(data.get("first"), "noise.first", -(10**12), 10**12)
+    checks.integer(data.get("total", TOTAL), "noise.total", TOTAL, TOTAL)
+    weights = [checks.integer(w, "noise.weights", 0, TOTAL) for w in _list(data, "weights", 1)]
+    first = checks.integer(data.get("first"), "noise.first", -(10**12), 10**12)
     if sum(weights) != TOTAL:
         raise InputError("noise.weights", f"a sum of {sum(weights)}", f"a sum of {TOTAL}")
     if len(weights) * problem.lattice_sensitivity > MAX_AUDIT_WORK:
@@ -202,32 +153,32 @@ def _on_lattice(data: dict, family: object, problem: NoiseProblem) -> Noise:
 
 
 def _same_step(value: object, name: str, step: float) -> None:
-    if _finite_number(value, name, 1e12) != step:
-        raise InputError(name, short(value), f"the granularity of the problem, {step:g}")
+    if checks.finite(value, name, 1e12) != step:
+        raise InputError(name, checks.short(value), f"the granularity of the problem, {step:g}")
 
 
 def _name(data: dict) -> str:
     name = data.get("name", "Optimal")
     if not isinstance(name, str) or len(name) > 80:
-        raise InputError("noise.name", short(name), "a short text")
+        raise InputError("noise.name", checks.short(name), "a short text")
     return name
 
 
 def _staircase(data: dict, problem: NoiseProblem) -> Staircase:
-    values = [_finite_number(data.get(name), f"noise.parameters.{name}", 1e15) for name in STAIRCASE_FIELDS]
+    values = [checks.finite(data.get(name), f"noise.parameters.{name}", 1e15) for name in STAIRCASE_FIELDS]
     if values[0] < 1e-3 or values[1] <= 0:
-        raise InputError("noise.parameters", short(data), "epsilon from 0.001 and a positive sensitivity")
+        raise InputError("noise.parameters", checks.short(data), "epsilon from 0.001 and a positive sensitivity")
     return Staircase(*values)
 
 
 def _from_whole_numbers(data: dict, sensitivity: float) -> PiecewiseNoise:
-    _integer(data.get("total", TOTAL), "noise.total", TOTAL, TOTAL)
-    breaks = [_integer(b, "noise.breaks", -MAX_UNITS, MAX_UNITS) for b in _list(data, "breaks", 2)]
-    weights = [_integer(w, "noise.weights", 0, TOTAL) for w in _list(data, "weights", 1)]
-    resolution = _integer(data.get("resolution"), "noise.resolution", 1, MAX_UNITS)
-    atom = _mapping(data, "atom", {})
-    atom_weight = _integer(atom.get("weight", 0), "noise.atom.weight", 0, TOTAL)
-    atom_unit = _integer(atom.get("unit", 0), "noise.atom.unit", -MAX_UNITS, MAX_UNITS)
+    checks.integer(data.get("total", TOTAL), "noise.total", TOTAL, TOTAL)
+    breaks = [checks.integer(b, "noise.breaks", -MAX_UNITS, MAX_UNITS) for b in _list(data, "breaks", 2)]
+    weights = [checks.integer(w, "noise.weights", 0, TOTAL) for w in _list(data, "weights", 1)]
+    resolution = checks.integer(data.get("resolution"), "noise.resolution", 1, MAX_UNITS)
+    atom = checks.mapping(data.get("atom", {}), "atom")
+    atom_weight = checks.integer(atom.get("weight", 0), "noise.atom.weight", 0, TOTAL)
+    atom_unit = checks.integer(atom.get("unit", 0), "noise.atom.unit", -MAX_UNITS, MAX_UNITS)
     if len(breaks) != len(weights) + 1:
         raise InputError("noise.breaks", f"{len(breaks)} breaks", f"one more than the {len(weights)} weights")
     if any(b <= a for a, b in zip(breaks, breaks[1:])):
@@ -245,11 +196,11 @@ def _from_whole_numbers(data: dict, sensitivity: float) -> PiecewiseNoise:
 
 def _from_floats(data: dict, sensitivity: float) -> PiecewiseNoise:
     """A law given by edges and probabilities alone; its edges must lie on a lattice sensitivity/k, k ≤ 4096."""
-    edges = np.array([_finite_number(e, "noise.edges", 1e15) for e in _list(data, "edges", 2)]) / sensitivity
-    masses = np.array([_finite_number(p, "noise.probabilities", 1.0) for p in _list(data, "probabilities", 1)])
-    atom = _mapping(data, "atom", {})
-    mass = _finite_number(atom.get("mass", 0.0), "noise.atom.mass", 1.0)
-    location = _finite_number(atom.get("location", 0.0), "noise.atom.location", 1e15) / sensitivity
+    edges = np.array([checks.finite(e, "noise.edges", 1e15) for e in _list(data, "edges", 2)]) / sensitivity
+    masses = np.array([checks.finite(p, "noise.probabilities", 1.0) for p in _list(data, "probabilities", 1)])
+    atom = checks.mapping(data.get("atom", {}), "atom")
+    mass = checks.finite(atom.get("mass", 0.0), "noise.atom.mass", 1.0)
+    location = checks.finite(atom.get("location", 0.0), "noise.atom.location", 1e15) / sensitivity
     if len(edges) != len(masses) + 1:
         raise InputError("noise.edges", f"{len(edges)} edges", f"one more than the {len(masses)} probabilities")
     if not (np.diff(edges) > 0).all():
@@ -329,12 +280,14 @@ def _kept_profile(noise: Noise, problem: NoiseProblem, data: dict) -> ProfilePro
     if isinstance(problem.profile, Composed) and not isinstance(noise, PiecewiseNoise):
         raise InputError("noise.family", noise.name, "a piecewise law for several releases together")
     if isinstance(problem.profile, GaussianProfile):
-        stated = _mapping(_mapping(data, "certificate"), "profile").get("places")
+        proved = checks.mapping(data.get("certificate"), "certificate")
+        stated = checks.mapping(proved.get("profile"), "profile").get("places")
         if not isinstance(stated, list) or not 2 <= len(stated) <= 1000:
-            raise InputError("certificate.profile.places", short(stated), "a list of 2 to 1000 numbers")
-        places = tuple(_finite_number(z, "certificate.profile.places", audit_profile.FARTHEST + 3) for z in stated)
+            raise InputError("certificate.profile.places", checks.short(stated), "a list of 2 to 1000 numbers")
+        places = tuple(checks.finite(z, "certificate.profile.places", audit_profile.FARTHEST + 3) for z in stated)
         if any(b - a < 1e-6 for a, b in zip((0.0 - 1e-6, *places), places)):
-            raise InputError("certificate.profile.places", short(stated), "increasing numbers from 0, not too close")
+            shown = checks.short(stated)
+            raise InputError("certificate.profile.places", shown, "increasing numbers from 0, not too close")
     proof = audit_profile.proof_of(noise, problem.profile, places)
     if not proof.holds:
         raise InputError("noise", "a law that does not keep its privacy profile", problem.profile.spec[:80])
@@ -356,51 +309,9 @@ def _extras(noise: Noise, problem: NoiseProblem) -> tuple[float | None, float | 
     return spent, kappa
 
 
-# Fields ----------------------------------------------------------------------------------------------
-
-
-def _mapping(data: dict, name: str, default: dict | None = None) -> dict:
-    value = data.get(name, default)
-    if not isinstance(value, dict):
-        raise InputError(name, "(missing)" if value is None else short(value), "an object")
-    return value
-
-
 def _list(data: dict, name: str, least: int) -> list:
     value = data.get(name)
     if not isinstance(value, list) or not least <= len(value) <= MAX_CELLS + 1:
-        shown = f"{len(value)} entries" if isinstance(value, list) else short(value)
+        shown = f"{len(value)} entries" if isinstance(value, list) else checks.short(value)
         raise InputError(f"noise.{name}", shown, f"a list of {least} to {MAX_CELLS} entries")
     return value
-
-
-def _integer(value: object, name: str, low: int, high: int) -> int:
-    """A whole number given as such or as text."""
-    if isinstance(value, str) and value.isascii() and value.removeprefix("-").isdigit() and len(value) < 25:
-        value = int(value)
-    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise InputError(name, short(value), f"whole numbers from {low} to {high}")
-    return value
-
-
-def _number(data: dict, name: str) -> object:
-    """The field if it is a JSON number; text that reads like one is refused."""
-    value = data[name]
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InputError(name, short(value), "a number")
-    return value
-
-
-def _finite_number(value: object, name: str, limit: float) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not -limit <= value <= limit:
-        raise InputError(name, short(value), f"numbers up to {limit:g}")
-    return float(value)
-
-
-def short(value: object, length: int = 60) -> str:
-    """The value as text, cut off."""
-    try:
-        text = value if isinstance(value, str) else repr(value)
-    except ValueError:  # an integer of thousands of digits
-        text = "a number too long to show"
-    return text if len(text) <= length else text[:length] + "…"

@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from . import __version__
 from ._validate import decimal
 from .exact import coin, draw_discrete_staircase, draw_staircase
+from .json_checks import short
 from .noise.base import Noise
 from .noise.ladder import chosen, point_of
 from .noise.lattice import LatticeNoise, whole_law
 from .noise.piecewise import SUBDIVISIONS
 from .noise.staircase import Staircase
 from .noise.tailed import TailedNoise
-from .reload import RELOADED, short
+from .problem_fields import problem_to_dict
+from .reload import RELOADED
 from .script import carried, filled, in_order, literal, summary, wrapped
 from .solution import Solution
 
@@ -173,19 +175,6 @@ def python_snippet(solution: Solution) -> str:
     """A self-contained script (standard library only) that carries the law, the problem, the certificate and the
     version, and defines ``sample(n)`` and ``release(value)`` with exact arithmetic."""
     problem, certificate = solution.problem, solution.certificate
-    asked = {
-        "epsilon": problem.privacy.epsilon,
-        "delta": problem.privacy.delta,
-        "sensitivity": problem.sensitivity,
-        "loss": problem.loss.spec,
-        "symmetric": problem.symmetric,
-        "monotone": problem.monotone,
-        "support": [end if math.isfinite(end) else None for end in problem.support],
-        "granularity": problem.granularity,
-        "budget": None if problem.budget is None else [problem.budget.loss.spec, problem.budget.most],
-        "second": None if problem.second is None else [problem.second.epsilon, problem.second.delta],
-        "profile": None if problem.profile is None else problem.profile.spec,
-    }
     proved = {
         "lower": certificate.lower,
         "upper": certificate.upper,
@@ -195,7 +184,7 @@ def python_snippet(solution: Solution) -> str:
         "second_delta_upper": certificate.second_delta_upper,
         "source": solution.source,
     }
-    return noise_script(solution.noise, describe(solution), asked, proved)
+    return noise_script(solution.noise, describe(solution), problem_to_dict(problem), proved)
 
 
 def noise_script(

@@ -15,6 +15,7 @@ ROOT = Path(__file__).parents[1]
 BASE = {"errors", "extras", "numbers", "_validate", "search"}
 DATA = BASE | {"quantity", "places", "privacy", "privacy_profile", "loss", "problem", "partition"}
 LAWS = DATA | {"pair", "audit", "audit_composed", "audit_profile", "audit_shape", "noise", "solution"}
+FILES = LAWS | {"json_checks", "problem_fields"}
 SEARCH = LAWS | {"kernels", "lp", "rows", "cutting_planes", "reference", "optimal"}
 
 ALLOWED = {
@@ -24,8 +25,8 @@ ALLOWED = {
     "extras": {"errors"},
     "provenance": set(),
     "search": set(),
-    "privacy": BASE,
-    "privacy_profile": BASE | {"privacy"},
+    "privacy": BASE | {"quantity"},
+    "privacy_profile": BASE | {"privacy", "quantity"},
     "quantity": BASE,
     "loss": BASE | {"numerals", "places", "quantity"},
     "partition": BASE,
@@ -52,17 +53,19 @@ ALLOWED = {
     "gallery": LAWS | {"reference"},
     "exact": LAWS,
     "figures": LAWS | {"mechanisms", "numerals"},
-    "reload": LAWS,
+    "json_checks": {"errors"},
+    "problem_fields": DATA | {"json_checks"},
+    "reload": FILES,
     "script": set(),
-    "snippet": LAWS | {"exact", "reload", "script"},
-    "export": LAWS | {"reload", "snippet"},
+    "snippet": FILES | {"exact", "reload", "script"},
+    "export": FILES | {"reload", "snippet"},
     "store": LAWS | {"export", "provenance", "reload"},
-    "sweeps": LAWS | {"optimal", "mechanisms", "provenance", "store"},
+    "sweeps": FILES | {"optimal", "mechanisms", "provenance", "store"},
     "inversion": LAWS | {"optimal", "mechanisms"},
     "private_optimization": LAWS | {"lp", "rows", "optimal", "exact"},
-    "data_dependent": SEARCH | {"exact", "export", "reload", "script", "snippet"},
+    "data_dependent": SEARCH | FILES | {"exact", "export", "reload", "script", "snippet"},
     "cli": (
-        LAWS
+        FILES
         | {"optimal", "vector", "data_dependent", "private_optimization", "mechanisms", "exact"}
         | {"comparison", "export", "sweeps", "store", "inversion", "accounting", "reload"}
     ),

@@ -102,7 +102,7 @@ def _from_file(path: str) -> Composable:
 def report(releases: list[Release], found: list[Total], asked: dict[str, float]) -> dict[str, Any]:
     """The answer as JSON: what was asked, the releases, one object per rule. null: the rule promises nothing."""
     from ..accounting.mechanisms import sides
-    from ..export import finite
+    from ..problem_fields import finite
 
     wanted = "epsilon" if "delta" in asked else "delta"
     rows = []

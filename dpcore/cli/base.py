@@ -12,12 +12,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
+from .. import privacy
 from ..errors import InputError
 
 MISSING = "(missing)"
 """Given to the validators in place of an option that was left out, so that they say what it should have been."""
 
-DELTA = "how much more probable any event may become beyond the factor e^epsilon"
+DELTA = privacy.DELTA.help.replace("ε", "epsilon")
 """What the option `--delta` is."""
 
 EXIT_FAILED, EXIT_BAD_INPUT, EXIT_INTERRUPTED = 1, 2, 130

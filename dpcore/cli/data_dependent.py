@@ -10,8 +10,8 @@ from .._validate import real
 from ..errors import InputError
 from ..numbers import read_number, read_numbers
 from ..problem import SolverSettings
-from .base import DELTA, MISSING, ended, refuse_unwritable, stop_on_interrupt, write_out
-from .reading import LOSSES, read_loss
+from .base import MISSING, ended, refuse_unwritable, stop_on_interrupt, write_out
+from .reading import add_fields, read_loss
 
 
 def add_parser(commands: Any) -> None:
@@ -22,11 +22,9 @@ def add_parser(commands: Any) -> None:
         description="The certified optimal release of a query with a bounded range.",
     )
     problem = command.add_argument_group("the problem")
-    problem.add_argument("--epsilon", metavar="E", default=MISSING, help="0, or 0.001 to 20")
-    problem.add_argument("--delta", metavar="D", default=MISSING, help=f"{DELTA}: 0, or 1e-12 to 0.999")
-    problem.add_argument("--sensitivity", metavar="S", default="1", help="of the query, in its unit (default 1)")
+    add_fields(problem, "epsilon", "delta", "sensitivity")
     problem.add_argument("--range", metavar="LO:HI", default=MISSING, help="of the query's values")
-    problem.add_argument("--loss", metavar="LOSS", default="l1", help=f"{LOSSES} (default l1)")
+    add_fields(problem, "loss")
     problem.add_argument(
         "--weight",
         metavar="W",

@@ -9,16 +9,17 @@ from .. import __version__
 from .._validate import above, decimal, in_range
 from ..errors import InputError
 from ..privacy import EPSILON_RANGE
-from .base import DELTA, MISSING, ended, refuse_unwritable, stop_on_interrupt, write_out
-from .reading import LOSSES, add_query_options, add_solver_options, read_problem, read_settings
+from ..problem_fields import FIELDS
+from .base import MISSING, ended, refuse_unwritable, stop_on_interrupt, write_out
+from .reading import add_fields, add_query_options, add_solver_options, read_problem, read_settings
 
 
 def add_parser(commands: Any) -> None:
     text = "The smallest epsilon at which a mechanism, or the best possible one, reaches an error."
     parser = commands.add_parser("invert", help="epsilon from an error", description=text)
     options = parser.add_argument_group("the problem")
-    options.add_argument("--delta", metavar="D", default=MISSING, help=f"{DELTA}: 0, or 1e-12 to 0.999")
-    options.add_argument("--loss", metavar="LOSS", help=f"{LOSSES} (default l1)")
+    add_fields(options, "delta")
+    options.add_argument("--loss", metavar="LOSS", help=FIELDS["loss"].help)
     add_query_options(options)
     wanted = parser.add_argument_group("what is to be reached (one of these)")
     wanted.add_argument("--error", metavar="X", help="a mean loss of X at most (exceed:T: a probability)")
@@ -39,8 +40,9 @@ def _invert(arguments: argparse.Namespace) -> int:
     settings = read_settings(arguments)
     if arguments.out is not None:
         refuse_unwritable(arguments.out)
-    from ..export import finite, layout
+    from ..export import layout
     from ..inversion import invert
+    from ..problem_fields import finite
 
     tolerance = in_range(1e-5, 1.0, tolerance=arguments.tolerance)
     with stop_on_interrupt() as stop:

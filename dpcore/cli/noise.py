@@ -10,7 +10,7 @@ from .. import __version__
 from .._validate import real
 from ..errors import InputError
 from .base import MISSING, ended, refuse_unwritable, stop_on_interrupt, write_out
-from .reading import add_problem_options, add_solver_options, read_problem, read_settings
+from .reading import add_fields, add_problem_options, add_solver_options, read_problem, read_settings
 
 if TYPE_CHECKING:
     from ..solution import Solution
@@ -24,9 +24,7 @@ def add_parser(commands: Any) -> None:
     )
     for command, run in ((solve, _solve), (compare, _compare)):
         add_problem_options(command)
-        command.add_argument(
-            "--profile", metavar="P", help="a whole promise: gdp:MU, list:FILE, or composed:T with (E, D) in all"
-        )
+        add_fields(command, "profile")
         add_solver_options(command)
         command.add_argument("--out", metavar="FILE", help="write the JSON to this file as well")
         command.set_defaults(run=run)

@@ -183,7 +183,7 @@ def summary(
     program: PrivateProgram, noise: RowNoise | None, sampled: Simulation, sure: Quality | None
 ) -> dict[str, Any]:
     """What simulated releases look like and what is sure about them, in JSON types."""
-    from ..export import finite
+    from ..problem_fields import finite
 
     answer: dict[str, Any] = {"mechanism": sampled.mechanism, "shift": None}
     if noise is not None:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
 from ..privacy import Privacy
-from .base import DELTA, MISSING, ended, refuse_unwritable, stop_on_interrupt, write_out
+from .base import MISSING, ended, refuse_unwritable, stop_on_interrupt, write_out
+from .reading import add_fields
 
 if TYPE_CHECKING:
     from ..vector import Allocation, SensitivityProfile, VectorQuery
@@ -22,8 +23,7 @@ def add_parser(commands: Any) -> None:
         help="noise for a query with several coordinates",
         description="Mechanisms for a query whose coordinates have their own sensitivities.",
     )
-    parser.add_argument("--epsilon", metavar="E", default=MISSING, help="0, or 0.001 to 20")
-    parser.add_argument("--delta", metavar="D", default=MISSING, help=f"{DELTA}: 0, or 1e-12 to 0.999")
+    add_fields(parser, "epsilon", "delta")
     parser.add_argument(
         "--profile", metavar="P", default=MISSING,
         help="1,2,3 or linear:20 (uniform, linear, quadratic, exponential, one-hot) or csv:FILE or csv:FILE:COLUMN",
@@ -87,7 +87,7 @@ def _numbers(name: str, text: str) -> list[float]:
 
 def report(query: VectorQuery, found: list[Allocation]) -> list[dict[str, Any]]:
     """One JSON object per mechanism. A mechanism that does not exist has `error` null and a `reason`."""
-    from ..export import finite
+    from ..problem_fields import finite
     from ..vector.compare import allocation, decibels
 
     known = {one.key: one for one in found}

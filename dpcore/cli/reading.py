@@ -3,40 +3,43 @@
 from __future__ import annotations
 
 import argparse
-import math
 import os
 
 from .._validate import whole
 from ..errors import InputError
-from ..loss import FAMILIES, Loss, load_table, parse_loss
+from ..loss import Loss, load_table, parse_loss
 from ..numbers import read_columns, read_number
 from ..privacy import Privacy
 from ..privacy_profile import Composed, PairList, PrivacyProfile, parse_profile
 from ..problem import Budget, NoiseProblem, SolverSettings, noise_problem
-from .base import DELTA, MISSING
+from ..problem_fields import FIELDS, LINE
+from .base import MISSING
 
-LOSSES = ", ".join(family.example for family in FAMILIES.values()) + " (CSV or JSON, two columns)"
+
+def add_fields(options: argparse._ActionsContainer, *names: str) -> None:
+    """The options of some fields of a problem."""
+    for name in names:
+        field = FIELDS[name]
+        if field.metavar is None:
+            options.add_argument(f"--{name}", action="store_true", help=field.help)
+        else:
+            default = field.option(field.default) if field.default is not None else MISSING if field.required else None
+            options.add_argument(f"--{name}", metavar=field.metavar, default=default, help=field.help)
 
 
 def add_problem_options(parser: argparse.ArgumentParser) -> None:
     options = parser.add_argument_group("the problem")
-    options.add_argument("--epsilon", metavar="E", default=MISSING, help="0, or 0.001 to 20")
-    options.add_argument("--delta", metavar="D", default=MISSING, help=f"{DELTA}: 0, or 1e-12 to 0.999")
-    options.add_argument("--loss", metavar="LOSS", default="l1", help=f"{LOSSES} (default l1)")
+    add_fields(options, "epsilon", "delta", "loss")
     add_query_options(options)
 
 
 def add_query_options(options: argparse._ArgumentGroup) -> None:
     """What a problem has besides (ε, δ) and the loss."""
-    options.add_argument("--sensitivity", metavar="S", default="1", help="of the query, in its unit (default 1)")
-    options.add_argument("--symmetric", action="store_true", help="only symmetric laws")
-    options.add_argument("--monotone", action="store_true", help="only densities that fall away from 0")
-    options.add_argument("--support", metavar="LO:HI", default=":", help="noise stays in here; an empty side is open")
+    add_fields(options, "sensitivity", "symmetric", "monotone", "support")
     values = options.add_mutually_exclusive_group()
     values.add_argument("--integer", action="store_true", help="the query counts: values and noise are whole numbers")
-    values.add_argument("--granularity", metavar="STEP", help="values and noise are multiples of STEP")
-    options.add_argument("--budget", metavar="LOSS=MOST", help="a second loss and the most it may be: exceed:2=0.05")
-    options.add_argument("--second", metavar="E2:K", help="a second (epsilon, delta) to satisfy too: 3:1e-4")
+    add_fields(values, "granularity")
+    add_fields(options, "budget", "second")
 
 
 def add_solver_options(parser: argparse.ArgumentParser) -> None:
@@ -49,23 +52,19 @@ def add_solver_options(parser: argparse.ArgumentParser) -> None:
 
 def read_problem(arguments: argparse.Namespace) -> NoiseProblem:
     """The problem the options describe."""
-    profile = read_profile(getattr(arguments, "profile", None), arguments)
-    epsilon, delta = arguments.epsilon, arguments.delta
-    if profile is not None:
-        epsilon, delta = profile.anchor.epsilon, profile.anchor.delta
-    return noise_problem(
-        epsilon,
-        delta,
-        arguments.sensitivity,
-        read_loss(arguments.loss),
-        symmetric=arguments.symmetric,
-        monotone=arguments.monotone,
-        support=read_support(arguments.support),
-        granularity=1.0 if arguments.integer else arguments.granularity,
-        budget=read_budget(arguments.budget),
-        second=read_second(arguments.second),
-        profile=profile,
-    )
+    texts = {name: getattr(arguments, name, None) for name in FIELDS}
+    values = {name: READERS.get(name, _as_it_is)(text) for name, text in texts.items() if text is not None}
+    if arguments.integer:
+        values["granularity"] = 1.0
+    if "profile" in values:
+        profile = values["profile"] = read_profile(texts["profile"], arguments)
+        values |= {"epsilon": profile.anchor.epsilon, "delta": profile.anchor.delta}
+    return noise_problem(**values)
+
+
+def _as_it_is(text: object) -> object:
+    """A number, which the problem reads itself, or a switch."""
+    return text
 
 
 def read_loss(text: str) -> Loss:
@@ -84,14 +83,12 @@ def read_support(text: str) -> tuple[float, float]:
     accepted = "LO:HI with LO < HI; a side left empty is open"
     if not colon or ":" in high:
         raise InputError("support", text, accepted)
-    ends = ((low, -math.inf), (high, math.inf))
+    ends = zip((low, high), LINE)
     return tuple(read_number(end, "support", accepted) if end.strip() else far for end, far in ends)  # type: ignore[return-value]
 
 
-def read_budget(text: str | None) -> Budget | None:
+def read_budget(text: str) -> Budget:
     """LOSS=MOST; the loss of a table has = signs of its own, so the last one counts."""
-    if text is None:
-        return None
     loss, sign, most = text.rpartition("=")
     if not sign or not loss.strip() or not most.strip():
         raise InputError("budget", text, "LOSS=MOST, such as exceed:2=0.05")
@@ -102,9 +99,8 @@ def read_budget(text: str | None) -> Budget | None:
         raise InputError(name, error.value, error.accepted) from None
 
 
-def read_second(text: str | None) -> Privacy | None:
-    if text is None:
-        return None
+def read_second(text: str) -> Privacy:
+    """E2:K."""
     epsilon, colon, delta = text.partition(":")
     if not colon or ":" in delta:
         raise InputError("second", text, "EPSILON:DELTA, such as 3:1e-4")
@@ -114,10 +110,12 @@ def read_second(text: str | None) -> Privacy | None:
         raise InputError(f"second {error.field}", error.value, error.accepted) from None
 
 
-def read_profile(text: str | None, arguments: argparse.Namespace) -> PrivacyProfile | None:
+READERS = {"loss": read_loss, "support": read_support, "budget": read_budget, "second": read_second}
+"""What makes values of the texts of options."""
+
+
+def read_profile(text: str, arguments: argparse.Namespace) -> PrivacyProfile:
     """gdp:MU, list:FILE, or composed:T with --epsilon and --delta."""
-    if text is None:
-        return None
     family, _, rest = text.strip().partition(":")
     if family == "composed" and ":" not in rest:
         return Composed(rest, Privacy(arguments.epsilon, arguments.delta))  # type: ignore[arg-type]

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from .. import __version__
 from ..errors import InputError
 from ..privacy import DELTA_RANGE, EPSILON_RANGE
+from ..problem_fields import LOSSES
 from .base import MISSING, ended, refuse_unwritable, stop_on_interrupt, write_out
 from .reading import (
-    LOSSES,
     add_problem_options,
     add_query_options,
     add_solver_options,
@@ -152,7 +152,7 @@ def _frontier(arguments: argparse.Namespace) -> int:
 
 
 def _point(solution: Solution) -> dict[str, float | None]:
-    from ..export import finite
+    from ..problem_fields import finite
 
     proof = solution.certificate
     return {

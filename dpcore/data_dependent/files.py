@@ -12,9 +12,10 @@ import numpy as np
 from .. import __version__
 from .._validate import decimal, real
 from ..errors import CertificateError, InputError
-from ..export import finite, layout, noise_to_csv, solution_from_dict, solution_to_dict, spec_stem
+from ..export import layout, noise_to_csv, solution_from_dict, solution_to_dict, spec_stem
 from ..noise.piecewise import TOTAL, PiecewiseNoise
 from ..problem import SolverSettings
+from ..problem_fields import finite
 from ..reload import FORMAT, MAX_BYTES, RELOADED
 from ..solution import Certificate
 from . import referee

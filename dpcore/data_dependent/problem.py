@@ -11,7 +11,7 @@ from functools import cached_property
 from .._validate import decimal, in_range, real
 from ..errors import InputError
 from ..loss import Loss, parse_loss
-from ..privacy import SENSITIVITY_RANGE, Privacy
+from ..privacy import SENSITIVITY, Privacy
 from .weight import Density, Weight, parse_weight
 
 MAX_RANGE = 100
@@ -65,7 +65,7 @@ class DataDependentProblem:
     partition: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "sensitivity", in_range(*SENSITIVITY_RANGE, sensitivity=self.sensitivity))
+        object.__setattr__(self, "sensitivity", SENSITIVITY.check(self.sensitivity))
         object.__setattr__(self, "query_range", _range(self.query_range))
         low, high = self.query_range
         if self.width > MAX_RANGE * decimal(self.sensitivity):

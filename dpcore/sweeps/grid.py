@@ -8,11 +8,11 @@ from decimal import Decimal
 
 import numpy as np
 
-from .._validate import in_range, whole
+from .._validate import whole
 from ..errors import InputError
 from ..loss import Loss
 from ..numbers import read_number
-from ..privacy import DELTA_RANGE, EPSILON_RANGE, Privacy
+from ..privacy import DELTA, EPSILON, Privacy
 from ..problem import NoiseProblem
 
 MOST_VALUES = 1000
@@ -40,8 +40,8 @@ def grid(
     ------
     InputError : a value that is outside what is accepted whatever the others are.
     """
-    epsilons = sorted({in_range(*EPSILON_RANGE, also=(0.0,), epsilon=value) for value in epsilons})
-    deltas = sorted({in_range(*DELTA_RANGE, also=(0.0,), delta=value) for value in deltas})
+    epsilons = sorted({EPSILON.check(value) for value in epsilons})
+    deltas = sorted({DELTA.check(value) for value in deltas})
     problems, refused = [], []
     for loss in losses or (problem.loss,):
         for epsilon in epsilons:

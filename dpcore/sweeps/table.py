@@ -11,7 +11,7 @@ from .. import __version__
 from ..errors import InputError
 from ..extras import needs
 from ..mechanisms import INTEGER_MECHANISMS, MECHANISMS
-from ..problem import NoiseProblem
+from ..problem_fields import constraints
 from .chains import Outcome
 from .grid import Refused
 
@@ -43,23 +43,6 @@ def _columns(lattice: bool) -> list[str]:
     head = ["epsilon", "delta", "sensitivity", "loss", "constraints", "lower", "upper", "gap", "delta_upper"]
     keys = INTEGER_MECHANISMS if lattice else MECHANISMS
     return [*head, "best_mechanism", "best_loss", "gain", *keys, "source", "seconds", "version"]
-
-
-def constraints(problem: NoiseProblem) -> str:
-    """What narrows the choice of laws, in the words of the command line; "" for nothing."""
-    words = [f"--{name}" for name in ("symmetric", "monotone") if getattr(problem, name)]
-    low, high = problem.support
-    if (low, high) != (float("-inf"), float("inf")):
-        words.append(
-            f"--support={'' if low == float('-inf') else f'{low:g}'}:{'' if high == float('inf') else f'{high:g}'}"
-        )
-    if problem.granularity is not None:
-        words.append(f"--granularity {problem.granularity:g}")
-    if problem.budget is not None:
-        words.append(f"--budget {problem.budget.loss.spec}={problem.budget.most:g}")
-    if problem.second is not None:
-        words.append(f"--second {problem.second.epsilon:g}:{problem.second.delta:g}")
-    return " ".join(words)
 
 
 def check_name(path: str) -> None:

@@ -13,6 +13,7 @@ from dpcore.errors import InputError
 from dpcore.loss import FAMILIES, NAMED, labels, parameters
 from dpcore.mechanisms import MECHANISMS
 from dpcore.numbers import read_numbers
+from dpcore.privacy import DELTA, EPSILON, SENSITIVITY
 from dpcore.problem import SolverSettings
 from pages.shared import fields, prose
 from pages.shared.address import FRAME, Address, Choice, Choices, Label, Number, Switch, Text, numbers
@@ -31,7 +32,7 @@ OVERLAYS = {
 
 PAGE = Address(
     "data dependent",
-    epsilon=Number(1.0), delta=Number(0.2), sensitivity=Number(2.0), low=Number(0.0), high=Number(4.0),
+    epsilon=Number.of(EPSILON), delta=Number.of(DELTA), sensitivity=Number(2.0), low=Number(0.0), high=Number(4.0),
     unit=Label("", 24), loss=Choice("l1", labels(*NAMED)), **numbers(parameters(*NAMED)) | {"threshold": Number(1.0)},
     weight=Choice("uniform", WEIGHTS), mean=Number(2.0), sd=Number(1.0), bins=Text("1, 3, 2", 400),
     cap=Choice("none", CAPS), cap_value=Number(1.0), monotone=Switch(), ordered=Switch(), partition=Text("", 400),
@@ -116,7 +117,7 @@ def _privacy() -> None:
     st.subheader("Privacy", anchor=False)
     left, right = st.columns(2)
     with left:
-        _number("epsilon", "ε", 0.1, "How much one person may change what is seen: 0, or from 0.001 to 20.")
+        _number("epsilon", "ε", 0.1, f"{EPSILON.help.capitalize()}: {EPSILON.range}.")
     with right:
         _number("delta", "δ", 0.05, prose.ABOUT_DELTA)
 
@@ -126,7 +127,7 @@ def _query() -> None:
     left, right = st.columns(2)
     with left:
         _number("low", "Values from", 1.0, "The range is public: it must not be read off the private data.")
-        _number("sensitivity", "Sensitivity", 0.5, "The most that one person can change the true answer.")
+        _number("sensitivity", "Sensitivity", 0.5, SENSITIVITY.help)
     with right:
         _number("high", "to", 1.0)
         st.text_input("Unit", key="unit", max_chars=24)

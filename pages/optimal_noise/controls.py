@@ -13,7 +13,8 @@ import streamlit as st
 
 from dpcore.errors import InputError
 from dpcore.loss import FAMILIES, parameters
-from dpcore.privacy import EPSILON_RANGE
+from dpcore.privacy import DELTA, EPSILON, SENSITIVITY
+from dpcore.privacy_profile import MU, RELEASES
 from dpcore.problem import NoiseProblem, SolverSettings
 from pages.shared import fields, prose
 from pages.shared.address import FRAME
@@ -124,10 +125,7 @@ def _privacy(slots: dict) -> None:
     )  # fmt: skip
     promise = HOME["promise"]
     if promise == "gdp":
-        slots["promise"] = slots["epsilon"] = slots["delta"] = fields.number(
-            HOME, "mu", "μ — as hard to tell apart as two normal laws μ standard deviations apart", step=0.1,
-            help="From 0.01 to 4. Under μ-GDP every δ(ε′) is at most that of Gaussian noise with σ = sensitivity/μ.",
-        )  # fmt: skip
+        slots["promise"] = slots["epsilon"] = slots["delta"] = fields.quantities(HOME, [MU])
         return
     if promise == "list":
         st.text_area("One pair a line: ε, δ", key="pairs", max_chars=4000, help="The noise keeps all of them.")
@@ -135,22 +133,19 @@ def _privacy(slots: dict) -> None:
         _people(slots)
         return
     if promise == "composed":
-        fields.number(
-            HOME, "releases", "Releases", step=1,
-            help="Each with independent noise of this law; the ε and δ below are for all of them together.",
-        )  # fmt: skip
+        fields.quantities(HOME, [RELEASES])
     slots["promise"] = st.empty()
-    _stops("epsilon", "ε — how much one person may change what is seen", EPSILON_STOPS, lambda v: f"{v:g}")
+    _stops("epsilon", f"ε — {EPSILON.help}", EPSILON_STOPS, lambda v: f"{v:g}")
     st.html('<div class="ends"><span>stronger privacy</span><span>more accurate</span></div>')
     slots["epsilon"] = _exactly(
-        "epsilon", "ε exactly", help="0, or from 0.001 to 20. Small ε: an observer learns little about any one person."
+        "epsilon", "ε exactly", help=f"{EPSILON.range}. Small ε: an observer learns little about any one person."
     )
-    if 5 < (HOME["epsilon"] or 0) <= EPSILON_RANGE[1]:
+    if 5 < (HOME["epsilon"] or 0) <= EPSILON.high:
         odds = prose.number(math.exp(HOME["epsilon"]), 3)
         st.warning(f"Little protection: what one person changes may become {odds} times as likely.")
-    _stops("delta", f"δ — {prose.DELTA}", DELTA_STOPS, prose.delta_text)
+    _stops("delta", f"δ — {DELTA.help}", DELTA_STOPS, prose.delta_text)
     st.html('<div class="ends"><span>stronger privacy</span><span>more accurate</span></div>')
-    slots["delta"] = _exactly("delta", "δ exactly", help=f"0, or from 1e-12 to 0.999. {prose.ABOUT_DELTA}")
+    slots["delta"] = _exactly("delta", "δ exactly", help=f"{DELTA.range}. {prose.ABOUT_DELTA}")
     st.caption(f"[See δ as the worst event]({prose.WORST_EVENT}). Keep it well below 1/n, n the number of people.")
     _people(slots)
 
@@ -163,9 +158,7 @@ def _query(slots: dict) -> None:
     st.subheader("Query", anchor=False)
     left, right = st.columns(2)
     with left:
-        slots["sensitivity"] = fields.number(
-            HOME, "sensitivity", "Sensitivity", help="The most that one person can change the true answer, in its unit."
-        )
+        slots["sensitivity"] = fields.quantities(HOME, [SENSITIVITY])
     with right:
         st.text_input("Unit", key="unit", max_chars=24, help="Unit of the answer.")
         slots["unit"] = st.empty()

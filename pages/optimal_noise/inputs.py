@@ -11,8 +11,8 @@ from dpcore.errors import InputError
 from dpcore.loss import FAMILIES, family_of, labels, parameters, parse_loss
 from dpcore.mechanisms import INTEGER_MECHANISMS, MECHANISMS
 from dpcore.numbers import read_columns
-from dpcore.privacy import Privacy
-from dpcore.privacy_profile import MOST_RELEASES, Composed, GaussianProfile, PairList, PrivacyProfile
+from dpcore.privacy import DELTA, EPSILON, SENSITIVITY, Privacy
+from dpcore.privacy_profile import MU, RELEASES, Composed, GaussianProfile, PairList, PrivacyProfile
 from dpcore.problem import Budget, NoiseProblem, SolverSettings
 from pages.shared import prose
 from pages.shared.address import PLAIN, Address, Choice, Choices, Label, Number, Switch, Text, numbers
@@ -56,9 +56,9 @@ PANELS = ("How sure is this?", "Price of a constraint", "Try it", "Side by side"
 
 HOME = Address(
     "optimal noise", FIRST["values"],
-    epsilon=Number(1.0), delta=Number(0.2), promise=Choice("pair", PROMISES), mu=Number(1.0),
-    pairs=Text("0.5, 0.2\n1, 0.1\n2, 0.02", 4000), releases=Number(16, 1, MOST_RELEASES, whole=True),
-    sensitivity=Number(1.0), unit=Label("people", 24),
+    epsilon=Number.of(EPSILON), delta=Number.of(DELTA), promise=Choice("pair", PROMISES), mu=Number.of(MU),
+    pairs=Text("0.5, 0.2\n1, 0.1\n2, 0.02", 4000), releases=Number.of(RELEASES), sensitivity=Number.of(SENSITIVITY),
+    unit=Label("people", 24),
     values=Choice("real", VALUES), step=Number(1.0),
     loss=Choice("l1", labels()), **numbers(parameters()), table=Text("-2, 1\n0, 0\n2, 2", 20_000),
     symmetric=Switch(), monotone=Switch(), support=Choice("line", SUPPORTS), low=Number(None), high=Number(None),

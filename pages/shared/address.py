@@ -67,6 +67,13 @@ class Number:
         if self.empty is None:
             object.__setattr__(self, "empty", self.default is None)
 
+    @classmethod
+    def of(cls, quantity: Quantity) -> Number:
+        """A field for a quantity; the core says which numbers it takes."""
+        if quantity.whole:
+            return cls(int(quantity.default), quantity.low, quantity.high, whole=True)
+        return cls(quantity.default)
+
     def read(self, text: str, name: str = "number") -> float | None:
         """The number in a text; an InputError where it is none of this control's."""
         if self.empty and not text.strip():
@@ -82,8 +89,8 @@ class Number:
 
 
 def numbers(quantities: Mapping[str, Quantity], prefix: str = "") -> dict[str, Number]:
-    """A field for each of some quantities, by name; the core says what of it is accepted."""
-    return {f"{prefix}{name}": Number(one.default) for name, one in quantities.items()}
+    """A field for each of some quantities, by name."""
+    return {f"{prefix}{name}": Number.of(one) for name, one in quantities.items()}
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from dpcore.errors import InputError
 from dpcore.loss import parameters
 from dpcore.numbers import WRITE
+from dpcore.privacy_profile import MU, RELEASES
+from dpcore.problem_fields import FIELDS
 
 from . import prose
 
-LABELS = {one.name: one.title for one in parameters().values()} | {
-    "epsilon": "ε", "delta": "δ", "people": "number of people n",
-    "granularity": "step of the query's values", "mu": "μ", "profile": "promise", "budget": "second loss",
-    "second": "second pair", "gap": "target gap", "time_limit": "time limit",
+LABELS = {one.name: one.title for one in (*FIELDS.values(), *parameters().values(), MU, RELEASES)} | {
+    "people": "number of people n", "gap": "target gap", "time_limit": "time limit",
     "cells_per_sensitivity": "cells per sensitivity", "query_range": "range of the values",
     "weight_bin": "weight of a bin",
 }  # fmt: skip

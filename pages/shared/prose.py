@@ -26,6 +26,7 @@ from dpcore.numerals import (  # noqa: F401  (texts have one door: numbers too a
     raised,
     rounded,
 )
+from dpcore.privacy import DELTA
 from dpcore.privacy_profile import Composed, GaussianProfile
 from dpcore.problem import Budget, NoiseProblem
 from dpcore.solution import Certificate, Progress
@@ -56,13 +57,10 @@ def trace_table(trace: Sequence[Progress]) -> dict[str, list[str]]:
     }
 
 
-DELTA = "how much more probable any event may become beyond the factor e^ε"
-"""What δ is; it is not the probability of anything. Without a formula, as labels are read aloud."""
-
 WORST_EVENT = "what_epsilon_means?topic=worst-event"
 """The picture of it, from any page."""
 
-ABOUT_DELTA = f"H{DELTA[1:]}: [the worst event]({WORST_EVENT}) shows it. Keep δ well below 1/n for n people."
+ABOUT_DELTA = f"H{DELTA.help[1:]}: [the worst event]({WORST_EVENT}) shows it. Keep δ well below 1/n for n people."
 """The help of every control of δ."""
 
 
