@@ -15,17 +15,17 @@ import numpy as np
 import pytest
 import streamlit as st
 
-from dpcore import data_dependent, export, loss_table
+from dpcore import data_dependent, export
 from dpcore.cli import main, reading
 from dpcore.data_dependent import files as channels
 from dpcore.data_dependent.clamped import ClampedNoise
+from dpcore.loss import load_table, parse_loss
 from dpcore.private_optimization.files import load_model, load_rows
 from dpcore.vector.files import profile_from_csv
 from pages.data_dependent import controls as dependent
-from pages.optimal_noise import pins
+from pages.optimal_noise import inputs, pins
 from pages.private_optimisation import controls as programs
 from pages.registry import PAGES
-from pages.shared import inputs
 from pages.shared.address import Address
 from pages.tradeoff_maps import controls as maps
 from pages.vector_queries import controls as vectors
@@ -37,7 +37,7 @@ COMMANDS = json.loads((CORPUS / "commands.json").read_text(encoding="utf-8"))
 READ = json.loads((CORPUS / "files.json").read_text(encoding="utf-8"))
 
 PAGE_OF = {page.address: page for page in PAGES}
-MODULES = {"optimal_noise": "pages.shared.inputs", "reproduction": "pages.reproduction.panels"}
+MODULES = {"optimal_noise": "pages.optimal_noise.inputs", "reproduction": "pages.reproduction.panels"}
 """Where a page's `Address` is, if not in its controls."""
 
 
@@ -210,7 +210,7 @@ def _profile(path: Path) -> dict:
 
 
 def _table(path: Path) -> dict:
-    loss = loss_table.load_table(path)
+    loss = load_table(path)
     return {"loss": loss.spec, "losses": [float(loss.value(x)) for x in (-5.0, -1.0, 0.0, 0.5, 7.0)]}
 
 
@@ -255,7 +255,10 @@ def same(found: Any, kept: Any) -> None:
     if isinstance(kept, dict):
         assert kept.keys() <= found.keys()
         for key, value in kept.items():
-            same(found[key], value)
+            if key == "loss":  # or another text for the same pieces: steep losses were written as their tables
+                assert found[key] == value or parse_loss(found[key]).pieces == parse_loss(value).pieces
+            else:
+                same(found[key], value)
     elif isinstance(kept, list):
         assert len(found) == len(kept)
         for one, other in zip(found, kept):

@@ -11,6 +11,7 @@ import pytest
 
 from dpcore.cli import main
 from dpcore.loss import FAMILIES
+from dpcore.problem_fields import FIELDS
 
 ROOT = Path(__file__).parents[1]
 MANUALS = [ROOT / "README.md", ROOT / "dpcore" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -108,3 +109,10 @@ def test_every_citation_is_listed():
 @pytest.mark.parametrize("key", FAMILIES)
 def test_every_loss_is_in_the_manual_of_the_command_line(key):
     assert re.search(rf"^\| `{key}[:`]", (ROOT / "docs" / "cli.md").read_text(), re.M)
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_every_field_of_a_problem_is_in_the_manual_of_the_command_line(name):
+    """As an option, and as a key of what `solve` prints."""
+    manual = (ROOT / "docs" / "cli.md").read_text()
+    assert re.search(rf"^\| `--{name}[ =`]", manual, re.M) and re.search(rf"^\|[^|]*`{name}`", manual, re.M)
