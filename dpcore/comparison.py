@@ -7,9 +7,9 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from . import numerals
-from .export import finite
 from .extras import needs
 from .mechanisms import Baseline, baselines
+from .problem_fields import finite
 from .solution import Solution
 
 if TYPE_CHECKING:

@@ -70,8 +70,8 @@ ALLOWED = {
         | {"comparison", "export", "sweeps", "store", "inversion", "accounting", "reload"}
     ),
     "display": LAWS | {"figures", "mechanisms", "numerals"},
-    "comparison": LAWS | {"export", "figures", "mechanisms", "numerals"},
-    "interface": LAWS | {"optimal", "comparison", "sweeps", "inversion", "accounting", "exact", "export", "reload"},
+    "comparison": FILES | {"figures", "mechanisms", "numerals"},
+    "interface": FILES | {"optimal", "comparison", "sweeps", "inversion", "accounting", "exact", "export", "reload"},
     "__main__": {"cli"},
     "__init__": set(),
 }
