@@ -4,6 +4,7 @@
 #   make test    set up and run the tests           (ARGS="-k loss")
 #   make bench   set up and run the benchmarks      (minutes)
 #   make lint    set up and check the style
+#   make docs    set up and build the documentation site, in site/
 
 PORT ?= 8501
 ARGS ?=
@@ -22,7 +23,7 @@ PYTHON := $(shell for p in python3.13 python3.12 python3.11 python3 python; do \
 	if $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then echo $$p; break; fi; done)
 endif
 
-.PHONY: run test bench lint chromium clean
+.PHONY: run test bench lint docs chromium clean
 .DELETE_ON_ERROR:
 
 run: $(WARM)
@@ -49,8 +50,11 @@ bench: $(DEVELOP)
 lint: $(DEVELOP)
 	$(PYBIN) -m ruff check .
 
+docs: $(DEVELOP)
+	NO_MKDOCS_2_WARNING=1 $(PYBIN) -m mkdocs build --strict
+
 clean:
-	rm -rf $(VENV) .numba_cache .pytest_cache .hypothesis .ruff_cache .benchmarks artifacts
+	rm -rf site $(VENV) .numba_cache .pytest_cache .hypothesis .ruff_cache .benchmarks artifacts
 
 # A new interpreter behind the environment has a newer date, which runs the installation again.
 $(PYBIN):
@@ -69,8 +73,8 @@ $(RUNTIME): requirements.txt $(PYBIN)
 	$(PYBIN) -m pip install -q --only-binary :all: -r requirements.txt
 	@touch $@
 
-$(DEVELOP): requirements-dev.txt $(RUNTIME)
-	$(PYBIN) -m pip install -q -r requirements-dev.txt
+$(DEVELOP): requirements-dev.txt requirements-docs.txt $(RUNTIME)
+	$(PYBIN) -m pip install -q -r requirements-dev.txt -r requirements-docs.txt
 	@touch $@
 
 # Compile the kernels before the server is up: a first visitor should not wait for the compiler.

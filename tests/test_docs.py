@@ -14,7 +14,8 @@ from dpcore.loss import FAMILIES
 from dpcore.problem_fields import FIELDS
 
 ROOT = Path(__file__).parents[1]
-MANUALS = [ROOT / "README.md", ROOT / "dpcore" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+FIRST = [ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "dpcore/README.md")]
+MANUALS = [*FIRST, *sorted((ROOT / "docs").glob("*.md"))]
 
 
 def commands(text: str) -> list[list[str]]:
@@ -54,6 +55,13 @@ def test_the_program_of_the_core_manual_runs(capsys):
     (program,) = re.findall(r"```python\n(.*?)```", (ROOT / "dpcore" / "README.md").read_text(), re.S)
     exec(program, {})
     assert "Certificate(lower=0.558" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("manual", ["README.md", "docs/api.md"])
+def test_the_programs_of_the_python_interface_run(manual, capsys):
+    (program,) = re.findall(r"```python\n(.*?)```", (ROOT / manual).read_text(), re.S)
+    exec(program, {})
+    assert "0.558" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("manual", MANUALS, ids=lambda p: str(p.relative_to(ROOT)))

@@ -232,8 +232,3 @@ def test_without_plotly_a_plot_names_the_line_that_installs_it():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
     assert done.stdout == 'plotly is not installed: pip install "dp-frontier[plot]"\n'
 
-
-def test_the_program_of_the_manual_runs(capsys):
-    (program,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "api.md").read_text(), re.S)
-    exec(program, {})
-    assert capsys.readouterr().out.count("\n") == 3
