@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .._validate import decimal
 from ..errors import InputError
+from ..places import Places
 from .base import Array, Noise
 
 
 def lattice_points(first: int, count: int, step: float) -> Array:
     """The floats nearest to (first + i)·step, i < count. (count,)"""
-    if float(step).is_integer():
-        return np.arange(first, first + count) * float(step)
-    exact = decimal(step)
-    return np.array([float(exact * i) for i in range(first, first + count)])
+    return Places(Fraction(0), decimal(step), np.arange(first, first + count)).floats
 
 
 def floor_steps(x: ArrayLike, step: float) -> Array:

@@ -160,6 +160,10 @@ class Lattice:
         covering = np.where(inside, r[np.clip(cover, 0, len(r) - 1)], 0.0)
         return r[self.events - self.first] - amplification * covering
 
+    def excesses(self, r: Array, shifts: Ints, amplification: float) -> list[Array]:
+        """`excess` at each of the shifts."""
+        return [self.excess(r, shift, amplification) for shift in shifts.tolist()]
+
     def shortfalls(self, r: Array, amplification: float) -> Array:
         """Σ_i max(0, r_i − E r_{i−j}) for every shift j in `shifts`."""
         n = len(r)

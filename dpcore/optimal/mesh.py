@@ -218,7 +218,11 @@ class Mesh(Lattice):
         )
 
     def excess(self, r: Array, shift: int, amplification: float) -> Array:
-        return self._balance(r, amplification)[self._hats.shift == shift]
+        return self.excesses(r, np.array([shift]), amplification)[0]
+
+    def excesses(self, r: Array, shifts: Ints, amplification: float) -> list[Array]:
+        balance = self._balance(r, amplification)
+        return [balance[self._hats.shift == shift] for shift in shifts.tolist()]
 
     def shortfalls(self, r: Array, amplification: float) -> Array:
         positive = np.maximum(self._balance(r, amplification), 0.0)

@@ -263,8 +263,8 @@ class LatticeProgram:
             self.add_shifts(near, level)
             if len(self.rows.names) > SEEDED or time.perf_counter() >= deadline:
                 return
-            tied = ((j, lat.excess(r, j, TIE * amplification) > 0) for j in near.tolist())
-            self.rows.add_terms(*(self._pair_names(j, chosen, level) for j, chosen in tied), most=SEEDED)
+            excesses = zip(near.tolist(), lat.excesses(r, near, TIE * amplification))
+            self.rows.add_terms(*(self._pair_names(j, z > 0, level) for j, z in excesses), most=SEEDED)
 
     def _near(self, seed: Seed, level: int) -> Ints:
         """Shifts within a lattice step of one that was active in the seed."""
@@ -308,9 +308,8 @@ class LatticeProgram:
         """Pairs of the violated shifts (per level) whose violation exceeds a share of the largest; how many are new."""
         groups = []
         for level, shifts in enumerate(violated):
-            for j in shifts.tolist():
-                z = self.lattice.excess(r, j, self._limits[level][0])
-                groups.append(self._pair_names(j, z > share * z.max(), level))
+            excesses = zip(shifts.tolist(), self.lattice.excesses(r, shifts, self._limits[level][0]))
+            groups += [self._pair_names(j, z > share * z.max(), level) for j, z in excesses]
         return self.rows.add_terms(*groups)
 
     def _outcome(self, status: str) -> Outcome:
