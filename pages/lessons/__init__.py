@@ -14,9 +14,10 @@ that is found by itself; `pages/mechanism_gallery/topics/randomised_response` is
 * **sidebar(page)** draws the widgets: `widgets.epsilon(page)`, `widgets.slider`, `widgets.pick`, `widgets.seed`, or
   Streamlit's own with `key=` the control's key.
 * **picture(values, colours)** is pure: values of the controls → `Picture` (headline, panels, facts, notes), in less
-  than 0.3 s. Every number in it is exact, certified, or called a simulation with its seed or an estimate. Figures end
-  in `figures.finish(figure, colours, height=HEIGHT)`; they, like the numbers, take their style from `dpcore.figures`
-  and `pages.shared.prose`.
+  than 0.3 s. Every number in it is exact, certified, or called a simulation with its seed or an estimate. Curves over
+  one x are described once, by a `plot.Plot`, from which the figure, the table behind it and its words are made. Other
+  figures end in `figures.finish(figure, colours, height=HEIGHT)`; they, like the numbers, take their style from
+  `dpcore.figures` and `pages.shared.prose`.
 * **work**, if a picture takes longer than that: a task for the background and the question to it (`topic.Work`); the
   picture finds the answer in `values["found"]`, and until then the one before stays on the page, pale. Tasks are in
   `work.py` of the page's folder, which imports no Streamlit.

@@ -1,15 +1,14 @@
-"""Pieces of figures that the topics of the Learn pages draw. Pure: no Streamlit."""
+"""Pieces of figures that are more than curves over one x (for those see `plot`). Pure: no Streamlit."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 import plotly.graph_objects as go
 
 from dpcore import figures
 from dpcore.figures import Palette
-from pages.shared import prose
 
 
 def lines(
@@ -32,16 +31,3 @@ def upright(figure: go.Figure, x: float, name: str, colours: Palette, *, dash: s
     style = {"color": colours.text, "width": 1.5, "dash": dash}
     figures.upright(figure, x, line=style)
     figures.entry(figure, name, {"mode": "lines", "line": style})
-
-
-def table(
-    x_name: str, x: np.ndarray, curves: Mapping[str, np.ndarray], *, most: int = 13,
-    show: Callable[[float], str] = prose.number,
-) -> dict[str, list]:  # fmt: skip
-    """Curves as a table, at no more than so many places, which `show` writes."""
-    rows = np.unique(np.linspace(0, len(x) - 1, min(most, len(x))).round().astype(int))
-    columns = {x_name: [show(float(x[row])) for row in rows]}
-    return columns | {
-        name: [prose.number(float(y[row])) if np.isfinite(y[row]) else "–" for row in rows]
-        for name, y in curves.items()
-    }

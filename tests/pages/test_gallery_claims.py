@@ -150,9 +150,8 @@ def test_the_worst_leads_differ_and_probabilities_are_of_one_lead(count, epsilon
         found = re.search(rf"{noise}(?: noise is at worst)? ([\d.]+)(?: people .*?)?, at (?:a lead of )?([\d.]+)", said)
         assert float(found[1]) == pytest.approx(gaps.max(), rel=6e-3)
         assert float(found[2]) == pytest.approx(leads[gaps.argmax()] * 2 / epsilon, rel=0.08)
-    alt = picture.panels[1].alt
-    lead = float(re.search(r"at a lead of ([\d.]+)", alt)[1])
-    wins = {noise: float(share) for noise, share in re.findall(r"(\w+) ([\d.]+)\u202f%", alt)}
+    at, told = re.search(r"; at ([\d.]+): (.*)\.$", picture.panels[1].alt).groups()
+    lead, wins = float(at), {noise: float(share) for noise, share in re.findall(r"(\w+) ([\d.]+)", told)}
     assert wins == {noise: pytest.approx(100 * named(noise, count - 1, lead * epsilon / 2), abs=0.6) for noise in wins}
     assert len(wins) == 3 and wins["exponential"] >= wins["Gumbel"]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
-import plotly.graph_objects as go
 
 from dpcore import figures
 from dpcore.accounting.curves import least_epsilon
@@ -15,8 +14,9 @@ from dpcore.accounting.tradeoff import guarantee_tradeoff
 from dpcore.figures import Palette
 from pages.composition.pieces import DELTA, EPSILON
 from pages.lessons import widgets
+from pages.lessons.plot import Axis, Curve, Plot
 from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
-from pages.lessons.widgets import HEIGHT, Stops
+from pages.lessons.widgets import Stops
 from pages.shared import prose
 from pages.shared.address import Choice
 
@@ -87,32 +87,27 @@ def picture(values: Values, colours: Palette) -> Picture:
 def against_rate(values: Values, colours: Palette) -> Panel:
     """ε after sampling against the rate."""
     epsilon, delta, kind, text = values["su_epsilon"], values["delta"], values["su_kind"], spec(values)
-    rates = np.array(RATES)
-    formula = [amplified(epsilon, 0.0, rate)[0] for rate in RATES]
-    found = [exact(text, kind, rate, delta) for rate in RATES]
-    lines = {"formula ln(1 + p(e<sup>ε</sup> − 1))": formula, "rate times ε": (rates * epsilon).tolist()}
-    figure = go.Figure()
-    for number, side in enumerate(KINDS[kind]):
-        y = [one[side] or None for one in found]
-        figure.add_scatter(
-            x=RATES, y=y, name=SIDES[side], mode="lines+markers", marker={"size": 5},
-            line=figures.series(colours, (0, 3)[number]),
-            hovertemplate=f"<b>{SIDES[side]}</b><br>p = %{{x}}: ε = %{{y:.5g}}<extra></extra>",
-        )  # fmt: skip
-    for number, (label, y) in enumerate(lines.items()):
-        figure.add_scatter(
-            x=RATES, y=y, name=label, mode="lines", line=figures.series(colours, (1, 5)[number]),
-            hovertemplate=f"<b>{label}</b><br>p = %{{x}}: %{{y:.5g}}<extra></extra>",
-        )  # fmt: skip
-    here = max(found[RATES.index(values["su_rate"])].values())
-    figures.chosen(figure, values["su_rate"], here, "chosen", colours)
-    figure.update_xaxes(title="sampling rate p", **figures.log_ticks(0.001, 1))
-    top = max([*formula, *(max(one.values()) for one in found)])
-    figure.update_yaxes(title=f"ε at δ = {prose.delta_text(delta)}", **figures.log_ticks(0.0005 * epsilon, 1.4 * top))
-    table = {"p": [f"{rate:g}" for rate in RATES], "formula": [prose.at_most(y, 5) for y in formula]}
-    table |= {SIDES[side]: [prose.at_most(one[side], 5) for one in found] for side in KINDS[kind]}
-    alt = f"ε after sampling against the rate; at p = {values['su_rate']:g} exactly {prose.at_most(here, 4)}."
-    return Panel("ε after sampling", figures.finish(figure, colours, height=HEIGHT), alt, table)
+    rate, place = values["su_rate"], RATES.index(values["su_rate"])
+    formula = np.array([amplified(epsilon, 0.0, rate)[0] for rate in RATES])
+    found = {side: np.array([exact(text, kind, rate, delta)[side] for rate in RATES]) for side in KINDS[kind]}
+    worst = max(found, key=lambda side: found[side][place])
+    curves = (
+        *(
+            Curve(SIDES[side], y, float(y[place]), side == worst, style, marks={"size": 5})
+            for (side, y), style in zip(found.items(), (0, 3))
+        ),
+        Curve("formula ln(1 + p(e<sup>ε</sup> − 1))", formula, float(formula[place]), style=1),
+        Curve("rate times ε", np.array(RATES) * epsilon, style=5),
+    )  # fmt: skip
+    top = max(float(formula.max()), *(float(y.max()) for y in found.values()))
+    return Plot(
+        "ε after sampling", Axis("sampling rate p", figures.log_ticks(0.001, 1), "{:g}".format, "p"),
+        Axis(
+            f"ε at δ = {prose.delta_text(delta)}", figures.log_ticks(0.0005 * epsilon, 1.4 * top),
+            lambda v: prose.at_most(v, 5),
+        ),
+        np.array(RATES), curves, hover="p = %{x}: ε = %{y:.5g}", here=rate, most=len(RATES),
+    ).panel(colours)  # fmt: skip
 
 
 def tradeoffs(values: Values, colours: Palette) -> Panel:
@@ -127,21 +122,13 @@ def tradeoffs(values: Values, colours: Palette) -> Panel:
         "the pair (ε′, δ′) alone": guarantee_tradeoff(*amplified(epsilon, own, rate), alphas),
         "without sampling": np.asarray(pair.tradeoff(alphas)),
     }
-    figure = go.Figure()
-    for number, (label, y) in zip((0, 3, 1, 5), lines.items()):
-        figure.add_scatter(
-            x=alphas, y=y, name=label, mode="lines", line=figures.series(colours, number),
-            hovertemplate=f"<b>{label}</b><br>%{{x:.4g}}, %{{y:.4g}}<extra></extra>",
-        )  # fmt: skip
-    figure.update_xaxes(title="type I error", range=[0, 1])
-    figure.update_yaxes(title="type II error", range=[0, 1.02])
-    rows = [int(np.argmin(np.abs(alphas - a))) for a in (0.0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)]
-    table = {"type I error": [f"{alphas[i]:.3g}" for i in rows]} | {
-        k: [prose.number(float(y[i])) for i in rows] for k, y in lines.items()
-    }
     middle = int(np.argmin(np.abs(alphas - 0.2)))
-    alt = "Trade-off functions; at type I error 0.2: " + ", ".join(f"{k} {y[middle]:.4g}" for k, y in lines.items())
-    return Panel("What an attacker can still test", figures.finish(figure, colours, height=360), alt, table, "tradeoff")
+    return Plot(
+        "What an attacker can still test", Axis("type I error", {"range": [0, 1]}, "{:.3g}".format),
+        Axis("type II error", {"range": [0, 1.02]}), alphas,
+        tuple(Curve(name, y, float(y[middle]), style=style) for (name, y), style in zip(lines.items(), (0, 3, 1, 5))),
+        hover="%{x:.4g}, %{y:.4g}", here=float(alphas[middle]), about="tradeoff", height=360,
+    ).panel(colours)  # fmt: skip
 
 
 TOPIC = Topic(

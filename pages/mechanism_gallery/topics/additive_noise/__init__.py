@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import plotly.graph_objects as go
 import streamlit as st
 
 from dpcore import figures
 from dpcore.figures import Palette
 from dpcore.gallery import additive_noise as core
-from pages.lessons import curves as parts
 from pages.lessons import widgets
+from pages.lessons.plot import Axis, Curve, Plot
 from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
 from pages.lessons.widgets import HEIGHT, Stops
 from pages.shared import prose
@@ -86,27 +85,21 @@ def laws(values: Values, colours: Palette) -> Panel:
 def errors(values: Values, costs: dict[str, float], colours: Palette) -> Panel:
     """Errors of the four against ε."""
     rows = [core.errors(float(e), values["an_delta"], values["an_loss"]) for e in GRID]
-    curves = {name: np.array([row[name] for row in rows]) for name in costs}
-    figure = go.Figure()
-    for name, y in curves.items():
-        solid = {"color": colours.accent, "dash": "solid"} if name == "geometric" else {}
-        style = figures.line(name, colours) | solid
-        figure.add_scatter(
-            x=GRID, y=y, name=core.NAMES[name], mode="lines", line=style,
-            hovertemplate=f"<b>{core.NAMES[name]}</b><br>ε = %{{x:.3g}}: %{{y:.4g}}<extra></extra>",
-        )  # fmt: skip
-    for number, cost in enumerate(costs.values()):
-        figures.chosen(figure, values["epsilon"], cost, "chosen", colours)
-        figure.data[-1].showlegend = number == 0
+    solid = {"color": colours.accent, "dash": "solid"}
+    curves = tuple(
+        Curve(
+            core.NAMES[name], np.array([row[name] for row in rows]), cost, ringed=True,
+            style=figures.line(name, colours) | (solid if name == "geometric" else {}),
+        )
+        for name, cost in costs.items()
+    )  # fmt: skip
+    low, high = min(one.y.min() for one in curves), max(one.y.max() for one in curves)
     unit = "people" if values["an_loss"] == "l1" else "people²"
-    low, high = min(y.min() for y in curves.values()), max(y.max() for y in curves.values())
-    figure.update_xaxes(title="ε", **figures.log_ticks(0.05, 10))
-    figure.update_yaxes(title=f"{LOSSES[values['an_loss']]} ({unit})", **figures.log_ticks(max(low, 1e-5), high))
-    alt = f"Errors fall with ε; at ε = {values['epsilon']:g}: " + ", ".join(
-        f"{core.NAMES[name]} {prose.number(cost)}" for name, cost in costs.items()
-    )
-    table = parts.table("ε", GRID, {core.NAMES[name]: y for name, y in curves.items()})
-    return Panel("Error against ε", figures.finish(figure, colours, height=360), alt, table, "errors")
+    return Plot(
+        "Error against ε", Axis("ε", figures.log_ticks(0.05, 10)),
+        Axis(f"{LOSSES[values['an_loss']]} ({unit})", figures.log_ticks(max(low, 1e-5), high)), GRID, curves,
+        hover="ε = %{x:.3g}: %{y:.4g}", here=values["epsilon"], about="errors", height=360,
+    ).panel(colours)  # fmt: skip
 
 
 def saved() -> float:

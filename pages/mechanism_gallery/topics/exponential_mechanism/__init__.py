@@ -7,14 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from dpcore import figures
 from dpcore.figures import Palette
 from dpcore.gallery import exponential_mechanism as core
-from pages.lessons import curves as parts
 from pages.lessons import widgets
+from pages.lessons.plot import Axis, Curve, Plot
 from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
 from pages.lessons.widgets import HEIGHT, Stops
 from pages.shared import prose
@@ -151,15 +150,14 @@ def tail(told: Story, epsilon: float, colours: Palette) -> Panel:
     x = np.linspace(0, most, 201)
     exact = 100 * core.shortfall_tail(told.utilities, epsilon, told.sensitivity, x)
     bound = 100 * core.shortfall_bound(told.utilities, epsilon, told.sensitivity, x)
-    figure = go.Figure()
-    hover = "short by %{x:.4g} or more: %{y:.4g} %"
-    parts.lines(figure, x, {"exact": exact, "bound of Theorem 7.2": bound}, colours, hover=hover)
-    figure.update_xaxes(title=f"{told.measure.replace(chr(92), '')}: short of the best by at least")
-    figure.update_yaxes(title="probability (%)", rangemode="tozero", range=[0, 103])
     place = int(np.argmax(bound < 5)) if (bound < 5).any() else -1
-    alt = f"P(short by {x[place]:.4g} or more) is {exact[place]:.3g} %, the bound {bound[place]:.3g} %."
-    table = parts.table("short by at least", x, {"exact (%)": exact, "bound (%)": bound})
-    return Panel("How far from the best", figures.finish(figure, colours, height=360), alt, table, "tail")
+    title = f"{told.measure.replace(chr(92), '')}: short of the best by at least"
+    return Plot(
+        "How far from the best", Axis(title, name="short by at least"),
+        Axis("probability (%)", {"rangemode": "tozero", "range": [0, 103]}), x,
+        (Curve("exact", exact, exact[place]), Curve("bound of Theorem 7.2", bound, bound[place])),
+        hover="short by %{x:.4g} or more: %{y:.4g} %", here=x[place], about="tail", height=360,
+    ).panel(colours)  # fmt: skip
 
 
 def odds() -> float:

@@ -12,8 +12,9 @@ from dpcore.figures import Palette
 from dpcore.gallery import local_and_central as core
 from pages.lessons import curves as parts
 from pages.lessons import widgets
+from pages.lessons.plot import Axis, Curve, Plot
 from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
-from pages.lessons.widgets import HEIGHT, Stops
+from pages.lessons.widgets import Stops
 from pages.shared import prose
 from pages.shared.address import Choice
 
@@ -72,33 +73,26 @@ def errors(values: Values, colours: Palette) -> Panel:
     """Standard errors of the noise against n, exact."""
     epsilon, share, people = values["epsilon"], values["lc_share"], int(values["lc_people"])
     grid = np.geomspace(PEOPLE[0], PEOPLE[-1], 61)
-    curves = {
-        name: np.array([100 * math.sqrt(core.variance(model, n, epsilon)) for n in grid])
+    error = lambda model, n: 100 * math.sqrt(core.variance(model, n, epsilon))  # noqa: E731
+    chance = lambda n: 100 * math.sqrt(core.sampling_variance(n, share))  # noqa: E731
+    curves = [
+        Curve(name, np.array([error(model, n) for n in grid]), error(model, people), model != "local-laplace")
         for model, name in NAMES.items()
-    }
-    drawing = np.array([100 * math.sqrt(core.sampling_variance(n, share)) for n in grid])
-    figure = go.Figure()
-    parts.lines(figure, grid, curves, colours, hover="n = %{x:,.0f}: ±%{y:.4g} points")
-    if share * (1 - share):
-        figure.add_scatter(
-            x=grid, y=drawing, name="chance in drawing people", mode="lines",
-            line={"color": colours.muted, "width": 1.5, "dash": "dot"},
-            hovertemplate="chance in drawing<br>n = %{x:,.0f}: ±%{y:.4g} points<extra></extra>",
-        )  # fmt: skip
-    for number, model in enumerate(("response", "central")):
-        error = 100 * math.sqrt(core.variance(model, people, epsilon))
-        figures.chosen(figure, people, error, "chosen", colours)
-        figure.data[-1].showlegend = not number
-    figure.update_xaxes(title="people n", **figures.log_ticks(PEOPLE[0], PEOPLE[-1]), range=[0.9, 6.25])
-    low, high = min(y.min() for y in curves.values()), max(y.max() for y in curves.values())
-    figure.update_yaxes(title="standard error (percentage points)", **figures.log_ticks(float(low), float(high)))
-    local, central = (100 * math.sqrt(core.variance(model, people, epsilon)) for model in ("response", "central"))
-    alt = (
-        f"Standard error against n. At n = {people}: randomised response {prose.number(local, 3)}, trusted curator "
-        f"{prose.number(central, 3)} percentage points. Local errors fall like 1/√n, the curator's like 1/n."
-    )
-    table = parts.table("people n", grid, curves | {"chance in drawing": drawing})
-    return Panel("Error of the noise", figures.finish(figure, colours, height=HEIGHT), alt, table)
+    ]
+    dotted = {"color": colours.muted, "width": 1.5, "dash": "dot"}
+    drawing = Curve("chance in drawing people", np.array([chance(n) for n in grid]), chance(people), style=dotted)
+    low, high = min(one.y.min() for one in curves), max(one.y.max() for one in curves)
+    return Plot(
+        "Error of the noise", people_axis(),
+        Axis("standard error (percentage points)", figures.log_ticks(float(low), float(high))), grid,
+        (*curves, drawing), hover="n = %{x:,.0f}: ±%{y:.4g} points", here=people,
+        remark="Local errors fall like 1/√n, the curator's like 1/n.",
+    ).panel(colours)  # fmt: skip
+
+
+def people_axis() -> Axis:
+    """Numbers of people."""
+    return Axis("people n", figures.log_ticks(PEOPLE[0], PEOPLE[-1]) | {"range": [0.9, 6.25]})
 
 
 def releases(values: Values, colours: Palette) -> Panel:
@@ -136,22 +130,14 @@ def rates(values: Values, colours: Palette) -> Panel:
     epsilon, moments = values["epsilon"], float(values["lc_moments"])
     grid = np.geomspace(PEOPLE[0], PEOPLE[-1], 49)
     found = np.sqrt([core.minimax_rates(n, epsilon, moments) for n in grid]).T
-    curves = {"local model": found[2], "central model": found[1], "no privacy": found[0]}
-    figure = go.Figure()
-    parts.lines(figure, grid, curves, colours, hover="n = %{x:,.0f}: of order %{y:.3g}")
-    figure.update_xaxes(title="people n", **figures.log_ticks(PEOPLE[0], PEOPLE[-1]), range=[0.9, 6.25])
-    figure.update_yaxes(
-        title="root mean squared error, up to a constant", **figures.log_ticks(float(found.min()), float(found.max()))
-    )
     name = "∞" if math.isinf(moments) else f"{moments:g}"
-    alt = (
-        f"Minimax rates for means with E|X|^{name} at most 1, up to constants; at n = {PEOPLE[-1]}: local "
-        f"{prose.number(float(found[2][-1]), 2)}, central {prose.number(float(found[1][-1]), 2)}, no privacy "
-        f"{prose.number(float(found[0][-1]), 2)}."
-    )
-    table = parts.table("people n", grid, curves)
-    title = f"What nobody can beat, k = {name}"
-    return Panel(title, figures.finish(figure, colours, height=340), alt, table, "rates")
+    return Plot(
+        f"What nobody can beat, k = {name}", people_axis(),
+        Axis("root mean squared error, up to a constant", figures.log_ticks(float(found.min()), float(found.max()))),
+        grid, tuple(map(Curve, ("local model", "central model", "no privacy"), found[::-1])),
+        hover="n = %{x:,.0f}: of order %{y:.3g}", about="rates", height=340,
+        remark=f"For means with E|X|^{name} at most 1.",
+    ).panel(colours)  # fmt: skip
 
 
 TOPIC = Topic(

@@ -12,10 +12,10 @@ from dpcore import figures
 from dpcore.figures import Palette
 from dpcore.gallery import marginals as core
 from dpcore.privacy import Privacy
-from pages.lessons import curves as parts
 from pages.lessons import widgets
+from pages.lessons.plot import Axis, Curve, Plot
 from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
-from pages.lessons.widgets import HEIGHT, Stops
+from pages.lessons.widgets import Stops
 from pages.shared import prose
 from pages.shared.address import Choice
 
@@ -73,34 +73,24 @@ def short(law: str) -> str:
 def needed(values: Values, colours: Palette) -> Panel:
     """People needed against the number of columns: for an error, and for noise below the sampling error."""
     privacy, measure, alpha = Privacy(values["epsilon"], values["mg_delta"]), values["mg_measure"], values["mg_error"]
-    d = np.unique(np.geomspace(1, COLUMNS[-1], 41).round().astype(int))
-    curves, free = {}, {}
-    for law in core.LAWS:
-        curves[NAMES[law]] = np.array(
-            [core.people_needed(law, int(k), privacy, error=alpha, measure=measure) for k in d]
+    d, at = np.unique(np.geomspace(1, COLUMNS[-1], 41).round().astype(int)), int(values["mg_columns"])
+    need = lambda law, k: core.people_needed(law, int(k), privacy, error=alpha, measure=measure)  # noqa: E731
+    free = lambda law, k: core.free_from(law, int(k), privacy, measure=measure)  # noqa: E731
+    kinds = ((need, "", {"dash": "solid", "width": 2.5}), (free, ": noise as large as chance", {"width": 1.2}))
+    curves = tuple(
+        Curve(
+            short(law) + tail if tail else NAMES[law], np.array([people(law, k) for k in d]), people(law, at),
+            style=figures.line(key, colours) | style,
         )
-        free[f"{short(law)}: noise as large as chance"] = np.array(
-            [core.free_from(law, int(k), privacy, measure=measure) for k in d]
-        )
-    figure = go.Figure()
-    for names, thin in ((curves, False), (free, True)):
-        for (name, y), key in zip(names.items(), ("laplace", "gaussian")):
-            style = figures.line(key, colours) | ({"width": 1.2} if thin else {"dash": "solid", "width": 2.5})
-            figure.add_scatter(
-                x=d, y=y, name=name, mode="lines", line=style,
-                hovertemplate=f"<b>{name}</b><br>d = %{{x:,}}: n = %{{y:,.4g}}<extra></extra>",
-            )  # fmt: skip
-    figures.chosen(figure, int(values["mg_columns"]), int(values["mg_people"]), "your table", colours)
-    figure.update_xaxes(title="columns d", **figures.log_ticks(1, COLUMNS[-1]), range=[-0.1, 4.2])
-    drawn = np.concatenate([*curves.values(), *free.values()])
-    figure.update_yaxes(title="people n", **figures.log_ticks(float(drawn.min()), float(drawn.max())))
-    at = int(values["mg_columns"])
-    alt = f"People needed against columns. At d = {at} for an error of {alpha:g}: " + ", ".join(
-        f"{short(law)} {prose.number(core.people_needed(law, at, privacy, error=alpha, measure=measure))}"
-        for law in core.LAWS
-    )
-    table = parts.table("columns d", d, curves | free)
-    return Panel("People it takes", figures.finish(figure, colours, height=HEIGHT), alt, table)
+        for people, tail, style in kinds
+        for law, key in zip(core.LAWS, ("laplace", "gaussian"))
+    )  # fmt: skip
+    low, high = min(float(one.y.min()) for one in curves), max(float(one.y.max()) for one in curves)
+    return Plot(
+        "People it takes", Axis("columns d", figures.log_ticks(1, COLUMNS[-1]) | {"range": [-0.1, 4.2]}),
+        Axis("people n", figures.log_ticks(low, high)), d, curves, hover="d = %{x:,}: n = %{y:,.4g}", here=at,
+        label="your table", point=int(values["mg_people"]), remark=f"For an error of {alpha:g}.",
+    ).panel(colours)  # fmt: skip
 
 
 def against_people(values: Values, colours: Palette) -> Panel:
@@ -108,34 +98,26 @@ def against_people(values: Values, colours: Palette) -> Panel:
     privacy, measure = Privacy(values["epsilon"], values["mg_delta"]), values["mg_measure"]
     columns, people = int(values["mg_columns"]), int(values["mg_people"])
     n = np.geomspace(PEOPLE[0], PEOPLE[-1], 41)
-    curves = {
-        NAMES[law]: np.array([core.error(law, k, columns, privacy, measure=measure) for k in n]) for law in core.LAWS
-    }
-    chance = np.array([core.sampling_error(k, columns, measure=measure) for k in n])
-    figure = go.Figure()
-    for (name, y), key in zip(curves.items(), ("laplace", "gaussian")):
-        figure.add_scatter(
-            x=n, y=y, name=name, mode="lines", line=figures.line(key, colours) | {"dash": "solid"},
-            hovertemplate=f"<b>{name}</b><br>n = %{{x:,.0f}}: %{{y:.4g}}<extra></extra>",
-        )  # fmt: skip
-    figure.add_scatter(
-        x=n, y=chance, name="chance (normal approximation)", mode="lines",
-        line={"color": colours.muted, "width": 1.5, "dash": "dot"}, hovertemplate="chance<br>%{y:.4g}<extra></extra>",
+    error = lambda law, k: core.error(law, k, columns, privacy, measure=measure)  # noqa: E731
+    chance = lambda k: core.sampling_error(k, columns, measure=measure)  # noqa: E731
+    dotted = {"color": colours.muted, "width": 1.5, "dash": "dot"}
+    curves = (
+        *(
+            Curve(
+                NAMES[law], np.array([error(law, k) for k in n]), error(law, people), ringed=True,
+                style=figures.line(key, colours) | {"dash": "solid"},
+            )
+            for law, key in zip(core.LAWS, ("laplace", "gaussian"))
+        ),
+        Curve("chance (normal approximation)", np.array([chance(k) for k in n]), chance(people), style=dotted),
     )  # fmt: skip
-    for number, law in enumerate(core.LAWS):
-        error = core.error(law, people, columns, privacy, measure=measure)
-        figures.chosen(figure, people, error, "your table", colours)
-        figure.data[-1].showlegend = not number
-    figure.update_xaxes(title="people n", **figures.log_ticks(100, PEOPLE[-1]), range=[1.65, 6.25])
-    drawn = np.concatenate([*curves.values(), chance])
-    figure.update_yaxes(
-        title=f"mean absolute error of {MEASURES[measure]}", **figures.log_ticks(float(drawn.min()), float(drawn.max()))
-    )
-    alt = f"Errors against n for d = {columns}; at n = {people}: " + ", ".join(
-        f"{short(law)} {prose.number(core.error(law, people, columns, privacy, measure=measure))}" for law in core.LAWS
-    )
-    table = parts.table("people n", n, curves | {"chance": chance})
-    return Panel("Error for your columns", figures.finish(figure, colours, height=340), alt, table, "people")
+    low, high = min(float(one.y.min()) for one in curves), max(float(one.y.max()) for one in curves)
+    return Plot(
+        "Error for your columns", Axis("people n", figures.log_ticks(100, PEOPLE[-1]) | {"range": [1.65, 6.25]}),
+        Axis(f"mean absolute error of {MEASURES[measure]}", figures.log_ticks(low, high)), n, curves,
+        hover="n = %{x:,.0f}: %{y:.4g}", here=people, label="your table", about="people", height=340,
+        remark=f"For d = {columns}.",
+    ).panel(colours)  # fmt: skip
 
 
 def one_table(values: Values, colours: Palette) -> Panel:

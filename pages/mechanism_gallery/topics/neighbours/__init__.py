@@ -10,6 +10,7 @@ from dpcore.figures import Palette
 from dpcore.gallery import neighbours as core
 from pages.lessons import curves as parts
 from pages.lessons import widgets
+from pages.lessons.plot import Axis, Curve, Plot
 from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
 from pages.lessons.widgets import HEIGHT, Stops
 from pages.shared import prose
@@ -123,20 +124,13 @@ def free_side(x: float, places: np.ndarray, reach: float, otherwise: int) -> int
 
 def profiles(budgets: tuple[float, ...], colours: Palette) -> Panel:
     """δ against ε under both relations."""
-    grid = np.linspace(0, 1.1 * core.exact_epsilon(budgets, "bounded"), 121)
-    curves = {
-        WORDS[relation]: np.array([core.exact_delta(budgets, relation, float(e)) for e in grid])
-        for relation in core.RELATIONS
-    }
-    figure = go.Figure()
-    parts.lines(figure, grid, curves, colours, hover="ε = %{x:.3g}: δ = %{y:.4g}")
-    figure.update_xaxes(title="ε")
-    figure.update_yaxes(title="least δ", rangemode="tozero")
-    at = max(budgets)
-    left = core.exact_delta(budgets, "bounded", at)
-    alt = f"δ against ε. At ε = {at:g}, δ is 0 if rows are added or removed, {prose.number(left)} if they are replaced."
-    table = parts.table("ε", grid, curves)
-    return Panel("Privacy profiles", figures.finish(figure, colours, height=340), alt, table, "profiles")
+    grid, at = np.linspace(0, 1.1 * core.exact_epsilon(budgets, "bounded"), 121), max(budgets)
+    delta = lambda relation, epsilon: core.exact_delta(budgets, relation, float(epsilon))  # noqa: E731
+    return Plot(
+        "Privacy profiles", Axis("ε"), Axis("least δ", {"rangemode": "tozero"}), grid,
+        tuple(Curve(WORDS[r], np.array([delta(r, e) for e in grid]), delta(r, at)) for r in core.RELATIONS),
+        hover="ε = %{x:.3g}: δ = %{y:.4g}", here=at, about="profiles", height=340,
+    ).panel(colours)  # fmt: skip
 
 
 def by_cells(epsilon: float, colours: Palette) -> Panel:
@@ -147,18 +141,12 @@ def by_cells(epsilon: float, colours: Palette) -> Panel:
         WORDS["unbounded"]: exact["unbounded"], WORDS["bounded"]: exact["bounded"],
         "basic composition, ε k": epsilon * k,
     }  # fmt: skip
-    figure = go.Figure()
-    parts.lines(figure, k, curves, colours, hover="%{x} groups: ε = %{y:.4g}")
-    for trace in figure.data:
-        trace.mode = "lines+markers"
-    figure.update_xaxes(title="number of groups k", dtick=1)
-    figure.update_yaxes(title="ε of all counts together", rangemode="tozero")
-    alt = (
-        f"ε of k counts with ε = {epsilon:g} each: {epsilon:g} for any k if rows are added or removed, {2 * epsilon:g} "
-        f"from k = 2 on if they are replaced, {epsilon * k[-1]:g} at k = {k[-1]} by basic composition."
-    )
-    table = {"groups": k.tolist()} | {name: [prose.number(float(v)) for v in y] for name, y in curves.items()}
-    return Panel("Any number of groups", figures.finish(figure, colours, height=340), alt, table, "cells")
+    return Plot(
+        "Any number of groups", Axis("number of groups k", {"dtick": 1}, "{:g}".format, "groups"),
+        Axis("ε of all counts together", {"rangemode": "tozero"}), k,
+        tuple(Curve(name, y, marks={}) for name, y in curves.items()),
+        hover="%{x} groups: ε = %{y:.4g}", about="cells", height=340, most=len(k),
+    ).panel(colours)  # fmt: skip
 
 
 def right_answer() -> float:

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import numpy as np
-import plotly.graph_objects as go
 from scipy.optimize import brentq
 
 from dpcore import figures
 from dpcore.figures import Palette
 from dpcore.gallery import noisy_max as core
-from pages.lessons import curves as parts
 from pages.lessons import widgets
+from pages.lessons.plot import Axis, Curve, Plot
 from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
-from pages.lessons.widgets import HEIGHT, Stops
+from pages.lessons.widgets import Stops
 from pages.shared import prose
 from pages.shared.address import Choice
 
 COUNTS = (2, 3, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 100_000)
 LEADS = (0.0, 1.0, 2.0, 3.0, 5.0, 7.0, 10.0, 15.0, 20.0, 30.0, 50.0, 70.0, 100.0)
+NOISES = ("exponential", "laplace", "gumbel")
+"""In the order of their curves."""
+
 CONTROLS = {
     "epsilon": widgets.EPSILON, "nm_shape": Choice("leader", core.SHAPES | {"worst": "one leader, the worst lead"}),
     "nm_candidates": Stops(1000, COUNTS), "nm_lead": Stops(10.0, LEADS),
@@ -89,50 +91,37 @@ def against_count(values: Values, gaps: dict[str, float], colours: Palette) -> P
     """Expected gap against the number of candidates, and the theorem's bound."""
     epsilon, worst = values["epsilon"], values["nm_shape"] == "worst"
     k = np.unique(np.geomspace(2, 100_000, 12 if worst else 33).round()).astype(int)
-    curves = {
-        core.NOISES[noise]: np.array(
-            [core.expected_gap(scores(values, int(n), lead(values, int(n), noise)), epsilon, noise) for n in k]
-        )
-        for noise in ("exponential", "laplace", "gumbel")
-    }
+    gap = lambda n, noise: core.expected_gap(scores(values, n, lead(values, n, noise)), epsilon, noise)  # noqa: E731
+    curves = [
+        Curve(core.NOISES[noise], np.array([gap(int(n), noise) for n in k]), gaps[noise], noise == "exponential")
+        for noise in NOISES
+    ]
     bound = np.array([core.gap_bound(int(n), epsilon) for n in k])
-    figure = go.Figure()
-    parts.lines(figure, k, curves, colours, hover="k = %{x}: %{y:.4g} people")
-    if worst:
-        parts.lines(figure, k, {"bound for Laplace": bound}, colours, hover="k = %{x}: at most %{y:.4g}", first=4)
-    here = gaps["exponential"]
-    figures.chosen(figure, int(values["nm_candidates"]), here, "chosen", colours)
-    figure.update_xaxes(title="number of candidates k", **figures.log_ticks(2, 1e5))
-    figure.update_yaxes(title="mean gap to the best score (people)", rangemode="tozero")
-    alt = f"Mean gap against the number of candidates; at {values['nm_candidates']:g}: " + ", ".join(
-        f"{core.NOISES[noise]} {prose.number(gap)}" for noise, gap in gaps.items()
-    )
-    table = parts.table("candidates", k, curves | {"bound, Laplace": bound}, show=prose.count)
-    return Panel("Error against k", figures.finish(figure, colours, height=HEIGHT), alt, table)
+    curves.append(Curve("bound for Laplace", bound, style=4, hover="k = %{x}: at most %{y:.4g}", drawn=worst))
+    return Plot(
+        "Error against k", Axis("number of candidates k", figures.log_ticks(2, 1e5), prose.count, "candidates"),
+        Axis("mean gap to the best score (people)", {"rangemode": "tozero"}), k, tuple(curves),
+        hover="k = %{x}: %{y:.4g} people", here=int(values["nm_candidates"]),
+    ).panel(colours)  # fmt: skip
 
 
 def against_lead(values: Values, here: float, wins: dict[str, float], colours: Palette) -> Panel:
     """Probability of naming the best against its lead, and `wins` of all noises at the one that is ringed."""
     epsilon, count = values["epsilon"], int(values["nm_candidates"])
-    most = max(2 / epsilon * (np.log(count) + 8), 1.1 * here)
-    x = np.linspace(0, most, 61)
-    curves = {
-        core.NOISES[noise]: np.array(
-            [100 * float(core.probabilities(scores(values, count, float(ahead)), epsilon, noise)[0]) for ahead in x]
-        )
-        for noise in ("exponential", "laplace", "gumbel")
-    }
-    figure = go.Figure()
-    parts.lines(figure, x, curves, colours, hover="lead %{x:.4g}: %{y:.4g} %")
-    figures.chosen(figure, here, 100 * wins["exponential"], "chosen", colours)
-    figure.update_xaxes(title="lead of the best (people)")
-    figure.update_yaxes(title="probability of naming it (%)", range=[0, 103])
-    alt = f"Probability of naming the best against its lead; at a lead of {prose.number(here)}: " + ", ".join(
-        f"{core.NOISES[noise]} {prose.percent(win)}" for noise, win in wins.items()
-    )
-    return Panel(
-        "Who is named", figures.finish(figure, colours, height=360), alt, parts.table("lead", x, curves), "lead"
-    )
+    x = np.linspace(0, max(2 / epsilon * (np.log(count) + 8), 1.1 * here), 61)
+    win = lambda ahead, noise: core.probabilities(scores(values, count, float(ahead)), epsilon, noise)[0]  # noqa: E731
+    return Plot(
+        "Who is named", Axis("lead of the best (people)", name="lead"),
+        Axis("probability of naming it (%)", {"range": [0, 103]}), x,
+        tuple(
+            Curve(
+                core.NOISES[noise], np.array([100 * float(win(ahead, noise)) for ahead in x]), 100 * wins[noise],
+                noise == "exponential",
+            )
+            for noise in NOISES
+        ),
+        hover="lead %{x:.4g}: %{y:.4g} %", here=here, about="lead", height=360,
+    ).panel(colours)  # fmt: skip
 
 
 def more() -> float:

@@ -12,6 +12,7 @@ from dpcore.figures import Palette
 from dpcore.gallery import norm_gradient as core
 from pages.lessons import curves as parts
 from pages.lessons import widgets
+from pages.lessons.plot import Axis, Curve, Plot
 from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
 from pages.lessons.widgets import HEIGHT, Stops
 from pages.shared import prose
@@ -133,22 +134,17 @@ def exponents(values: Values, best: float, colours: Palette) -> Panel:
         "|gradient|, K-norm gradient": epsilon / (2 * target.gradient_sensitivity) * gradient,
         "loss, exponential mechanism": epsilon / (2 * target.loss_sensitivity) * (loss - loss.min()),
     }
-    figure = go.Figure()
-    parts.lines(figure, theta, curves, colours, hover="θ = %{x:.4g}: −%{y:.4g} in the exponent")
-    figure.update_xaxes(title="θ", range=[low, high])
     top = max(2.0, min(float(max(y.max() for y in curves.values())), 12.0))
-    figure.update_yaxes(title="−ln density, up to a constant", range=[0, top])
-    alt = (
-        f"Exponents around θ = {prose.number(best)}: the gradient's absolute value has a kink, the loss is a parabola. "
-        "Each unit makes a θ e times as unlikely."
-    )
-    return Panel(
-        "Kink against parabola",
-        figures.finish(figure, colours, height=340),
-        alt,
-        parts.table("θ", theta, curves),
-        "kink",
-    )
+    return Plot(
+        "Kink against parabola", Axis("θ", {"range": [low, high]}),
+        Axis("−ln density, up to a constant", {"range": [0, top]}), theta,
+        tuple(Curve(name, y) for name, y in curves.items()),
+        hover="θ = %{x:.4g}: −%{y:.4g} in the exponent", about="kink", height=340,
+        remark=(
+            f"Around θ = {prose.number(best)} the gradient's absolute value has a kink, the loss is a parabola. Each "
+            "unit makes a θ e times as unlikely."
+        ),
+    ).panel(colours)  # fmt: skip
 
 
 @lru_cache(maxsize=32)
@@ -165,30 +161,15 @@ def error_curves(target: str, epsilon: float) -> dict[str, np.ndarray]:
 
 def by_people(values: Values, colours: Palette) -> Panel:
     """Mean errors against n, exact, for tables whose rows are spread evenly."""
-    n = np.array(PEOPLE, dtype=float)
-    found = error_curves(values["kg_target"], values["epsilon"])
-    curves = {NAMES[name]: y for name, y in found.items()}
-    figure = go.Figure()
-    parts.lines(figure, n, curves, colours, hover="n = %{x:,.0f}: %{y:.4g}")
-    for trace in figure.data:
-        trace.mode = "lines+markers"
-    powers = [10, 100, 1000, 10_000]
-    figure.update_xaxes(title="people n", type="log", tickvals=powers, ticktext=[prose.count(p) for p in powers])
-    low, high = min(y.min() for y in curves.values()), max(y.max() for y in curves.values())
-    figure.update_yaxes(
-        title=f"mean error of the {WORDS[values['kg_target']]}", **figures.log_ticks(float(low), float(high))
-    )
-    alt = "Mean errors against n: " + "; ".join(
-        f"{name} {prose.number(float(y[0]), 3)} at n = 10, {prose.number(float(y[-1]), 3)} at n = 10 000"
-        for name, y in curves.items()
-    )
-    return Panel(
-        "1/n against 1/√n",
-        figures.finish(figure, colours, height=340),
-        alt,
-        parts.table("people n", n, curves),
-        "people",
-    )
+    found, powers = error_curves(values["kg_target"], values["epsilon"]), [10, 100, 1000, 10_000]
+    low, high = min(y.min() for y in found.values()), max(y.max() for y in found.values())
+    ticks = {"type": "log", "tickvals": powers, "ticktext": [prose.count(p) for p in powers]}
+    return Plot(
+        "1/n against 1/√n", Axis("people n", ticks),
+        Axis(f"mean error of the {WORDS[values['kg_target']]}", figures.log_ticks(float(low), float(high))),
+        np.array(PEOPLE, dtype=float), tuple(Curve(NAMES[name], y, marks={}) for name, y in found.items()),
+        hover="n = %{x:,.0f}: %{y:.4g}", about="people", height=340,
+    ).panel(colours)  # fmt: skip
 
 
 def gains() -> tuple[float, float]:

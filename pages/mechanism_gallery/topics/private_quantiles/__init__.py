@@ -11,8 +11,8 @@ import plotly.graph_objects as go
 from dpcore import figures
 from dpcore.figures import Palette
 from dpcore.gallery import private_quantiles as core
-from pages.lessons import curves as parts
 from pages.lessons import widgets
+from pages.lessons.plot import Axis, Curve, Plot
 from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
 from pages.lessons.widgets import HEIGHT, Stops
 from pages.shared import prose
@@ -124,19 +124,20 @@ def releases(data: np.ndarray, shares: tuple[float, ...], laws: list[core.Law], 
 def width(values: Values, data: np.ndarray, colours: Palette) -> Panel:
     """Error of the median against the range that incomes are clamped to."""
     epsilon = values["epsilon"] / len(SHARES[values["pq_levels"]])
-    truth, tops = true_quantile(data, 0.5), np.geomspace(100, 1e6, 33)
-    errors = np.array([core.law(data, 0.5, epsilon, low=0.0, high=float(t)).mean_error(truth) for t in tops])
-    laplace = np.array([core.laplace_error(truth, epsilon, low=0.0, high=float(t)) for t in tops])
-    curves = {"exponential mechanism": errors, "Laplace noise on the median": laplace}
-    figure = go.Figure()
-    parts.lines(figure, tops, curves, colours, hover="range %{x:.3g}: off by %{y:.4g}")
-    here = core.law(data, 0.5, epsilon, low=0.0, high=float(values["pq_range"])).mean_error(truth)
-    figures.chosen(figure, float(values["pq_range"]), here, "chosen", colours)
-    figure.update_xaxes(title="upper end of the range (thousands)", **figures.log_ticks(100, 1e6))
-    figure.update_yaxes(title="mean error (thousands)", **figures.log_ticks(float(errors.min()), float(laplace.max())))
-    alt = f"Mean error of the median against the range; {prose.number(here)} at the chosen {values['pq_range']:g}."
-    table = parts.table("range", tops, curves)
-    return Panel("The price of a wide range", figures.finish(figure, colours, height=360), alt, table, "range")
+    truth, tops, here = true_quantile(data, 0.5), np.geomspace(100, 1e6, 33), float(values["pq_range"])
+    error = lambda top: core.law(data, 0.5, epsilon, low=0.0, high=float(top)).mean_error(truth)  # noqa: E731
+    laplace = lambda top: core.laplace_error(truth, epsilon, low=0.0, high=float(top))  # noqa: E731
+    curves = (
+        Curve("exponential mechanism", np.array([error(top) for top in tops]), error(here), ringed=True),
+        Curve("Laplace noise on the median", np.array([laplace(top) for top in tops]), laplace(here)),
+    )
+    low, high = float(curves[0].y.min()), float(curves[1].y.max())
+    return Plot(
+        "The price of a wide range",
+        Axis("upper end of the range (thousands)", figures.log_ticks(100, 1e6), name="range"),
+        Axis("mean error (thousands)", figures.log_ticks(low, high)), tops, curves,
+        hover="range %{x:.3g}: off by %{y:.4g}", here=here, about="range", height=360,
+    ).panel(colours)  # fmt: skip
 
 
 def question_laws() -> tuple[float, float]:

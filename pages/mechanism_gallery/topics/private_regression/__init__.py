@@ -11,8 +11,8 @@ from dpcore import figures
 from dpcore.figures import Palette
 from dpcore.gallery import regression as core
 from dpcore.privacy import Privacy
-from pages.lessons import curves as parts
 from pages.lessons import widgets
+from pages.lessons.plot import Axis, Curve, Plot
 from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
 from pages.lessons.widgets import HEIGHT, Stops
 from pages.shared import prose
@@ -169,34 +169,25 @@ def fan(values: Values, colours: Palette) -> Panel:
 def by_people(values: Values, colours: Palette) -> Panel:
     """Errors of the slope against n by each rule, simulated, beside the formula without privacy."""
     privacy, share, width = Privacy(values["epsilon"], values["pr_delta"]), values["pr_share"], values["pr_width"]
-    seed, n = int(values["seed"]), np.array(GRID, dtype=float)
-    curves = {
-        RULES[rule]: np.array([repeated(privacy, share, width, k, seed)[rule].errors[1] for k in GRID])
-        for rule in RULES
-    }
-    figure = go.Figure()
-    for (name, y), (rule, hue) in zip(curves.items(), HUES.items()):
-        chosen = rule == values["pr_rule"]
-        figure.add_scatter(
-            x=n, y=y, name=name, mode="lines+markers",
-            line=figures.line(hue, colours) | {"width": 3 if chosen else 1.5}, marker={"size": 7 if chosen else 5},
-            hovertemplate=f"<b>{name}</b><br>n = %{{x:,}}: %{{y:.3g}} points per hour<extra></extra>",
-        )  # fmt: skip
-    plain = np.array([LINE.slope_error(k) for k in GRID])
-    figure.add_scatter(
-        x=n, y=plain, name="no privacy (formula)", mode="lines",
-        line={"color": colours.text, "width": 1.5, "dash": "dot"},
-        hovertemplate="no privacy<br>n = %{x:,}: %{y:.3g}<extra></extra>",
+    seed, chosen = int(values["seed"]), values["pr_rule"]
+    curves = tuple(
+        Curve(
+            RULES[rule], np.array([repeated(privacy, share, width, k, seed)[rule].errors[1] for k in GRID]),
+            style=figures.line(hue, colours) | {"width": 3 if rule == chosen else 1.5},
+            marks={"size": 7 if rule == chosen else 5},
+        )
+        for rule, hue in HUES.items()
     )  # fmt: skip
-    figure.update_xaxes(title="people n", type="log", tickvals=list(GRID), ticktext=[prose.count(k) for k in GRID])
-    low, high = min(plain.min(), *(y.min() for y in curves.values())), max(y.max() for y in curves.values())
-    figure.update_yaxes(title="error of the slope (points per hour)", **figures.log_ticks(low / 1.2, high * 1.2))
-    alt = (
-        f"Root mean squared error of the slope at n = {GRID[-1]}: no privacy {prose.number(plain[-1], 3)}, "
-        + ", ".join(f"{name} {prose.number(float(y[-1]), 3)}" for name, y in curves.items())
-    )
-    table = parts.table("people n", n, curves | {"no privacy (formula)": plain})
-    return Panel("Error against n, simulated", figures.finish(figure, colours, height=360), alt, table, "people")
+    dotted = {"color": colours.text, "width": 1.5, "dash": "dot"}
+    plain = Curve("no privacy (formula)", np.array([LINE.slope_error(k) for k in GRID]), style=dotted)
+    low, high = min(one.y.min() for one in (plain, *curves)), max(one.y.max() for one in curves)
+    ticks = {"type": "log", "tickvals": list(GRID), "ticktext": [prose.count(k) for k in GRID]}
+    return Plot(
+        "Error against n, simulated", Axis("people n", ticks),
+        Axis("error of the slope (points per hour)", figures.log_ticks(low / 1.2, high * 1.2)),
+        np.array(GRID, dtype=float), (*curves, plain), hover="n = %{x:,}: %{y:.3g} points per hour", about="people",
+        height=360,
+    ).panel(colours)  # fmt: skip
 
 
 def intervals(found: core.Repeated, colours: Palette) -> Panel:

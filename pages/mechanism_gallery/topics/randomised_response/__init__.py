@@ -11,6 +11,7 @@ from dpcore import figures
 from dpcore.figures import Palette
 from dpcore.gallery import randomised_response as core
 from pages.lessons import widgets
+from pages.lessons.plot import Axis, Curve, Plot
 from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
 from pages.lessons.widgets import HEIGHT, Stops
 from pages.shared import prose
@@ -94,32 +95,21 @@ def quantiles(x: np.ndarray, mass: np.ndarray) -> dict[str, list]:
 
 def error(epsilon: float, share: float, people: int, colours: Palette) -> Panel:
     """Standard errors against ε."""
-    grid = np.geomspace(0.05, 10, 81)
-    lies = np.array([core.variance(float(e), share, people)[0] for e in grid])
-    drawing = share * (1 - share) / people
-    curves = {
-        "randomised response": 100 * np.sqrt(lies + drawing),
-        "central, Laplace noise": 100 * np.sqrt(drawing + 2 / (people * grid) ** 2),
-        "true answers": np.full(grid.shape, 100 * math.sqrt(drawing)),
-    }
-    figure = go.Figure()
-    for number, (name, y) in enumerate(curves.items()):
-        if not y.any():  # all alike: true answers do not err, and a logarithmic axis has no place for it
-            continue
-        figure.add_scatter(
-            x=grid, y=y, name=name, mode="lines", line=figures.series(colours, number),
-            hovertemplate=f"{name}<br>ε = %{{x:.3g}}: ±%{{y:.4g}} points<extra></extra>",
-        )  # fmt: skip
-    here = 100 * math.sqrt(core.variance(epsilon, share, people)[0] + drawing)
-    figures.chosen(figure, epsilon, here, "chosen", colours)
-    figure.update_xaxes(title="ε", **figures.log_ticks(0.05, 10))
-    figure.update_yaxes(title="standard error (percentage points)", **figures.log_ticks(0.01, 1e3))
-    alt = f"Standard error against ε: {prose.number(here, 3)} points at ε = {epsilon:g} by randomised response."
-    rows = slice(None, None, 8)
-    table = {"ε": [f"{e:.3g}" for e in grid[rows]]} | {
-        name: [prose.number(float(v)) for v in y[rows]] for name, y in curves.items()
-    }
-    return Panel("Standard error", figures.finish(figure, colours, height=360), alt, table, "error")
+    grid, drawing = np.geomspace(0.05, 10, 81), share * (1 - share) / people
+    lies = lambda e: core.variance(float(e), share, people)[0]  # noqa: E731
+    local = lambda e: 100 * math.sqrt(lies(e) + drawing)  # noqa: E731
+    central = lambda e: 100 * math.sqrt(drawing + 2 / (people * e) ** 2)  # noqa: E731
+    true = 100 * math.sqrt(drawing)
+    return Plot(
+        "Standard error", Axis("ε", figures.log_ticks(0.05, 10), "{:.3g}".format),
+        Axis("standard error (percentage points)", figures.log_ticks(0.01, 1e3)), grid,
+        (
+            Curve("randomised response", np.array([local(e) for e in grid]), local(epsilon), ringed=True),
+            Curve("central, Laplace noise", np.array([central(e) for e in grid]), central(epsilon)),
+            Curve("true answers", np.full(grid.shape, true), true),
+        ),
+        hover="ε = %{x:.3g}: ±%{y:.4g} points", here=epsilon, about="error", height=360,
+    ).panel(colours)  # fmt: skip
 
 
 TOPIC = Topic(

@@ -14,6 +14,7 @@ from dpcore.gallery import subsample_aggregate as core
 from dpcore.noise import Laplace
 from pages.lessons import curves as parts
 from pages.lessons import widgets
+from pages.lessons.plot import Axis, Curve, Plot
 from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
 from pages.lessons.widgets import HEIGHT, Stops
 from pages.shared import prose
@@ -128,24 +129,15 @@ def against(values: Values, error: float, colours: Palette) -> Panel:
         float(values["sa_range"]), int(values["seed"]),
     )  # fmt: skip
     k, plain, noisy = (np.array(column, float) for column in zip(*rows))
-    curves = {"with noise": noisy, "without noise: blocks alone": plain}
-    figure = go.Figure()
-    parts.lines(
-        figure,
-        k,
-        {n: np.where(y > 0, y, np.nan) for n, y in curves.items()},
-        colours,
-        hover="%{x} blocks: off by %{y:.4g}",
-    )
-    figures.chosen(figure, values["sa_blocks"], error, "this data set", colours)
-    figure.update_xaxes(title="number of blocks k", **figures.log_ticks(2, 200))
-    figure.update_yaxes(
-        title="root mean squared error (thousands)", **figures.log_ticks(float(plain.min()), float(noisy.max()))
-    )
     best = rows[int(np.argmin(noisy))]
-    alt = f"Error against the number of blocks; least at {best[0]} blocks, {prose.number(best[2], 3)} thousand."
-    title = f"How many blocks? ({REPEATS} simulated data sets)"
-    return Panel(title, figures.finish(figure, colours, height=360), alt, parts.table("blocks", k, curves), "blocks")
+    return Plot(
+        f"How many blocks? ({REPEATS} simulated data sets)",
+        Axis("number of blocks k", figures.log_ticks(2, 200), name="blocks"),
+        Axis("root mean squared error (thousands)", figures.log_ticks(float(plain.min()), float(noisy.max()))), k,
+        (Curve("with noise", noisy, error, ringed=True), Curve("without noise: blocks alone", plain)),
+        hover="%{x} blocks: off by %{y:.4g}", here=values["sa_blocks"], label="this data set", about="blocks",
+        height=360, remark=f"Least with noise at {best[0]} blocks, {prose.number(best[2], 3)}.",
+    ).panel(colours)  # fmt: skip
 
 
 def scale(people: int, count: int) -> float:

@@ -13,8 +13,9 @@ from dpcore.accounting.curves import group_privacy, least_epsilon
 from dpcore.figures import Palette
 from dpcore.noise import Noise
 from dpcore.privacy import Privacy
+from pages.lessons.plot import Axis, Curve, Plot
 from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
-from pages.lessons.widgets import HEIGHT, Stops, slider
+from pages.lessons.widgets import Stops, slider
 from pages.shared import prose
 from pages.what_epsilon_means import laws
 from pages.what_epsilon_means.laws import Law
@@ -52,18 +53,16 @@ def curves(law: Law, size: int, total: float, bound: float, colours: Palette) ->
     """δ(ε) for one person, for half the group, for all, with the formula's point."""
     reach = max(1.15 * total, 1.5 * law.privacy.epsilon)
     x = np.linspace(0, reach, 161)
-    figure, table = go.Figure(), {"ε": [prose.number(v, 3) for v in x[::16]]}
-    for number, k in enumerate(sorted({1, max(size // 2, 1), size}, reverse=True)):
-        y, name = law.profile(x, k), "1 person" if k == 1 else f"{k} people"
-        table[f"δ(ε), {name}"] = [told(law, float(v)) for v in y[::16]]
-        figure.add_scatter(x=x, y=y, name=name, mode="lines", line=figures.series(colours, number),
-                           hovertemplate=f"<b>{name}</b><br>δ(%{{x:.4g}}) = %{{y:.4g}}<extra></extra>")  # fmt: skip
-    figures.chosen(figure, total, min(bound, 1.0), "the formula", colours)
-    figure.update_xaxes(title="ε", range=[0, reach])
-    figure.update_yaxes(title="δ(ε)", range=[-0.02, 1.04])
-    formula = told(law, bound) if bound else "0"
-    alt = f"Privacy profiles of {law.name} noise for groups up to {size}; by formula δ({total:g}) = {formula}."
-    return Panel("δ(ε) by size of the group", figures.finish(figure, colours, height=HEIGHT), alt, table)
+    sizes = sorted({1, max(size // 2, 1), size}, reverse=True)
+    return Plot(
+        "δ(ε) by size of the group", Axis("ε", {"range": [0, reach]}, lambda v: prose.number(v, 3)),
+        Axis("δ(ε)", {"range": [-0.02, 1.04]}, lambda v: told(law, v)), x,
+        tuple(
+            Curve("1 person" if k == 1 else f"{k} people", law.profile(x, k), float(law.profile(total, k)))
+            for k in sizes
+        ),
+        hover="δ(%{x:.4g}) = %{y:.4g}", here=total, label="the formula", point=min(bound, 1.0), most=11,
+    ).panel(colours)  # fmt: skip
 
 
 @lru_cache(maxsize=512)

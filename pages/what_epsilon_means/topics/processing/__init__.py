@@ -13,6 +13,7 @@ from dpcore.accounting.processing import binned_pair, rounding_edges
 from dpcore.audit import delta_upper
 from dpcore.figures import Palette
 from dpcore.noise import Laplace
+from pages.lessons.plot import Axis, Curve, Plot
 from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
 from pages.lessons.widgets import HEIGHT, Stops, slider
 from pages.shared import prose
@@ -97,21 +98,15 @@ def profile(law: Law, after: FinitePair, epsilon: float, colours: Palette) -> Pa
 
 def errors(law: Law, after: FinitePair, colours: Palette) -> Panel:
     """Trade-off functions before and after: the second one is nowhere below."""
-    x = np.linspace(0, 1, 301)
-    figure = go.Figure()
-    for number, name, y in (
-        (0, "as released", laws.at(law.noise, 1.0).tradeoff(x)), (1, "after clamping and rounding", after.tradeoff(x)),
-    ):  # fmt: skip
-        figure.add_scatter(x=x, y=y, name=name, mode="lines", line=figures.series(colours, number))
-    figure.update_xaxes(title="type I error: says 1, was 0", range=[0, 1])
-    figure.update_yaxes(title="least type II error: says 0, was 1", range=[0, 1])
-    table = {
-        "type I error": [f"{v:.1f}" for v in x[::30]],
-        "as released": [prose.number(float(v)) for v in laws.at(law.noise, 1.0).tradeoff(x[::30])],
-        "after": [prose.number(float(v)) for v in after.tradeoff(x[::30])],
-    }
-    alt = "Trade-off functions before and after processing: errors can only grow."
-    return Panel("Errors before and after", figures.finish(figure, colours, height=300), alt, table, "errors")
+    x, here = np.linspace(0, 1, 301), 0.2
+    pairs = {"as released": laws.at(law.noise, 1.0), "after clamping and rounding": after}
+    return Plot(
+        "Errors before and after",
+        Axis("type I error: says 1, was 0", {"range": [0, 1]}, "{:.2f}".format, "type I error"),
+        Axis("least type II error: says 0, was 1", {"range": [0, 1]}), x,
+        tuple(Curve(name, pair.tradeoff(x), float(pair.tradeoff(here))) for name, pair in pairs.items()),
+        hover="%{x:.4g}, %{y:.4g}", here=here, about="errors", height=300, remark="Errors can only grow.", most=11,
+    ).panel(colours)  # fmt: skip
 
 
 def _sign() -> float:

@@ -11,6 +11,7 @@ from dpcore import figures
 from dpcore.accounting.renyi import disagreement, renyi_curve, zero_concentrated
 from dpcore.figures import Palette
 from dpcore.noise import Laplace
+from pages.lessons.plot import Axis, Curve, Plot
 from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
 from pages.lessons.widgets import HEIGHT
 from pages.shared import prose
@@ -96,24 +97,16 @@ def divergences(law: Law, rho: float, colours: Palette) -> Panel:
 def versus(epsilon: float, colours: Palette) -> Panel:
     """Randomised response against N(0, 1), N(ε, 1): the former has the smaller divergence at every order."""
     found, _, _ = disagreement(epsilon)
-    answers = found.renyi(ORDERS)
-    figure = go.Figure()
-    figure.add_scatter(x=ORDERS, y=answers, name=f"randomised response, ε = {epsilon:g}", mode="lines",
-                       line=figures.series(colours, 1))  # fmt: skip
-    figure.add_scatter(x=ORDERS, y=ORDERS * epsilon**2 / 2, name=f"Gaussians {epsilon:g} apart", mode="lines",
-                       line=figures.series(colours, 2))  # fmt: skip
-    figure.update_xaxes(title="order α", range=[1, LAST])
-    figure.update_yaxes(title="Rényi divergence", range=[0, 2.2 * epsilon])
-    rows = ORDERS[::16]
-    table = {
-        "order α": [prose.number(v, 3) for v in rows],
-        "randomised response": [prose.number(float(v)) for v in answers[::16]],
-        "Gaussians": [prose.number(v * epsilon**2 / 2) for v in rows],
-    }
-    alt = f"At every order the divergence of randomised response, ε = {epsilon:g}, is below that of the two Gaussians."
-    return Panel(
-        "Rényi says: the Gaussian leaks more", figures.finish(figure, colours, height=300), alt, table, "disagreement"
-    )
+    return Plot(
+        "Rényi says: the Gaussian leaks more", Axis("order α", {"range": [1, LAST]}, lambda v: prose.number(v, 3)),
+        Axis("Rényi divergence", {"range": [0, 2.2 * epsilon]}), ORDERS,
+        (
+            Curve(f"randomised response, ε = {epsilon:g}", found.renyi(ORDERS), style=1),
+            Curve(f"Gaussians {epsilon:g} apart", ORDERS * epsilon**2 / 2, style=2),
+        ),
+        hover="order %{x:.3g}: %{y:.4g}", about="disagreement", height=300,
+        remark="Randomised response is below at every order.",
+    ).panel(colours)  # fmt: skip
 
 
 def tests(epsilon: float, colours: Palette) -> Panel:

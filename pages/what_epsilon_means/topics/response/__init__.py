@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import plotly.graph_objects as go
 
 from dpcore import figures
 from dpcore.accounting import attack
 from dpcore.figures import Palette
 from dpcore.gallery import randomised_response as core
+from pages.lessons.plot import Axis, Curve, Plot
 from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
-from pages.lessons.widgets import HEIGHT, Stops, slider
+from pages.lessons.widgets import Stops, slider
 from pages.shared import prose
 from pages.what_epsilon_means.laws import Law
 from pages.what_epsilon_means.pieces import percent
@@ -52,51 +52,43 @@ def picture(values: Values, colours: Palette) -> Picture:
 
 def belief(epsilon: float, share: float, colours: Palette) -> Panel:
     """What one answer says about its giver, against ε."""
-    yes, no = (100 * attack.posterior(share, sign * EPSILONS) for sign in (1, -1))
-    figure = go.Figure()
-    for number, name, y in ((0, "after “yes”", yes), (1, "after “no”", no)):
-        figure.add_scatter(x=EPSILONS, y=y, name=name, mode="lines", line=figures.series(colours, number),
-                           hovertemplate=f"<b>{name}</b><br>ε = %{{x:.3g}}: %{{y:.4g}} %<extra></extra>")  # fmt: skip
-    figure.add_scatter(x=[EPSILONS[0], EPSILONS[-1]], y=[100 * share] * 2, name="before", mode="lines",
-                       hoverinfo="skip",
-                       line={"color": colours.muted, "width": 1.5, "dash": "dot"})  # fmt: skip
-    figures.chosen(figure, epsilon, 100 * float(attack.posterior(share, epsilon)), "here", colours)
-    figure.update_xaxes(title="ε", **figures.log_ticks(0.05, 10))
-    figure.update_yaxes(title="belief in a true yes (%)", range=[-3, 103])
-    rows = EPSILONS[::12]
-    table = {
-        "ε": [prose.number(v, 3) for v in rows],
-        "after yes": [percent(float(v)) for v in attack.posterior(share, rows)],
-        "after no": [percent(float(v)) for v in attack.posterior(share, -rows)],
-    }
-    after = percent(float(attack.posterior(share, epsilon)))
-    alt = f"Belief in a true yes after an answer, against ε; at {epsilon:g} it is {after} after a yes."
-    return Panel("What one answer gives away", figures.finish(figure, colours, height=HEIGHT), alt, table)
+    yes, no = (lambda e, sign=sign: 100 * attack.posterior(share, sign * e) for sign in (1, -1))
+    dotted = {"color": colours.muted, "width": 1.5, "dash": "dot"}
+    return Plot(
+        "What one answer gives away", Axis("ε", figures.log_ticks(0.05, 10), three_digits),
+        Axis("belief in a true yes (%)", {"range": [-3, 103]}, lambda v: percent(v / 100)), EPSILONS,
+        (
+            Curve("after “yes”", yes(EPSILONS), float(yes(epsilon)), ringed=True),
+            Curve("after “no”", no(EPSILONS), float(no(epsilon))),
+            Curve("before", np.full(EPSILONS.shape, 100 * share), 100 * share, style=dotted),
+        ),
+        hover="ε = %{x:.3g}: %{y:.4g} %", here=epsilon, label="here",
+    ).panel(colours)  # fmt: skip
+
+
+def three_digits(value: float) -> str:
+    return prose.number(value, 3)
 
 
 def error(epsilon: float, share: float, people: int, colours: Palette) -> Panel:
     """Both parts of the estimator's variance, as standard errors."""
-    parts = np.array([core.variance(float(e), share, people) for e in EPSILONS])
-    figure = go.Figure()
-    curves = {"all": parts.sum(axis=1), "the coin's part": parts[:, 0], "the sample's part": parts[:, 1]}
-    for number, (name, y) in enumerate(curves.items()):
-        style = figures.series(colours, number)
-        figure.add_scatter(x=EPSILONS, y=100 * np.sqrt(y), name=name, mode="lines", line=style)
-    lies, sample = core.variance(epsilon, share, people)
-    figures.chosen(figure, epsilon, 100 * math.sqrt(lies + sample), "here", colours)
-    figure.update_xaxes(title="ε", **figures.log_ticks(0.05, 10))
-    values = 100 * np.sqrt(parts.sum(axis=1))
-    figure.update_yaxes(
-        title="standard error (points)", **figures.log_ticks(float(values.min()) / 5, float(values.max()) * 1.5)
-    )
-    rows = range(0, len(EPSILONS), 12)
-    table = {"ε": [prose.number(float(EPSILONS[k]), 3) for k in rows]} | {
-        f"standard error, {name} (points)": [prose.number(100 * math.sqrt(float(y[k]))) for k in rows]
-        for name, y in curves.items()
-    }
-    here = 100 * math.sqrt(lies + sample)
-    alt = f"Standard error of the estimated share among {people} people against ε: {here:.3g} points at {epsilon:g}."
-    return Panel("What all answers say", figures.finish(figure, colours, height=300), alt, table, "error")
+
+    def errors(e: float) -> list[float]:
+        """All of it, the coin's part and the sample's, in points."""
+        lies, sample = core.variance(float(e), share, people)
+        return [100 * math.sqrt(part) for part in (lies + sample, lies, sample)]
+
+    along, here = np.array([errors(e) for e in EPSILONS]).T, errors(epsilon)
+    ticks = figures.log_ticks(float(along[0].min()) / 5, float(along[0].max()) * 1.5)
+    return Plot(
+        "What all answers say", Axis("ε", figures.log_ticks(0.05, 10), three_digits),
+        Axis("standard error (points)", ticks), EPSILONS,
+        tuple(
+            Curve(name, y, at, ringed=name == "all")
+            for name, y, at in zip(("all", "the coin's part", "the sample's part"), along, here)
+        ),
+        hover="ε = %{x:.3g}: ±%{y:.4g} points", here=epsilon, label="here", about="error", height=300,
+    ).panel(colours)  # fmt: skip
 
 
 def _people() -> float:

@@ -11,6 +11,7 @@ from dpcore import figures
 from dpcore.accounting.tradeoff import gaussian_guarantee, gaussian_tradeoff, guarantee_tradeoff
 from dpcore.figures import Palette
 from dpcore.noise import Gaussian, Laplace
+from pages.lessons.plot import Axis, Curve, Plot
 from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
 from pages.lessons.widgets import HEIGHT, Stops, slider
 from pages.shared import prose
@@ -93,17 +94,13 @@ def profile(law: Law, epsilon: float, colours: Palette) -> Panel:
     """δ(ε), the same information: each point is a supporting line."""
     reach = 3 * law.privacy.epsilon
     x = np.unique(np.append(np.linspace(-reach / 3, reach, 161), [0.0, law.privacy.epsilon]))
-    y = law.profile(x)
-    figure = go.Figure()
-    figure.add_scatter(x=x, y=y, name="δ(ε)", mode="lines", line=figures.series(colours, 0),
-                       hovertemplate="δ(%{x:.4g}) = %{y:.5g}<extra></extra>")  # fmt: skip
-    figures.chosen(figure, epsilon, float(law.profile(epsilon)), "ε′", colours)
-    figure.update_xaxes(title="ε")
-    figure.update_yaxes(title="δ(ε)", rangemode="tozero")
-    rows = np.linspace(0, reach, 10)
-    table = {"ε": [prose.number(v, 3) for v in rows], "δ(ε)": [told(law, float(v), 5) for v in law.profile(rows)]}
-    alt = f"Privacy profile of {law.name} noise, {float(law.profile(0.0)):.4g} at ε = 0."
-    return Panel("The same as δ(ε)", figures.finish(figure, colours, height=300), alt, table, "profile")
+    return Plot(
+        "The same as δ(ε)", Axis("ε", show=lambda v: prose.number(v, 3)),
+        Axis("δ(ε)", {"rangemode": "tozero"}, lambda v: told(law, v, 5)), x,
+        (Curve("δ(ε)", law.profile(x), float(law.profile(epsilon)), ringed=True),),
+        hover="δ(%{x:.4g}) = %{y:.5g}", here=epsilon, label="ε′", about="profile", height=300,
+        remark=f"At ε = 0 it is {told(law, float(law.profile(0.0)), 5)}.",
+    ).panel(colours)  # fmt: skip
 
 
 def _mu() -> float:
