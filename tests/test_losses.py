@@ -12,8 +12,21 @@ from hypothesis import strategies as st
 from scipy import integrate
 
 from dpcore.errors import InputError
-from dpcore.loss import asymmetric, exceedance, huber, parse_loss, pinball, power, table
+from dpcore.loss import (
+    FAMILIES,
+    Loss,
+    asymmetric,
+    exceedance,
+    family_of,
+    huber,
+    parameters,
+    parse_loss,
+    pinball,
+    power,
+    table,
+)
 from dpcore.loss.cells import node_values
+from dpcore.loss.wording import errs, loss_axis, loss_name, loss_unit, loss_with_numbers
 from dpcore.places import Places
 
 VALUES = {
@@ -208,3 +221,33 @@ def test_tables_that_are_no_loss(x, y, message):
 def test_texts_that_name_no_loss(spec):
     with pytest.raises(InputError, match="expected"):
         parse_loss(spec)
+
+
+@pytest.mark.parametrize("key", FAMILIES)
+def test_a_family_speaks_for_itself(key):
+    """Its text, its fields and its phrases, with and without a unit."""
+    family = FAMILIES[key]
+    loss = parse_loss("table:-2=1.5,0=0,1=0.1" if key == "table" else family.example)
+    assert family_of(loss) is family and parse_loss(loss.spec) == loss
+    assert family.from_values(family.values(loss)) == loss
+    for unit in ("", "people"):
+        phrases = [loss_axis(loss, unit), loss_name(loss, unit), loss_with_numbers(loss), *errs(loss, unit)]
+        assert not any(mark in "".join(phrases) for mark in ("{", "}", "  ", " )"))
+        assert bool(loss_unit(loss, unit)) == bool(unit and family.unit_power(loss) is not None)
+    assert "|" not in loss_with_numbers(loss), "fit for a cell of a table in Markdown"
+    assert (loss.scaled(2.0).family, loss.mirrored.family, loss.symmetrised().family) == (key, key, key)
+
+
+def test_a_loss_without_a_family_has_no_words():
+    loss = Loss("well:1:2", "loss that spares one point", parse_loss("exceed:1").pieces)
+    with pytest.raises(ValueError, match="no family of losses has made well:1:2"):
+        loss_axis(loss, "")
+
+
+def test_fields_of_one_name_are_one_field():
+    """Families that share the name of a number share its first value and its wording."""
+    for name, one in parameters().items():
+        alike = [p for family in FAMILIES.values() for p in family.parameters if p.name == name]
+        assert {(p.title, p.label, p.default, p.in_unit) for p in alike} == {
+            (one.title, one.label, one.default, one.in_unit)
+        }
