@@ -7,14 +7,19 @@ from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Context
 from fractions import Fraction
 
-from ._validate import above, decimal, in_range, whole
+from ._validate import decimal, in_range, whole
 from .errors import InfeasibleError, InputError
 from .loss import Loss, parse_loss
-from .privacy import SENSITIVITY, SENSITIVITY_RANGE, Privacy
+from .privacy import SENSITIVITY, Privacy
 from .privacy_profile import Composed, GaussianProfile, PairList, PrivacyProfile
+from .quantity import Quantity
 
 FARTHEST = 10**9
 """Ends of the support lie within so many sensitivities of 0, where floats still tell cells apart."""
+
+
+GRANULARITY = replace(SENSITIVITY, name="granularity", title="step of the query's values", label="Step, in the unit")
+"""Step of the values of a query."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +92,7 @@ class NoiseProblem:
     def _check_granularity(self) -> None:
         if self.granularity is None:
             return
-        step = in_range(*SENSITIVITY_RANGE, granularity=self.granularity)
+        step = GRANULARITY.check(self.granularity)
         object.__setattr__(self, "granularity", step)
         steps = self.sensitivity / step
         if round(steps) < 1 or abs(steps - round(steps)) > 1e-9:
@@ -238,6 +243,11 @@ def _support(support: object) -> tuple[float, float]:
     return lo, hi
 
 
+GAP = Quantity("gap", 1e-6, 1.0, 1e-3, "target gap")
+TIME_LIMIT = Quantity("time_limit", 0.0, 3600.0, 10.0, "time limit", open=True)
+CELLS = Quantity("cells_per_sensitivity", 1, 64, 8, "cells per sensitivity", whole=True)
+
+
 @dataclass(frozen=True)
 class SolverSettings:
     """How hard to try. Settings may widen a bracket, never falsify it.
@@ -249,18 +259,18 @@ class SolverSettings:
     max_cells_per_sensitivity : finest grid the certified method may use.
     """
 
-    gap: float = 1e-3
-    time_limit: float = 10.0
+    gap: float = GAP.default
+    time_limit: float = TIME_LIMIT.default
     method: str = "certified"
-    cells_per_sensitivity: int = 8
+    cells_per_sensitivity: int = int(CELLS.default)
     max_cells_per_sensitivity: int = 1200
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "gap", in_range(1e-6, 1.0, gap=self.gap))
-        object.__setattr__(self, "time_limit", above(0, 3600, time_limit=self.time_limit))
+        object.__setattr__(self, "gap", GAP.check(self.gap))
+        object.__setattr__(self, "time_limit", TIME_LIMIT.check(self.time_limit))
         if self.method not in ("certified", "reference"):
             raise InputError("method", self.method, "certified or reference")
-        coarse = whole(1, 64, cells_per_sensitivity=self.cells_per_sensitivity)
+        coarse = CELLS.check(self.cells_per_sensitivity)
         finest = whole(1, 5000, max_cells_per_sensitivity=self.max_cells_per_sensitivity)
         object.__setattr__(self, "cells_per_sensitivity", coarse)
         object.__setattr__(self, "max_cells_per_sensitivity", finest)

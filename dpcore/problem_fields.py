@@ -18,7 +18,7 @@ from .errors import InputError
 from .loss import FAMILIES, Loss, parse_loss
 from .privacy import DELTA, EPSILON, SENSITIVITY, Privacy
 from .privacy_profile import PrivacyProfile, parse_profile
-from .problem import Budget, NoiseProblem, noise_problem
+from .problem import GRANULARITY, Budget, NoiseProblem, noise_problem
 
 LOSSES = ", ".join(family.example for family in FAMILIES.values()) + " (CSV or JSON, two columns)"
 
@@ -128,7 +128,7 @@ FIELDS = {
               "only densities that fall away from 0", default=False),
         Field("support", "support", attrgetter("support"), _support, lambda ends: [finite(end) for end in ends],
               "noise stays in here; an empty side is open", "LO:HI", _ends, LINE),
-        Field("granularity", "step of the query's values", attrgetter("granularity"), _number("granularity"), _same,
+        Field("granularity", GRANULARITY.title, attrgetter("granularity"), _number("granularity"), _same,
               "values and noise are multiples of STEP", "STEP"),
         Field("budget", "second loss", attrgetter("budget"), _budget,
               lambda budget: {"loss": budget.loss.spec, "most": budget.most},

@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 import os
 
-from .._validate import whole
 from ..errors import InputError
 from ..loss import Loss, load_table, parse_loss
 from ..numbers import read_columns, read_number
 from ..privacy import Privacy
 from ..privacy_profile import Composed, PairList, PrivacyProfile, parse_profile
-from ..problem import Budget, NoiseProblem, SolverSettings, noise_problem
+from ..problem import CELLS, GAP, TIME_LIMIT, Budget, NoiseProblem, SolverSettings, noise_problem
 from ..problem_fields import FIELDS, LINE
 from .base import MISSING
 
@@ -44,10 +43,17 @@ def add_query_options(options: argparse._ArgumentGroup) -> None:
 
 def add_solver_options(parser: argparse.ArgumentParser) -> None:
     options = parser.add_argument_group("how hard to try")
-    options.add_argument("--gap", metavar="G", default="0.001", help="stop at this relative gap (default 0.001)")
-    options.add_argument("--time-limit", metavar="T", default="10", help="or after this many seconds (default 10)")
+    gap = f"{GAP.default:g}"
+    options.add_argument("--gap", metavar="G", default=gap, help="stop at this relative gap (default %(default)s)")
+    seconds = f"{TIME_LIMIT.default:g}"
+    options.add_argument(
+        "--time-limit", metavar="T", default=seconds, help="or after this many seconds (default %(default)s)"
+    )
     options.add_argument("--method", metavar="M", default="certified", help="certified (default) or reference")
-    options.add_argument("--cells", metavar="N", default="8", help="reference: cells per sensitivity (default 8)")
+    cells = f"{CELLS.default:g}"
+    options.add_argument(
+        "--cells", metavar="N", default=cells, help="reference: cells per sensitivity (default %(default)s)"
+    )
 
 
 def read_problem(arguments: argparse.Namespace) -> NoiseProblem:
@@ -144,5 +150,5 @@ def read_settings(arguments: argparse.Namespace) -> SolverSettings:
         gap=arguments.gap,
         time_limit=arguments.time_limit,
         method=arguments.method,
-        cells_per_sensitivity=whole(1, 64, cells_per_sensitivity=arguments.cells),
+        cells_per_sensitivity=arguments.cells,
     )

@@ -13,7 +13,7 @@ from dpcore.mechanisms import INTEGER_MECHANISMS, MECHANISMS
 from dpcore.numbers import read_columns
 from dpcore.privacy import DELTA, EPSILON, SENSITIVITY, Privacy
 from dpcore.privacy_profile import MU, RELEASES, Composed, GaussianProfile, PairList, PrivacyProfile
-from dpcore.problem import Budget, NoiseProblem, SolverSettings
+from dpcore.problem import CELLS, GAP, TIME_LIMIT, Budget, NoiseProblem, SolverSettings
 from pages.shared import prose
 from pages.shared.address import PLAIN, Address, Choice, Choices, Label, Number, Switch, Text, numbers
 from service import configuration
@@ -66,8 +66,8 @@ HOME = Address(
     budget_most=Number(None), second_epsilon=Number(None), second_delta=Number(None),
     people=Number(None, 1, MOST_PEOPLE, whole=True),
     overlays=Choices(("laplace", "truncated-laplace", "gaussian"), OVERLAYS), log_y=Switch(),
-    gap=Number(0.1), seconds=Number(10.0), method=Choice("certified", METHODS),
-    cells=Number(8, 1, 64, whole=True), both=Switch(),
+    gap=Number(100 * GAP.default), seconds=Number.of(TIME_LIMIT), method=Choice("certified", METHODS),
+    cells=Number.of(CELLS), both=Switch(),
     panel=Choice(PANELS[0], PANELS), truth=Number(100.0, linked=False),
     rival=Choice("laplace", OVERLAYS | INTEGER_OVERLAYS), style=Choice("dots", ("dots", "histogram")),
     pins=Text("", 4000),

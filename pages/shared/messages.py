@@ -10,15 +10,15 @@ from dpcore.errors import InputError
 from dpcore.loss import parameters
 from dpcore.numbers import WRITE
 from dpcore.privacy_profile import MU, RELEASES
+from dpcore.problem import CELLS, GAP, TIME_LIMIT
 from dpcore.problem_fields import FIELDS
 
 from . import prose
 
-LABELS = {one.name: one.title for one in (*FIELDS.values(), *parameters().values(), MU, RELEASES)} | {
-    "people": "number of people n", "gap": "target gap", "time_limit": "time limit",
-    "cells_per_sensitivity": "cells per sensitivity", "query_range": "range of the values",
-    "weight_bin": "weight of a bin",
-}  # fmt: skip
+NUMBERS = (MU, RELEASES, GAP, TIME_LIMIT, CELLS)
+LABELS = {one.name: one.title for one in (*FIELDS.values(), *parameters().values(), *NUMBERS)} | {
+    "people": "number of people n", "query_range": "range of the values", "weight_bin": "weight of a bin",
+}
 
 
 def explain(error: InputError, labels: Mapping[str, str] = LABELS) -> str:

@@ -8,6 +8,7 @@ import streamlit as st
 from dpcore import figures
 from dpcore.figures import Palette
 from dpcore.gallery import additive_noise as core
+from dpcore.loss import FAMILIES
 from pages.lessons import widgets
 from pages.lessons.plot import Axis, Curve, Plot
 from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
@@ -16,7 +17,7 @@ from pages.shared import prose
 from pages.shared.address import Choice, Switch
 
 DELTAS = (1e-12, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.02, 0.05, 0.1, 0.2)
-LOSSES = {"l1": "mean absolute error", "l2": "mean squared error"}
+LOSSES = {key: FAMILIES[key].mean for key in ("l1", "l2")}
 CONTROLS = {
     "epsilon": widgets.EPSILON, "an_delta": Stops(1e-6, DELTAS), "an_loss": Choice("l1", LOSSES), "an_log": Switch(),
 }  # fmt: skip
