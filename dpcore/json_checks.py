@@ -21,6 +21,13 @@ def text(value: Any, name: str, accepted: str, longest: int) -> str:
     return value
 
 
+def switch(value: Any, name: str) -> bool:
+    """true or false."""
+    if not isinstance(value, bool):
+        raise InputError(name, short(value), "true or false")
+    return value
+
+
 def integer(value: Any, name: str, low: int, high: int) -> int:
     """A whole number given as such or as text."""
     if isinstance(value, str) and value.isascii() and value.removeprefix("-").isdigit() and len(value) < 25:

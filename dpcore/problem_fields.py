@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from operator import attrgetter
 from typing import Any
 
@@ -31,23 +31,27 @@ class Field:
     ----------
     name : of the argument, the option and the key.
     title : in messages to people.
-    of : its value in a problem.
-    load, dump : from and to JSON; messages of `load` name the field as the file does.
-    metavar, help : of the option; a switch has no metavar.
+    help, metavar : of the option; a switch has no metavar.
+    load, dump : from JSON, with the name that messages call it by, and to JSON.
     option : the value in the option's words.
     default : its value where a problem has none; the text of it is the option's default.   required : a file has it.
+    path : where a problem has it, if not under its name.
     """
 
     name: str
     title: str
-    of: Callable[[NoiseProblem], Any]
-    load: Callable[[Any], Any]
-    dump: Callable[[Any], Any]
     help: str
     metavar: str | None = None
+    load: Callable[[Any, str], Any] = checks.number
+    dump: Callable[[Any], Any] = lambda value: value
     option: Callable[[Any], str] = "{:g}".format
     default: Any = None
     required: bool = False
+    path: str = ""
+
+    def of(self, problem: NoiseProblem) -> Any:
+        """Its value in a problem."""
+        return attrgetter(self.path or self.name)(problem)
 
     def told(self, value: Any) -> str:
         """The option with its value."""
@@ -57,49 +61,32 @@ class Field:
         return f"{text}{'=' if self.metavar == 'LO:HI' else ' '}{self.option(value)}"  # LO may begin with a minus sign
 
 
-def _same(value: Any) -> Any:
-    return value
-
-
-def _number(name: str) -> Callable[[Any], float]:
-    return lambda value: checks.number(value, name)
-
-
-def _switch(name: str) -> Callable[[Any], bool]:
-    def load(value: Any) -> bool:
-        if not isinstance(value, bool):
-            raise InputError(name, checks.short(value), "true or false")
-        return value
-
-    return load
-
-
-def _loss(value: Any, name: str = "loss") -> Loss:
-    return parse_loss(checks.text(value, name, "the text of a loss", 100_000))
-
-
 LINE = (-math.inf, math.inf)
 
 
-def _support(value: Any) -> tuple[float, float]:
+def _loss(value: Any, name: str) -> Loss:
+    return parse_loss(checks.text(value, name, "the text of a loss", 100_000))
+
+
+def _support(value: Any, name: str) -> tuple[float, float]:
     if not isinstance(value, list) or len(value) != 2:
-        raise InputError("support", checks.short(value), "a list of two numbers, null for no end")
-    low, high = (far if end is None else real(support=end) for end, far in zip(value, LINE))
+        raise InputError(name, checks.short(value), "a list of two numbers, null for no end")
+    low, high = (far if end is None else real(**{name: end}) for end, far in zip(value, LINE))
     return low, high
 
 
-def _budget(value: Any) -> Budget:
-    given = checks.mapping(value, "budget")
-    return Budget(_loss(given.get("loss"), "budget.loss"), checks.finite(given.get("most"), "budget.most", 1e15))
+def _budget(value: Any, name: str) -> Budget:
+    given = checks.mapping(value, name)
+    return Budget(_loss(given.get("loss"), f"{name}.loss"), checks.finite(given.get("most"), f"{name}.most", 1e15))
 
 
-def _second(value: Any) -> Privacy:
-    given = checks.mapping(value, "second")
-    return Privacy(*(checks.finite(given.get(name), f"second.{name}", 1e15) for name in ("epsilon", "delta")))
+def _pair(value: Any, name: str) -> Privacy:
+    given = checks.mapping(value, name)
+    return Privacy(*(checks.finite(given.get(one), f"{name}.{one}", 1e15) for one in ("epsilon", "delta")))
 
 
-def _profile(value: Any) -> PrivacyProfile:
-    return parse_profile(checks.text(value, "profile", "the text of a privacy profile", 10_000))
+def _profile(value: Any, name: str) -> PrivacyProfile:
+    return parse_profile(checks.text(value, name, "the text of a privacy profile", 10_000))
 
 
 def finite(number: float | None) -> float | None:
@@ -107,39 +94,29 @@ def finite(number: float | None) -> float | None:
     return None if number is None or not math.isfinite(number) else float(number)
 
 
-def _ends(support: tuple[float, float]) -> str:
-    return ":".join("" if math.isinf(end) else f"{end:g}" for end in support)
-
-
 FIELDS = {
     field.name: field
     for field in (
-        Field("epsilon", EPSILON.title, attrgetter("privacy.epsilon"), _number("epsilon"), _same, EPSILON.range, "E",
+        Field("epsilon", EPSILON.title, EPSILON.range, "E", required=True, path="privacy.epsilon"),
+        Field("delta", DELTA.title, f"{DELTA.help.replace('ε', 'epsilon')}: {DELTA.range}", "D", required=True,
+              path="privacy.delta"),
+        Field("sensitivity", SENSITIVITY.title, "of the query, in its unit (default 1)", "S", default=1.0,
               required=True),
-        Field("delta", DELTA.title, attrgetter("privacy.delta"), _number("delta"), _same,
-              f"{DELTA.help.replace('ε', 'epsilon')}: {DELTA.range}", "D", required=True),
-        Field("sensitivity", SENSITIVITY.title, attrgetter("sensitivity"), _number("sensitivity"), _same,
-              "of the query, in its unit (default 1)", "S", default=1.0, required=True),
-        Field("loss", "loss", attrgetter("loss"), _loss, attrgetter("spec"), f"{LOSSES} (default l1)", "LOSS",
-              attrgetter("spec"), parse_loss("l1"), required=True),
-        Field("symmetric", "symmetric", attrgetter("symmetric"), _switch("symmetric"), _same,
-              "only symmetric laws", default=False),
-        Field("monotone", "monotone", attrgetter("monotone"), _switch("monotone"), _same,
-              "only densities that fall away from 0", default=False),
-        Field("support", "support", attrgetter("support"), _support, lambda ends: [finite(end) for end in ends],
-              "noise stays in here; an empty side is open", "LO:HI", _ends, LINE),
-        Field("granularity", GRANULARITY.title, attrgetter("granularity"), _number("granularity"), _same,
-              "values and noise are multiples of STEP", "STEP"),
-        Field("budget", "second loss", attrgetter("budget"), _budget,
+        Field("loss", "loss", f"{LOSSES} (default l1)", "LOSS", _loss, attrgetter("spec"), attrgetter("spec"),
+              parse_loss("l1"), required=True),
+        Field("symmetric", "symmetric", "only symmetric laws", load=checks.switch, default=False),
+        Field("monotone", "monotone", "only densities that fall away from 0", load=checks.switch, default=False),
+        Field("support", "support", "noise stays in here; an empty side is open", "LO:HI", _support,
+              lambda ends: [finite(end) for end in ends],
+              lambda ends: ":".join("" if math.isinf(end) else f"{end:g}" for end in ends), LINE),
+        Field("granularity", GRANULARITY.title, "values and noise are multiples of STEP", "STEP"),
+        Field("budget", "second loss", "a second loss and the most it may be: exceed:2=0.05", "LOSS=MOST", _budget,
               lambda budget: {"loss": budget.loss.spec, "most": budget.most},
-              "a second loss and the most it may be: exceed:2=0.05", "LOSS=MOST",
               lambda budget: f"{budget.loss.spec}={budget.most:g}"),
-        Field("second", "second pair", attrgetter("second"), _second,
-              lambda pair: {"epsilon": pair.epsilon, "delta": pair.delta},
-              "a second (epsilon, delta) to satisfy too: 3:1e-4", "E2:K",
+        Field("second", "second pair", "a second (epsilon, delta) to satisfy too: 3:1e-4", "E2:K", _pair, asdict,
               lambda pair: f"{pair.epsilon:g}:{pair.delta:g}"),
-        Field("profile", "promise", attrgetter("profile"), _profile, attrgetter("spec"),
-              "a whole promise: gdp:MU, list:FILE, or composed:T with (E, D) in all", "P", attrgetter("spec")),
+        Field("profile", "promise", "a whole promise: gdp:MU, list:FILE, or composed:T with (E, D) in all", "P",
+              _profile, attrgetter("spec"), attrgetter("spec")),
     )
 }  # fmt: skip
 """Every field by its name, in the order of files and options."""
@@ -163,7 +140,7 @@ def problem_from_dict(data: Mapping[str, Any]) -> NoiseProblem:
             raise InputError(name, "(missing)", "a field of this name")
     optional = {name for name, field in FIELDS.items() if field.default is None and not field.required}
     given = {name for name in FIELDS.keys() & data.keys() if data[name] is not None or name not in optional}
-    return noise_problem(**{name: field.load(data[name]) for name, field in FIELDS.items() if name in given})
+    return noise_problem(**{name: field.load(data[name], name) for name, field in FIELDS.items() if name in given})
 
 
 def constraints(problem: NoiseProblem) -> str:

@@ -8,7 +8,6 @@ from .families import (
     absolute,
     asymmetric,
     exceedance,
-    family,
     family_of,
     huber,
     labels,
@@ -26,6 +25,6 @@ from .piece import Piece
 
 __all__ = [
     "FAMILIES", "NAMED", "UNDERFLOW", "UNIT", "Array", "Family", "Loss", "Piece", "absolute", "asymmetric",
-    "exceedance", "family", "family_of", "huber", "labels", "load_table", "parameters", "parse_loss", "pinball",
+    "exceedance", "family_of", "huber", "labels", "load_table", "parameters", "parse_loss", "pinball",
     "power", "read_table", "squared", "steep", "table",
 ]  # fmt: skip

@@ -1,7 +1,7 @@
 """The families of losses: one entry each, from which everything is made that has to know them.
 
-An entry is a function from its numbers to the pieces of the loss, under `@family` with the numbers' ranges and labels
-and the phrases for it. Texts, links, files, fields, headlines and tests read `FAMILIES`; no other place names them all.
+An entry is a function from its numbers to the pieces of the loss, under `@Family(…)` with the numbers' ranges and
+labels and the phrases for it. Texts, links, files, fields, headlines and tests read `FAMILIES`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import wraps
 from pathlib import Path
 from typing import ParamSpec
@@ -33,37 +33,62 @@ STEEP = 1000.0
 """Slope of the steep loss beyond its threshold [SLW, §5.3]."""
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Family:
-    """Losses that differ by a few numbers.
+    """Losses that differ by a few numbers; a decorator of the function from the numbers to the pieces.
+
+    The function's arguments have the names of the parameters. What stands under its name then checks the numbers and
+    returns the loss; the family has it as `build`, and is entered in `FAMILIES`.
 
     Parameters
     ----------
     key : its name in texts and links, as in "huber:1".
     label : in a list of losses.
     parameters : its numbers, in the order of the text.
-    build : numbers → the loss.
+    title : of one loss.
+    name : what better noise has less of, within a sentence: "pinball loss".
     degree : the loss is measured in this power of the query's unit; None where it has no unit of its own. A function of
         the numbers where it depends on them.
-    name : what better noise has less of, within a sentence: "pinball loss".
-    mean : its expectation as the title of an axis: "mean pinball loss".
-    limited : its expectation with its numbers, without | signs: "mean pinball loss (τ = 0.8)".
-    verb, tail : of "noise … errs by 0.56 people on average", around a figure and its unit.
+    mean : its expectation as the title of an axis; by default "mean" and the name.
+    limited : its expectation with its numbers, without | signs, as in "mean Huber loss (1)"; by default `mean`.
+    verb, tail : of "noise … errs by 0.56 people on average", around a figure and its unit; by default "costs" and the
+        name in brackets, "on average".
 
-    The phrases may name its numbers in braces, {exponent_raised} for one set as an exponent, and {unit} for the unit of
-    the query with a blank before it, empty where there is none.
+    Title and phrases may name the numbers in braces; the phrases also {exponent_raised} for one set as an exponent, and
+    {unit} for the unit of the query with a blank before it, empty where there is none.
     """
 
     key: str
     label: str
-    parameters: tuple[Quantity, ...]
-    build: Callable[..., Loss]
-    degree: float | Callable[..., float] | None
-    name: str
-    mean: str
-    limited: str
-    verb: str
-    tail: str
+    parameters: tuple[Quantity, ...] = ()
+    title: str = field(kw_only=True)
+    name: str = field(kw_only=True)
+    degree: float | Callable[..., float] | None = None
+    mean: str = ""
+    limited: str = ""
+    verb: str = "costs"
+    tail: str | None = None
+    build: Callable[..., Loss] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.mean = self.mean or f"mean {self.name}"
+        self.limited = self.limited or self.mean
+        self.tail = f"({self.name}) on average" if self.tail is None else self.tail
+
+    def __call__(self, pieces: Callable[Given, Pieces]) -> Callable[Given, Loss]:
+        """Enter the function."""
+        arguments = inspect.signature(pieces)
+
+        @wraps(pieces)
+        def build(*args: Given.args, **kwargs: Given.kwargs) -> Loss:
+            given = arguments.bind(*args, **kwargs).arguments
+            numbers = {p.name: p.check(given[p.name]) for p in self.parameters}
+            spec = ":".join([self.key, *map(_text, numbers.values())])
+            made = tuple(pieces(**numbers))  # type: ignore[call-arg]
+            return Loss(spec, self.title.format(**numbers), made, self.key, tuple(numbers.values()))
+
+        self.build, FAMILIES[self.key] = build, self
+        return build
 
     @property
     def form(self) -> str:
@@ -99,43 +124,6 @@ FAMILIES: dict[str, Family] = {}
 """Every family by its key, in the order of the lists they are chosen from."""
 
 
-def family(
-    key: str,
-    label: str,
-    *parameters: Quantity,
-    title: str,
-    name: str,
-    degree: float | Callable[..., float] | None = None,
-    mean: str = "",
-    limited: str = "",
-    verb: str = "costs",
-    tail: str | None = None,
-) -> Callable[[Callable[Given, Pieces]], Callable[Given, Loss]]:
-    """Enter a function from numbers to pieces as a family; it then checks the numbers and returns the loss.
-
-    The function's arguments have the names of the parameters. title : of the loss, its numbers in braces; the rest is
-    told at `Family`.
-    """
-
-    def enter(pieces: Callable[Given, Pieces]) -> Callable[Given, Loss]:
-        names = inspect.signature(pieces)
-
-        @wraps(pieces)
-        def build(*args: Given.args, **kwargs: Given.kwargs) -> Loss:
-            given = names.bind(*args, **kwargs).arguments
-            numbers = tuple(p.check(given[p.name]) for p in parameters)
-            spec = ":".join([key, *map(_text, numbers)])
-            shown = title.format(**{p.name: number for p, number in zip(parameters, numbers)})
-            return Loss(spec, shown, tuple(pieces(*numbers)), key, numbers)  # type: ignore[arg-type, call-arg]
-
-        average = mean or f"mean {name}"
-        phrases = (name, average, limited or average, verb, f"({name}) on average" if tail is None else tail)
-        FAMILIES[key] = Family(key, label, parameters, build, degree, *phrases)
-        return build
-
-    return enter
-
-
 def _even(*right: Piece) -> Pieces:
     """The pieces of an even loss from those on the right of 0."""
     return (*(p.mirrored for p in reversed(right)), *right)
@@ -161,21 +149,21 @@ def _slope(name: str, side: str, far: str, default: float) -> Quantity:
     )
 
 
-@family("l1", "absolute error |x|", title="absolute error |x|", name="error", degree=1.0, mean="mean absolute error",
+@Family("l1", "absolute error |x|", title="absolute error |x|", name="error", degree=1.0, mean="mean absolute error",
         verb="errs by", tail="on average")  # fmt: skip
 def absolute() -> Pieces:
     """|x|, the noise amplitude (ℓ1)."""
     return _even(Piece(0.0, math.inf, 0.0, 1.0, 1.0))
 
 
-@family("l2", "squared error x²", title="squared error x²", name="squared error", degree=2.0,
+@Family("l2", "squared error x²", title="squared error x²", name="squared error", degree=2.0,
         verb="has a squared error of", tail="on average")  # fmt: skip
 def squared() -> Pieces:
     """x², the noise power (ℓ2)."""
     return _even(Piece(0.0, math.inf, 0.0, 1.0, 2.0))
 
 
-@family("lp", "power |x|ᵖ", Quantity("exponent", 1, 4, 1.5, label="Exponent p, from 1 to 4", step=0.1),
+@Family("lp", "power |x|ᵖ", (Quantity("exponent", 1, 4, 1.5, label="Exponent p, from 1 to 4", step=0.1),),
         title="power loss |x|^{exponent:g}", name="|error|{exponent_raised}", degree=lambda exponent: exponent,
         limited="mean error to the power {exponent}")  # fmt: skip
 def power(exponent: float) -> Pieces:
@@ -183,8 +171,8 @@ def power(exponent: float) -> Pieces:
     return _even(Piece(0.0, math.inf, 0.0, 1.0, exponent))
 
 
-@family("pinball", "pinball (quantile) loss",
-        Quantity("tau", 0.001, 0.999, 0.8, "τ", "τ: cost per unit too high; 1 − τ per unit too low", step=0.05),
+@Family("pinball", "pinball (quantile) loss",
+        (Quantity("tau", 0.001, 0.999, 0.8, "τ", "τ: cost per unit too high; 1 − τ per unit too low", step=0.05),),
         title="pinball loss, τ = {tau:g}", name="pinball loss", degree=1.0,
         limited="mean pinball loss (τ = {tau})")  # fmt: skip
 def pinball(tau: float) -> Pieces:
@@ -192,8 +180,9 @@ def pinball(tau: float) -> Pieces:
     return Piece(-math.inf, 0.0, 0.0, float(1 - decimal(tau))), Piece(0.0, math.inf, 0.0, tau)
 
 
-@family("asym", "asymmetric linear", _slope("slope_below", "below", "too low", 1.0),
-        _slope("slope_above", "above", "too high", 3.0), name="asymmetric loss", degree=1.0,
+@Family("asym", "asymmetric linear",
+        (_slope("slope_below", "below", "too low", 1.0), _slope("slope_above", "above", "too high", 3.0)),
+        name="asymmetric loss", degree=1.0,
         title="asymmetric loss ({slope_below:g} per unit below, {slope_above:g} above)",
         limited="mean asymmetric loss ({slope_below}:{slope_above})")  # fmt: skip
 def asymmetric(slope_below: float, slope_above: float) -> Pieces:
@@ -201,15 +190,15 @@ def asymmetric(slope_below: float, slope_above: float) -> Pieces:
     return Piece(-math.inf, 0.0, 0.0, slope_below), Piece(0.0, math.inf, 0.0, slope_above)
 
 
-@family("huber", "Huber loss", _threshold(), title="Huber loss, threshold {threshold:g}", name="Huber loss", degree=2.0,
-        limited="mean Huber loss ({threshold})")  # fmt: skip
+@Family("huber", "Huber loss", (_threshold(),), title="Huber loss, threshold {threshold:g}", name="Huber loss",
+        degree=2.0, limited="mean Huber loss ({threshold})")  # fmt: skip
 def huber(threshold: float) -> Pieces:
     """x²/2 for |x| ≤ t, t·(|x| − t/2) beyond."""
     t = threshold
     return _even(Piece(0.0, t, 0.0, 0.5, 2.0), Piece(t, math.inf, 0.5 * t * t, t, 1.0, t))
 
 
-@family("exceed", "probability of a large error", _threshold(), title="probability of an error beyond {threshold:g}",
+@Family("exceed", "probability of a large error", (_threshold(),), title="probability of an error beyond {threshold:g}",
         name="risk of an error beyond {threshold}{unit}", mean="P(error beyond {threshold}{unit})",
         verb="errs by more than {threshold}{unit} with probability", tail="")  # fmt: skip
 def exceedance(threshold: float) -> Pieces:
@@ -217,7 +206,7 @@ def exceedance(threshold: float) -> Pieces:
     return _even(Piece(0.0, threshold, 0.0), Piece(threshold, math.inf, 1.0))
 
 
-@family("steep", "|x|, steep beyond a threshold", _threshold(1e-9, 1e9, open=False), name="steep loss", degree=1.0,
+@Family("steep", "|x|, steep beyond a threshold", (_threshold(1e-9, 1e9, open=False),), name="steep loss", degree=1.0,
         title="|x|, steep beyond {threshold:g}", limited="mean steep loss ({threshold})")  # fmt: skip
 def steep(threshold: float) -> Pieces:
     """|x| up to the threshold, then slope 1000: errors that change the sign of a gradient are rare [SLW, §5.3]."""
@@ -281,10 +270,8 @@ def table(breakpoints: Iterable[float], values: Iterable[float]) -> Loss:
 NAMED = tuple(FAMILIES)
 """The families that a few numbers name: all but the tables."""
 
-FAMILIES["table"] = _Table(
-    "table", "my own table", (), table, None, "loss by the table", "mean loss by the table", "mean of a loss table",
-    "costs", "(loss by the table) on average",
-)  # fmt: skip
+FAMILIES["table"] = _Table("table", "my own table", title="", name="loss by the table", limited="mean of a loss table")
+FAMILIES["table"].build = table
 
 
 def read_table(text: str) -> Loss:
