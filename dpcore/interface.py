@@ -17,7 +17,7 @@ from .privacy_profile import PrivacyProfile, parse_profile
 from .problem import Budget, NoiseProblem, SolverSettings, noise_problem
 
 if TYPE_CHECKING:
-    from .accounting.mechanisms import Mechanism, Release
+    from .accounting.mechanisms import Composable, Release
     from .accounting.rules import Total
     from .comparison import Comparison
     from .inversion import Inversion
@@ -282,7 +282,7 @@ def frontier(
 
 
 def account(
-    *releases: Mechanism | Release | Solution | str | tuple, delta: float | None = None, epsilon: float | None = None
+    *releases: Composable | Release | Solution | str | tuple, delta: float | None = None, epsilon: float | None = None
 ) -> list[Total]:
     """What several releases of the same data reveal together, by every rule of composition.
 
@@ -312,8 +312,8 @@ def account(
     return totals([_release(one) for one in releases], delta=delta, epsilon=epsilon)
 
 
-def _release(one: Mechanism | Release | Solution | str | tuple) -> Release:
-    from .accounting.mechanisms import Mechanism, Release, parse_mechanism, solved
+def _release(one: Composable | Release | Solution | str | tuple) -> Release:
+    from .accounting.mechanisms import Composable, Release, parse_mechanism, solved
     from .accounting.subsampling import parse_sampling
     from .solution import Solution
 
@@ -325,7 +325,7 @@ def _release(one: Mechanism | Release | Solution | str | tuple) -> Release:
         what = parse_mechanism(what)
     elif isinstance(what, Solution):
         what = solved(what, "solution")
-    if not isinstance(what, Mechanism):
+    if not isinstance(what, Composable):
         raise InputError("mechanism", what, "a text such as laplace:epsilon=1, or a Solution")
     return Release(what, count, parse_sampling(sampling) if isinstance(sampling, str) else sampling)
 
