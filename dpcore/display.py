@@ -16,7 +16,7 @@ from . import numerals
 from .extras import needs
 from .noise.base import Array, Noise
 from .noise.lattice import lattice_points
-from .noise.outline import curve, lattice_step, on_lattice, window
+from .noise.outline import curve, window
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -84,7 +84,7 @@ def svg(noise: Noise) -> str:
     """The law as an inline drawing: its density, a stem for every atom; stems for a law on a lattice."""
     low, high = window([noise])
     points, line = _stems(noise, low, high), None
-    if not on_lattice(noise):
+    if noise.lattice_step is None:
         x, y = curve(noise, low, high, MOST_POINTS)
         every = max(1, len(x) // MOST_POINTS)
         line = x[::every], y[::every]
@@ -112,10 +112,10 @@ def svg(noise: Noise) -> str:
 
 def _stems(noise: Noise, low: float, high: float) -> tuple[Array, Array]:
     """(place, probability) of the points of a law on a lattice, of the atoms of any other, inside the window."""
-    if not on_lattice(noise):
+    if noise.lattice_step is None:
         atoms = [(x, mass) for x, mass in noise.atoms if low <= x <= high and mass > 0]
         return np.array([x for x, _ in atoms]), np.array([mass for _, mass in atoms])
-    step = lattice_step(noise)
+    step = noise.lattice_step
     first, last = math.ceil(low / step), math.floor(high / step)
     every = max(1, (last - first) // MOST_POINTS)
     x = lattice_points(first, last - first + 1, step)[::every]

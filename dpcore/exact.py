@@ -1,24 +1,19 @@
 """Exact releases: integer arithmetic and the operating system's cryptographic source, never a float in between.
 
-Grid laws draw themselves (`PiecewiseNoise.draw`). Here are the staircase, whose infinitely many steps shrink by
-the irrational factor e^−ε, and the one entry for both. Sources: [GV14] for the staircase as a mixture,
+Grid laws draw from their whole numbers (`PiecewiseNoise.draw`). Here are the staircases, whose infinitely many steps
+shrink by the irrational factor e^−ε, and the one entry for all. Sources: [GV14] for the staircase as a mixture,
 [CKS20] = Canonne, Kamath, Steinke, The Discrete Gaussian for Differential Privacy, Alg. 1, for a coin of exact
 bias e^−r made of rational coins.
 """
 
 from __future__ import annotations
 
-import math
 import secrets
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
-from ._validate import decimal
-from .errors import InputError
-from .noise.base import Noise
-from .noise.lattice import LatticeNoise, released, whole_law
-from .noise.piecewise import SUBDIVISIONS, PiecewiseNoise
-from .noise.staircase import Staircase
-from .noise.tailed import TailedNoise
+if TYPE_CHECKING:
+    from .noise.base import Noise
 
 
 def release(noise: Noise, value: float) -> tuple[float | int, float]:
@@ -32,25 +27,7 @@ def release(noise: Noise, value: float) -> tuple[float | int, float]:
     ------
     InputError : the law has no exact sampler.
     """
-    if isinstance(noise, TailedNoise):
-        return noise.release(value), float(noise.body.unit / SUBDIVISIONS)
-    if isinstance(noise, PiecewiseNoise):
-        return noise.release(value), float(noise.unit / SUBDIVISIONS)
-    if isinstance(noise, LatticeNoise):
-        return noise.release(value), noise.step
-    if (law := whole_law(noise)) is not None:
-        one, step = law
-        drawn = draw_discrete_staircase(Fraction(one.rate), one.rise, one.period) + one.location
-        return released(value, step, drawn), step
-    if not isinstance(noise, Staircase):
-        raise InputError("noise", noise.name, "a grid law or a staircase, which have exact samplers")
-    gamma, location = Fraction(noise.gamma), decimal(noise.location)
-    points = max(SUBDIVISIONS, gamma.denominator)  # the inner step is then a whole number of them
-    step = decimal(noise.sensitivity) / points
-    if coin(Fraction(noise.atom)):
-        return float(decimal(value) + location), float(step)
-    drawn = draw_staircase(decimal(noise.epsilon), gamma, Fraction(0), points)
-    return float((math.ceil(decimal(value) / step) + drawn) * step + location), float(step)
+    return noise.release(value), noise.release_step
 
 
 def draw_staircase(epsilon: Fraction, gamma: Fraction, atom: Fraction, points: int) -> int:

@@ -19,7 +19,7 @@ from .noise.base import Noise
 from .noise.discrete import DiscreteStaircase, Geometric
 from .noise.lattice import LatticeNoise, stretched, whole_law
 from .noise.piecewise import TOTAL, PiecewiseNoise
-from .noise.staircase import Staircase
+from .noise.staircase import STAIRCASE_FIELDS, Staircase
 from .noise.tailed import TailedNoise
 from .privacy import EPSILON_RANGE
 from .privacy_profile import Composed, GaussianProfile
@@ -38,8 +38,6 @@ MAX_TAIL = 50_000
 """Most units from 0, to a sensitivity and in the mean of a tail."""
 MAX_AUDIT_WORK = 10**8
 """Largest number of shifts times cells that a file may make the auditor look at."""
-
-STAIRCASE_FIELDS = ("epsilon", "sensitivity", "gamma", "atom", "location")
 
 RELOADED = "reloaded; lower bound as stated in the file"
 

@@ -7,8 +7,22 @@ import inspect
 import json
 import textwrap
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from string import Template
 from types import CodeType, FunctionType, ModuleType
+
+
+@dataclass(frozen=True)
+class LawScript:
+    """What a script needs for a law: imports, its numbers with `added(value)`, and what a release is, in words.
+
+    number : what a release is, int where the lattice has whole numbers only: counts have no decimal point.
+    """
+
+    imports: set[str]
+    text: str
+    told: str = "The value plus one exact draw, as the nearest float."
+    number: str = "float"
 
 
 def carried(*functions: Callable) -> tuple[set[str], str]:

@@ -33,7 +33,7 @@ ALLOWED = {
     "numerals": set(),
     "places": BASE,
     "problem": DATA,
-    "noise": DATA | {"pair"},
+    "noise": DATA | {"exact", "pair", "script"},
     "pair": BASE,
     "audit": DATA | {"noise", "rows"},  # the referee: no kernel, no linear program
     "audit_shape": DATA | {"noise"},
@@ -51,7 +51,7 @@ ALLOWED = {
     "accounting": LAWS | {"mechanisms"},
     "vector": SEARCH | {"accounting", "exact", "script"},
     "gallery": LAWS | {"reference"},
-    "exact": LAWS,
+    "exact": set(),
     "figures": LAWS | {"mechanisms", "numerals"},
     "json_checks": {"errors"},
     "problem_fields": DATA | {"json_checks"},

@@ -19,7 +19,6 @@ from scipy.special import gammaincc
 from dpcore import __version__, audit
 from dpcore.errors import InputError
 from dpcore.export import (
-    listed_cells,
     load_solution,
     noise_to_csv,
     python_snippet,
@@ -128,7 +127,7 @@ def test_json_is_strict_and_probabilities_sum_to_one(solution):
 @pytest.mark.parametrize("solution", SOLUTIONS[4:])
 def test_listed_cells_of_a_staircase_are_its_cells(solution):
     law = solution.noise
-    edges, probabilities = listed_cells(law)
+    edges, probabilities = law.listed()
     middles = 0.5 * (edges[1:] + edges[:-1])
     assert probabilities / np.diff(edges) == pytest.approx(law.density(middles), rel=1e-12)
     assert 1 - (law.cdf(edges[-1]) - law.cdf(edges[0])) <= 2e-16

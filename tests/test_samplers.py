@@ -15,7 +15,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpcore import exact, snippet
+from dpcore import snippet
 from dpcore.data_dependent.channel import Channel, Grid
 from dpcore.data_dependent.clamped import ClampedNoise
 from dpcore.exact import draw_discrete_staircase, draw_geometric, draw_staircase, release
@@ -97,7 +97,7 @@ def test_staircases(points, epsilon, gamma):
 @pytest.mark.parametrize(("gamma", "atom"), [(0.5, 0.0), (0.25, 0.3)])
 def test_releases_of_staircases(monkeypatch, value, up, gamma, atom):
     """Quarters of the sensitivity: the value is rounded up to one, the atom releases the value itself."""
-    monkeypatch.setattr(exact, "SUBDIVISIONS", 4)
+    monkeypatch.setattr("dpcore.noise.staircase.SUBDIVISIONS", 4)
     noise, law = Staircase(1.0, 1.0, gamma, atom, 5.0), staircase_law(1.0, round(gamma * 4), 4)
     places = {("lattice", up + i): (1 - atom) * p for i, p in law.items()}
     if atom:

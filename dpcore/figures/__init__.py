@@ -9,7 +9,7 @@ Numbers are written by `dpcore.numerals`.
 """
 
 from .costs import Bar, gap, losses, shown_loss
-from .densities import Law, curve, density, on_lattice, window
+from .densities import Law, curve, density, window
 from .draws import Draws, dots, histogram
 from .palette import DARK, LIGHT, Palette, hue, line, palette, series
 from .parts import band, chosen, entry, finish, folded, impossible, log_ticks, upright
@@ -17,6 +17,6 @@ from .profiles import Curve, profile
 
 __all__ = [
     "DARK", "LIGHT", "Bar", "Curve", "Draws", "Law", "Palette", "band", "chosen", "curve", "density", "dots",
-    "entry", "finish", "folded", "gap", "histogram", "hue", "impossible", "line", "log_ticks", "losses", "on_lattice",
+    "entry", "finish", "folded", "gap", "histogram", "hue", "impossible", "line", "log_ticks", "losses",
     "palette", "profile", "series", "shown_loss", "upright", "window",
 ]  # fmt: skip

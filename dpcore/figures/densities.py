@@ -13,7 +13,7 @@ from .. import numerals
 from ..noise import outline
 from ..noise.base import Noise
 from ..noise.lattice import lattice_points
-from ..noise.outline import curve, lattice_step, on_lattice
+from ..noise.outline import curve
 from .palette import Palette, hue, line
 from .parts import finish, log_ticks
 
@@ -42,7 +42,7 @@ def density(laws: Sequence[Law], *, unit: str, colours: Palette, log_y: bool = F
     """Densities over each other; a law named "optimal" is filled, an atom is a labelled stem. Laws on a lattice:
     their probabilities."""
     low, high = window(laws)
-    if on_lattice(laws[0].noise):
+    if laws[0].noise.lattice_step is not None:
         return _probabilities(laws, (low, high), unit, colours, log_y)
     figure, top = go.Figure(), 0.0
     for law in sorted(laws, key=lambda one: one.key == "optimal"):
@@ -77,7 +77,7 @@ def _probabilities(
     """A stem for every point of the law named "optimal" (the first if there is none), markers joined by a line for the
     others."""
     figure, top = go.Figure(), 0.0
-    steps = [lattice_step(law.noise) for law in laws]
+    steps = [law.noise.lattice_step for law in laws]
     low, high = span[0] - 0.6 * steps[0], span[1] + 0.6 * steps[0]
     for law, step in sorted(zip(laws, steps), key=lambda one: one[0].key == "optimal"):
         x = lattice_points(math.ceil(low / step), math.floor(high / step) - math.ceil(low / step) + 1, step)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,8 +14,12 @@ from ..loss import Loss
 
 if TYPE_CHECKING:
     from ..pair import Pair
+    from ..script import LawScript
 
 Array = NDArray[np.float64]
+
+NEGLIGIBLE = 1e-16
+"""Cells of an unbounded law are listed until less than this probability is left."""
 
 
 class Noise(ABC):
@@ -111,6 +115,46 @@ class Noise(ABC):
     def gaussian_mu(self, sensitivity: float) -> float | None:
         """μ of a law whose trade-off function is that of N(0, 1) against N(μ, 1), None for all others."""
         return None
+
+    # Exact releases and files: of the laws that the solver makes -------------------------------------
+
+    def release(self, value: float) -> float | int:
+        """The value plus one exact draw [exact.release]."""
+        raise self._not_exact
+
+    @property
+    def release_step(self) -> float:
+        """The step of the lattice on which a release lies."""
+        raise self._not_exact
+
+    def script(self) -> LawScript:
+        """What an exported script needs to draw exactly."""
+        raise self._not_exact
+
+    @property
+    def _not_exact(self) -> InputError:
+        return InputError("noise", self.name, "a grid law or a staircase, which have exact samplers")
+
+    def listed(self) -> tuple[Array, Array]:
+        """(edges, probabilities) of the continuous part, on a lattice (points, probabilities), as far out as its
+        probability is not negligible.
+
+        Raises
+        ------
+        TypeError : the law is neither piecewise constant nor on a lattice; the solver makes no other.
+        """
+        raise TypeError(f"{self.name} noise has no cells to list")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The law in JSON types: edges, probabilities and atom, which sum to 1; subclasses add what it is exactly."""
+        edges, probabilities = self.listed()
+        location, mass = self.atoms[0] if self.atoms else (0.0, 0.0)
+        return {
+            "name": self.name,
+            "edges": edges.tolist(),
+            "probabilities": probabilities.tolist(),
+            "atom": {"location": float(location), "mass": float(mass)},
+        }
 
     def sample(self, rng: np.random.Generator, size: int) -> Array:
         """Floating-point samples, for looking at; a release goes through an exact sampler."""

@@ -5,26 +5,47 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .._validate import above, whole
 from ..errors import InputError
+from ..exact import draw_discrete_staircase
 from ..loss import Loss
 from ..pair import FinitePair
 from ..privacy import Privacy
-from .base import Array
+from ..script import LawScript, carried, filled
+from .base import NEGLIGIBLE, Array
 from .first_step import first_step
 from .moments import geometric_sum
 from .periods import Side
 from .pure import staircase_loss_bounds
 from .stairs import stairs_pair
-from .steps import LatticeLaw, floor_steps, whole_shift
+from .steps import LatticeLaw, floor_steps, lattice_points, released, told, whole_shift
 
 _DIRECT = 200_000
 """Finite sums of at most this many terms are taken term by term, longer ones as a difference of two tails."""
+
+_DISCRETE_STAIRCASE = '''\
+# The noise is i or -i steps from ORIGIN with a weight that is constant for i < RISE and falls by the factor exp(-RATE)
+# there and after every further PERIOD.
+STEP = Fraction("$step")
+ORIGIN = $location * STEP
+RATE = Fraction($rate)
+RISE = $rise
+PERIOD = $period
+
+
+$functions
+
+def added(value):
+    """The value, rounded to the nearest step, plus one exact draw."""
+    steps = (2 * value + STEP) // (2 * STEP)
+    return (steps + draw_discrete_staircase(RATE, RISE, PERIOD)) * STEP + ORIGIN'''
 
 
 class IntegerStaircase(LatticeLaw):
@@ -183,6 +204,34 @@ class IntegerStaircase(LatticeLaw):
         left, middle = np.arange(self.period, dtype=float), np.arange(1, phi, dtype=float)
         ones = np.ones(len(left)), np.ones(len(middle))
         return stairs_pair(self.rate, self.rise, self.period, phi, (left, ones[0]), (middle, ones[1]), atom=0.0)
+
+    def release(self, value: float, step: float = 1.0) -> float | int:
+        """The value, rounded to the nearest multiple of the step, plus one exact draw of step·X."""
+        drawn = draw_discrete_staircase(Fraction(self.rate), self.rise, self.period) + self.location
+        return released(value, step, drawn)
+
+    def script(self, step: float = 1.0) -> LawScript:
+        numbers = {"rate": repr(float(self.rate)), "rise": self.rise, "period": self.period, "location": self.location}
+        imports, functions = carried(draw_discrete_staircase)
+        law = filled(_DISCRETE_STAIRCASE, step=repr(step), functions=functions, **numbers)
+        return LawScript(imports, law, *told(step))
+
+    def listed(self, step: float = 1.0) -> tuple[Array, Array]:
+        reach = self.period * (math.ceil(-math.log(NEGLIGIBLE) / self.rate) + 1)
+        masses = self.pmf(np.arange(self.location - reach, self.location + reach + 1))
+        return lattice_points(self.location - reach, len(masses), step), masses / math.fsum(masses)
+
+    def to_dict(self, step: float = 1.0) -> dict[str, Any]:
+        points, probabilities = self.listed(step)
+        law = {"rate": self.rate, "period": self.period, "rise": self.rise, "location": self.location, "step": step}
+        return {
+            "name": self.name,
+            "points": points.tolist(),
+            "probabilities": probabilities.tolist(),
+            "family": "discrete-staircase",
+            "parameters": law,
+            "tail": {"ratio": math.exp(-self.rate), "period": self.period * step},
+        }
 
     def _excess(self, near: Array, far: Array, epsilon: float) -> float:
         levels = self._level(near)

@@ -5,6 +5,12 @@ from __future__ import annotations
 import secrets
 from bisect import bisect_right
 
+SUBDIVISIONS = 1 << 60
+"""Lattice points to a unit in a release: finer than floats, so that rounding the value to them costs nothing to see."""
+
+POINTS = f"1 << {SUBDIVISIONS.bit_length() - 1}"
+"""The same in an exported script."""
+
 
 def chosen(ladder: list[int]) -> int:
     """The number of a step, from 0, with probability proportional to its height; `ladder` holds the cumulative ones."""

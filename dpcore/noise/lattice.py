@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,12 +19,31 @@ from numpy.typing import ArrayLike, NDArray
 from .._validate import decimal
 from ..loss import Loss
 from ..pair import FinitePair
+from ..script import LawScript, carried, filled, wrapped
 from .base import Array, Noise
 from .discrete import IntegerStaircase
 from .ladder import chosen
 from .solved import SolvedNoise
-from .steps import LatticeLaw, floor_steps, lattice_points, whole_shift, whole_steps
+from .steps import LatticeLaw, floor_steps, lattice_points, released, told, whole_shift, whole_steps
 from .whole import TOTAL, whole_weights
+
+_LATTICE = '''\
+# The noise is (FIRST + i) steps with probability WEIGHTS[i]/2**62.
+STEP = Fraction("$step")
+FIRST = $first
+WEIGHTS = [
+$weights
+]
+LADDER = list(accumulate(WEIGHTS))
+assert LADDER[-1] == 1 << 62
+
+
+$functions
+
+def added(value):
+    """The value, rounded to the nearest step, plus one exact draw."""
+    steps = (2 * value + STEP) // (2 * STEP)
+    return (steps + FIRST + chosen(LADDER)) * STEP'''
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,14 +166,20 @@ class LatticeNoise(LatticeLaw, SolvedNoise):
         """The value, rounded to the nearest multiple of the step, plus one exact draw."""
         return released(value, self.step, self.draw())
 
+    def script(self) -> LawScript:
+        imports, functions = carried(chosen)
+        weights = wrapped(self.weights.tolist())
+        law = filled(_LATTICE, step=repr(self.step), first=int(self.first), weights=weights, functions=functions)
+        return LawScript(imports | {"from itertools import accumulate"}, law, *told(self.step))
 
-def released(value: float, step: float, drawn: int) -> float | int:
-    """(nearest multiple of the step) + drawn·step: an int where all multiples are, for counts are whole numbers, else
-    the nearest float. Rounding maps numbers at most k steps apart to multiples at most k steps apart, so it does not
-    enlarge a sensitivity of k steps."""
-    exact = decimal(step)
-    place = (math.floor(decimal(value) / exact + Fraction(1, 2)) + drawn) * exact
-    return int(place) if exact.denominator == 1 else float(place)
+    # Files -------------------------------------------------------------------------------------------
+
+    def listed(self) -> tuple[Array, Array]:
+        return self.points, self.masses
+
+    def to_dict(self) -> dict[str, Any]:
+        exact = {"family": "lattice", "step": self.step, "first": int(self.first)}
+        return super().to_dict() | exact | {"weights": [str(w) for w in self.weights.tolist()], "total": str(TOTAL)}
 
 
 @dataclass(frozen=True)
@@ -213,6 +239,18 @@ class Stretched(LatticeLaw):
 
     def shortfall(self, epsilon: float, sensitivity: float) -> float:
         return self.law.shortfall(epsilon, float(floor_steps(sensitivity, self.step)))
+
+    def release(self, value: float) -> float | int:
+        return self.law.release(value, self.step)
+
+    def script(self) -> LawScript:
+        return self.law.script(self.step)
+
+    def listed(self) -> tuple[Array, Array]:
+        return self.law.listed(self.step)
+
+    def to_dict(self) -> dict[str, Any]:
+        return self.law.to_dict(self.step)
 
 
 def whole_law(noise: Noise) -> tuple[IntegerStaircase, float] | None:

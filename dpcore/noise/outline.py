@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from .base import Array, Noise
-from .lattice import LatticeNoise, whole_law
 from .piecewise import PiecewiseNoise
 
 POINTS = 1201
@@ -26,16 +25,6 @@ def window(laws: Sequence[Noise]) -> tuple[float, float]:
         low, high = min(low, max(other_low, low - 0.8 * width)), max(high, min(other_high, high + 0.8 * width))
     margin = 0.06 * (high - low)
     return low - margin, high + margin
-
-
-def on_lattice(noise: Noise) -> bool:
-    """The law has no density, only points."""
-    return isinstance(noise, LatticeNoise) or whole_law(noise) is not None
-
-
-def lattice_step(noise: Noise) -> float:
-    """The distance of neighbouring points of a law `on_lattice`."""
-    return noise.step if isinstance(noise, LatticeNoise) else whole_law(noise)[1]
 
 
 def curve(noise: Noise, low: float, high: float, points: int = POINTS) -> tuple[Array, Array]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,13 +21,43 @@ from .._validate import decimal
 from ..loss import Loss
 from ..loss.cells import means
 from ..places import Places
+from ..script import LawScript, carried, filled, wrapped
 from .base import Array
-from .ladder import chosen, point_of
+from .ladder import POINTS, SUBDIVISIONS, chosen, point_of
 from .solved import SolvedNoise
 from .whole import TOTAL, whole_weights
 
-SUBDIVISIONS = 1 << 60
-"""Lattice points to a unit in a release: finer than floats, so that rounding the value to them costs nothing to see."""
+_PIECEWISE = '''\
+# Cell i reaches from BREAKS[i] to BREAKS[i + 1], in units of SENSITIVITY/RESOLUTION from ORIGIN, and has probability
+# WEIGHTS[i]/2**62; the point ATOM_UNIT has probability ATOM_WEIGHT/2**62.
+SENSITIVITY = Fraction("$sensitivity")
+RESOLUTION = $resolution
+ORIGIN = Fraction("$origin")
+BREAKS = [
+$breaks
+]
+WEIGHTS = [
+$weights
+]
+ATOM_UNIT = $atom_unit
+ATOM_WEIGHT = $atom_weight
+$tail
+POINTS = $points  # lattice points per unit
+STEP = SENSITIVITY / (RESOLUTION * POINTS)
+LADDER = list(accumulate([ATOM_WEIGHT, *WEIGHTS]))
+assert LADDER[-1] == 1 << 62
+
+
+$functions
+
+def added(value):
+    """The value plus one exact draw: the point is added to the value itself, other draws to the value rounded up to the
+    lattice, so that the error lies in the cell drawn."""
+    rounded = -(-value // STEP)$tail_draw
+    cell = chosen(LADDER)
+    if cell == 0:
+        return value + ATOM_UNIT * POINTS * STEP + ORIGIN
+    return (rounded + point_of(BREAKS[cell - 1], BREAKS[cell], POINTS)) * STEP + ORIGIN'''
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,6 +267,46 @@ class PiecewiseNoise(SolvedNoise):
             return float(exact + self.atom_place)
         step = self.unit / subdivisions
         return float((math.ceil(exact / step) + self._point(cell, subdivisions)) * step + self.places.origin)
+
+    @property
+    def release_step(self) -> float:
+        return float(self.unit / SUBDIVISIONS)
+
+    def script(self, **tail: str) -> LawScript:
+        """tail : what `TailedNoise` adds."""
+        imports, functions = carried(chosen, point_of)
+        law = filled(
+            _PIECEWISE,
+            sensitivity=repr(float(self.sensitivity)),
+            resolution=int(self.resolution),
+            origin=repr(float(self.origin)),
+            breaks=wrapped(self.breaks.tolist()),
+            weights=wrapped(self.weights.tolist()),
+            atom_unit=int(self.atom_unit),
+            atom_weight=int(self.atom_weight),
+            points=POINTS,
+            functions=functions,
+            **{"tail": "", "tail_draw": ""} | tail,
+        )
+        return LawScript(imports | {"from itertools import accumulate"}, law)
+
+    # Files -------------------------------------------------------------------------------------------
+
+    def listed(self) -> tuple[Array, Array]:
+        return self.edges, self.masses
+
+    def to_dict(self) -> dict[str, Any]:
+        """Weights are text: most readers of JSON keep 53 bits of a number, a weight has 62."""
+        out = super().to_dict()
+        out["atom"] |= {"unit": int(self.atom_unit), "weight": str(int(self.atom_weight))}
+        return out | {
+            "family": "piecewise",
+            "origin": self.origin,
+            "resolution": int(self.resolution),
+            "breaks": self.breaks.tolist(),
+            "weights": [str(w) for w in self.weights.tolist()],
+            "total": str(TOTAL),
+        }
 
 
 def candidate_shifts(noise: PiecewiseNoise, limit: int) -> NDArray[np.int64]:

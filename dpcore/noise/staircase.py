@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._validate import above, in_range, real
+from .._validate import above, decimal, in_range, real
 from ..errors import InputError
+from ..exact import coin, draw_staircase
 from ..loss import UNIT, Loss
 from ..loss.cells import lattice_costs
 from ..pair import FinitePair
 from ..privacy import Privacy
+from ..script import LawScript, carried, filled
 from ..search import least_argument
-from .base import Array
+from .base import NEGLIGIBLE, Array
 from .first_step import first_step
+from .ladder import POINTS, SUBDIVISIONS
 from .moments import geometric_sum, power_integral
 from .periods import Side
 from .pure import staircase_loss_bounds
@@ -25,6 +30,30 @@ from .symmetric import SymmetricNoise, has_two_slopes
 
 _DECAYS = 60.0
 """Periods are summed until e^−60: with the fifth power of their number this is below 1e-17 of the sum."""
+
+STAIRCASE_FIELDS = ("epsilon", "sensitivity", "gamma", "atom", "location")
+
+_STAIRCASE = '''\
+# Staircase noise around ORIGIN: the density is constant up to GAMMA*SENSITIVITY and falls by the factor exp(-EPSILON)
+# there and after every further SENSITIVITY; the point ORIGIN has probability ATOM.
+SENSITIVITY = Fraction("$sensitivity")
+EPSILON = Fraction("$epsilon")
+GAMMA = Fraction($gamma)
+ATOM = Fraction($atom)
+ORIGIN = Fraction("$origin")
+
+POINTS = max($points, GAMMA.denominator)  # lattice points per sensitivity
+STEP = SENSITIVITY / POINTS
+
+
+$functions
+
+def added(value):
+    """The value plus one exact draw: the point is added to the value itself, other draws to the value rounded up to the
+    lattice."""
+    if coin(ATOM):
+        return value + ORIGIN
+    return (-(-value // STEP) + draw_staircase(EPSILON, GAMMA, Fraction(0), POINTS)) * STEP + ORIGIN'''
 
 
 @dataclass(frozen=True)
@@ -207,6 +236,49 @@ class Staircase(SymmetricNoise):
         middle = np.unique(np.clip(np.concatenate([[0.0, phi], edges, phi - edges]), 0.0, phi))
         cells = [(0.5 * (x[:-1] + x[1:]), np.where(np.diff(x) > 1e-12, np.diff(x), 0.0)) for x in (left, middle)]
         return stairs_pair(self.epsilon, gamma, 1.0, phi, *cells, atom=self.atom)
+
+    @property
+    def _points(self) -> int:
+        """Lattice points per sensitivity in a release: the inner step is a whole number of them."""
+        return max(SUBDIVISIONS, Fraction(self.gamma).denominator)
+
+    @property
+    def release_step(self) -> float:
+        return float(decimal(self.sensitivity) / self._points)
+
+    def release(self, value: float) -> float:
+        location, step = decimal(self.location), decimal(self.sensitivity) / self._points
+        if coin(Fraction(self.atom)):
+            return float(decimal(value) + location)
+        drawn = draw_staircase(decimal(self.epsilon), Fraction(self.gamma), Fraction(0), self._points)
+        return float((math.ceil(decimal(value) / step) + drawn) * step + location)
+
+    def script(self) -> LawScript:
+        numbers = {name: repr(float(getattr(self, name))) for name in ("sensitivity", "epsilon", "gamma", "atom")}
+        imports, functions = carried(coin, draw_staircase)
+        origin = repr(float(self.location))
+        return LawScript(imports, filled(_STAIRCASE, origin=origin, points=POINTS, functions=functions, **numbers))
+
+    def listed(self) -> tuple[Array, Array]:
+        """Cells of constant density: [−γ, γ] and whole periods on either side, in units of the sensitivity [GV15, (9)].
+
+        What lies beyond the last cell is less than `NEGLIGIBLE` and is spread over the cells listed.
+        """
+        periods = math.ceil(-math.log(NEGLIGIBLE) / self.epsilon)
+        right = self.gamma + np.arange(periods + 1)
+        side = np.exp(-self.epsilon * np.arange(1, periods + 1))
+        edges = np.concatenate([-right[::-1], right])
+        masses = np.concatenate([side[::-1], [2 * self.gamma], side])
+        if self.gamma == 0:
+            edges, masses = np.delete(edges, periods), np.delete(masses, periods)
+        return self.location + self.sensitivity * edges, masses * ((1 - self.atom) / math.fsum(masses))
+
+    def to_dict(self) -> dict[str, Any]:
+        return super().to_dict() | {
+            "family": "staircase",
+            "parameters": {name: float(getattr(self, name)) for name in STAIRCASE_FIELDS},
+            "tail": {"ratio": math.exp(-self.epsilon), "period": self.sensitivity},
+        }
 
     def _excess(self, points: Array, levels, epsilon: float) -> float:
         """Σ over cells between the points of length·(e^(−ε₀k) − e^(ε − ε₀k'))₊, (k, k') the levels inside."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -38,6 +40,22 @@ def whole_shift(shift: float, step: float) -> int:
     return found
 
 
+def released(value: float, step: float, drawn: int) -> float | int:
+    """(nearest multiple of the step) + drawn·step: an int where all multiples are, for counts are whole numbers, else
+    the nearest float. Rounding maps numbers at most k steps apart to multiples at most k steps apart, so it does not
+    enlarge a sensitivity of k steps."""
+    exact = decimal(step)
+    place = (math.floor(decimal(value) / exact + Fraction(1, 2)) + drawn) * exact
+    return int(place) if exact.denominator == 1 else float(place)
+
+
+def told(step: float) -> tuple[str, str]:
+    """(what a release is, its type) of a law on multiples of a step."""
+    if decimal(step).denominator == 1:
+        return "The value, rounded to the nearest step, plus one exact draw: a whole number.", "int"
+    return "The value, rounded to the nearest step, plus one exact draw, as the nearest float.", "float"
+
+
 class LatticeLaw(Noise):
     """A law without a continuous part; subclasses give `pmf`."""
 
@@ -53,3 +71,12 @@ class LatticeLaw(Noise):
         y = np.asarray(outputs, dtype=float)
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.log(self.pmf(y)) - np.log(self.pmf(y - shift))
+
+    @property
+    def release_step(self) -> float:
+        return self.lattice_step
+
+    def to_dict(self) -> dict[str, Any]:
+        """Points and probabilities, which sum to 1; subclasses add what the law is exactly."""
+        points, probabilities = self.listed()
+        return {"name": self.name, "points": points.tolist(), "probabilities": probabilities.tolist()}

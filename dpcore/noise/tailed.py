@@ -10,14 +10,16 @@ import math
 import secrets
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._validate import decimal
 from ..places import Places
+from ..script import LawScript, filled
 from ..search import bisections
-from .base import Array
+from .base import NEGLIGIBLE, Array
 from .ladder import point_of
 from .piecewise import SUBDIVISIONS, TOTAL, PiecewiseNoise
 from .solved import SolvedNoise
@@ -27,6 +29,20 @@ CELLS_PER_MEAN = 80
 
 CELL_ERROR = 2.5e-13
 """Relative error of a unit cell's probability, products included (`TailedNoise.unit_cells`: 2e-13)."""
+
+_TAIL = """
+# With probability TAIL_WEIGHT/2**62 the draw is two-sided geometric: a cell of one unit on either side.
+TAIL_WEIGHT = $tail_weight
+TAIL_MEAN = $tail_mean
+"""
+
+_TAIL_DRAW = """
+    if secrets.randbelow(1 << 62) < TAIL_WEIGHT:
+        cell = 0
+        while secrets.randbelow(TAIL_MEAN):
+            cell += 1
+        cell = cell if secrets.randbelow(2) else -cell - 1
+        return (rounded + point_of(cell, cell + 1, POINTS)) * STEP + ORIGIN"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,6 +187,28 @@ class TailedNoise(SolvedNoise):
         step = self.body.unit / subdivisions
         rounded = math.ceil(decimal(value) / step)
         return float((rounded + self.draw(subdivisions)) * step + self.body.places.origin)
+
+    @property
+    def release_step(self) -> float:
+        return self.body.release_step
+
+    def script(self) -> LawScript:
+        numbers = filled(_TAIL, tail_weight=int(self.tail_weight), tail_mean=int(self.tail_mean))
+        return self.body.script(tail=numbers, tail_draw=_TAIL_DRAW)
+
+    # Files -------------------------------------------------------------------------------------------
+
+    def listed(self) -> tuple[Array, Array]:
+        """Unit cells as far out as the tail's probability is not negligible; what lies beyond is left out."""
+        far = max(0.0, math.log(self.share / NEGLIGIBLE)) * self.tail_mean
+        reach = max(math.ceil(far), int(np.abs(self.body.breaks).max()))
+        u = np.arange(-reach, reach + 1)
+        return self.body.origin + u * self.unit, self.unit_cells(-reach, reach)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The body, and the tail."""
+        tail = {"weight": str(self.tail_weight), "mean_cells": int(self.tail_mean), "share": self.share}
+        return self.body.to_dict() | {"family": "tailed", "tail": tail}
 
     @property
     def heights(self) -> tuple[NDArray[np.int64], Array]:
