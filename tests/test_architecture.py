@@ -33,7 +33,7 @@ ALLOWED = {
     "numerals": set(),
     "places": BASE,
     "problem": DATA,
-    "noise": DATA | {"exact", "pair", "script"},
+    "noise": DATA | {"exact", "json_checks", "pair", "script"},
     "pair": BASE,
     "audit": DATA | {"noise", "rows"},  # the referee: no kernel, no linear program
     "audit_shape": DATA | {"noise"},

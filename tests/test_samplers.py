@@ -15,11 +15,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpcore import snippet
 from dpcore.data_dependent.channel import Channel, Grid
 from dpcore.data_dependent.clamped import ClampedNoise
 from dpcore.exact import draw_discrete_staircase, draw_geometric, draw_staircase, release
-from dpcore.noise import DiscreteStaircase, Geometric, Staircase
+from dpcore.noise import DiscreteStaircase, Geometric, Staircase, ladder
 from dpcore.noise.lattice import LatticeNoise, stretched
 from dpcore.noise.piecewise import TOTAL, PiecewiseNoise
 from dpcore.noise.tailed import TailedNoise
@@ -329,10 +328,10 @@ def test_the_plane(monkeypatch):
 
 def script(noise, points: int) -> Callable[[Fraction], Fraction]:
     """`added` of the script that is handed out for a law, with so many lattice points."""
-    law = snippet._law(noise)
+    law = noise.script()
     space: dict = {}
     imports = "\n".join({"import secrets", "from fractions import Fraction", *law.imports})
-    text = f"{imports}\n{law.text}".replace(snippet._POINTS, str(points))
+    text = f"{imports}\n{law.text}".replace(ladder.POINTS, str(points))
     exec(compile(text, "script", "exec"), space)
     return space["added"]
 

@@ -81,7 +81,7 @@ def by_output(law: Law, shift: float, colours: Palette) -> Panel:
                 line=figures.series(colours, number) | {"width": 7, "dash": "solid"}, hoverinfo="name+x",
             )  # fmt: skip
     far = np.isfinite(y) & (np.abs(y) > 1.12 * rim)
-    if far.any() and not isinstance(law.noise, Gaussian):
+    if far.any() and law.noise.gaussian_mu(1.0) is None:
         figure.add_scatter(
             x=np.where(far, x, np.nan), y=np.where(far, np.sign(y) * rim, np.nan), name="finite, beyond the axis",
             mode="lines", line=figures.series(colours, 2) | {"width": 7, "dash": "solid"}, customdata=y,

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from dpcore import figures
 from dpcore.accounting.tradeoff import gaussian_guarantee, gaussian_tradeoff, guarantee_tradeoff
 from dpcore.figures import Palette
-from dpcore.noise import Gaussian, Laplace
+from dpcore.noise import Laplace
 from pages.lessons.plot import Axis, Curve, Plot
 from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
 from pages.lessons.widgets import HEIGHT, Stops, slider
@@ -40,7 +40,7 @@ def picture(values: Values, colours: Palette) -> Picture:
         )
     else:
         gdp = f"it is μ-GDP from μ = **{at_most(guarantee.mu, 5)}** on"
-        if isinstance(law.noise, Gaussian):
+        if law.noise.gaussian_mu(1.0) is not None:
             where = "is the curve itself, μ being the sensitivity in standard deviations"
         else:
             where = "lies nowhere above the curve and touches it"
