@@ -144,13 +144,12 @@ def gaussian_delta(ratio: float, epsilon: float) -> float:
 
 
 def _deltas(mu: float, epsilons: Array) -> Array:
-    """δ(ε) of N(0, 1) against N(μ, 1) at ε ≥ 0: Φ(−a) − e^ε Φ(−b), a, b = ε/μ ∓ μ/2, as φ(a)(m(a) − m(b)) with Mills'
-    ratio m, since e^ε φ(b) = φ(a): where both are tiny, nothing but their difference is lost."""
+    """`gaussian_delta(1/μ, ε)` at many ε ≥ 0; where the difference of Mills' ratios is not integrated, 1e-14/μ of
+    it is lost."""
     a, b = epsilons / mu - mu / 2, epsilons / mu + mu / 2
     density = np.exp(-0.5 * a * a) / math.sqrt(2 * math.pi)
-    mills = lambda x: math.sqrt(math.pi / 2) * special.erfcx(x / math.sqrt(2))  # noqa: E731
-    far = density * (mills(np.maximum(a, 0.0)) - mills(b))
-    return np.clip(np.where(a > 0, far, special.ndtr(-a) - density * mills(b)), 0.0, 1.0)
+    far = density * (_mills(np.maximum(a, 0.0)) - _mills(b))
+    return np.clip(np.where(a > 0, far, special.ndtr(-a) - density * _mills(b)), 0.0, 1.0)
 
 
 def _mills(x):

@@ -54,6 +54,13 @@ def test_gaussian_delta_at_one():
     assert Gaussian(1.0).shortfall(1.0, 1.0) == pytest.approx(0.12693674, abs=5e-9)
 
 
+@given(mu=log_floats(1e-3, 20), share=st.floats(0, 8))
+def test_gaussian_deltas_of_one_and_of_many_epsilons_are_the_same(mu, share):
+    """What is lost of the difference of Mills' ratios, which the one integrates and the other does not, is 1e-14/μ."""
+    one, many = Gaussian(1 / mu).shortfall(share * mu, 1.0), Gaussian(1 / mu).pair(1.0).delta([share * mu])
+    assert many[0] == pytest.approx(one, rel=1e-13 + 2e-14 / mu, abs=1e-300)
+
+
 def test_classical_gaussian_is_not_private_at_large_epsilon():
     """[BW18]: at (10, 1e-5) the classical sigma is .48448 and its true δ 2.27e-5."""
     noise = Gaussian.classical(Privacy(10.0, 1e-5), 1.0)
