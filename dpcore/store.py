@@ -1,22 +1,21 @@
 """Finished results on disk: what one process proved, every other one and every later one may use.
 
 An SQLite database of byte strings (JSON, npz) in one folder, shared by any number of processes on one machine and safe
-to kill at any moment. Nothing in it is ever unpickled or run. Every entry carries a seal that only readers of the
-folder's secret can make; a solution is, besides, rebuilt and audited again when it is read, so that of a forged one at
-most the lower bound could be false, and of a damaged one nothing is shown at all. What other source of this package or
-other libraries proved (`dpcore.provenance`) is never read and makes room first; then what was not used for longest. A
-folder that cannot be used costs one line in the log, and everything works without.
+to kill at any moment. Nothing in it is ever unpickled or run. Every entry carries a checksum of its key and its bytes,
+so that of a damaged one nothing is shown at all; a solution is, besides, rebuilt and audited again when it is read.
+Against somebody who can write into the folder a checksum is no defence, and neither would a key be that lies beside the
+file: what is forged there is audited as an uploaded file is, and at most its lower bound could be false. What other
+source of this package or other libraries proved (`dpcore.provenance`) is never read and makes room first; then what was
+not used for longest. A folder that cannot be used costs one line in the log, and everything works without.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hmac
 import json
 import logging
 import math
 import os
-import secrets
 import sqlite3
 import threading
 import time
@@ -42,7 +41,7 @@ FOLDER = "DP_FRONTIER_STORE"
 LIMIT = 256 << 20
 """Bytes of entries that a store keeps unless told otherwise; its files may be a few per cent larger."""
 
-FORMAT = 2
+FORMAT = 3
 """Of the table; grows when older ones would be misread. Theirs are dropped."""
 
 PATIENCE = 2.0
@@ -50,8 +49,8 @@ PATIENCE = 2.0
 
 _TABLE = """
 CREATE TABLE IF NOT EXISTS answers
-  (key BLOB PRIMARY KEY, used REAL NOT NULL, size INTEGER NOT NULL, seal BLOB NOT NULL, value BLOB NOT NULL,
-   made_by TEXT NOT NULL);
+  (key BLOB PRIMARY KEY, used REAL NOT NULL, size INTEGER NOT NULL, checksum BLOB NOT NULL,
+   value BLOB NOT NULL, made_by TEXT NOT NULL);
 CREATE INDEX IF NOT EXISTS answers_by_use ON answers (used, size);
 """
 
@@ -112,10 +111,9 @@ class Store:
         self._connection: sqlite3.Connection | None = None
         if folder is None:
             return
-        self._path, self._secret = Path(folder) / "results.sqlite", b""
+        self._path = Path(folder) / "results.sqlite"
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            self._secret = _shared_secret(self._path.with_name("secret"))
             self._connection = _connected(self._path)
         except (OSError, ValueError, sqlite3.Error) as error:
             log.warning("results are not kept on disk: %s cannot be used (%s)", folder, error)
@@ -130,13 +128,13 @@ class Store:
         digest, now = _digest(kind, key), time.time()
 
         def look(connection: sqlite3.Connection) -> bytes | None:
-            query = "SELECT value, seal, used FROM answers WHERE key = ? AND length(value) <= ?"
+            query = "SELECT value, checksum, used FROM answers WHERE key = ? AND length(value) <= ?"
             found = connection.execute(query, (digest, MAX_BYTES)).fetchone()
             if found is None:
                 return None
-            value, seal, used = found
-            if not self._sealed(digest, value, seal):
-                log.warning("an entry of the store was not made by this program and is removed")
+            value, checksum, used = found
+            if not isinstance(value, bytes) or checksum != _checksum(digest, value):
+                log.warning("an entry of the store is damaged and is removed")
                 connection.execute("DELETE FROM answers WHERE key = ?", (digest,))
                 return None
             if type(used) is not float or not now - 60 < used <= now:
@@ -153,7 +151,7 @@ class Store:
         digest = _digest(kind, key)
 
         def write(connection: sqlite3.Connection) -> None:
-            row = (digest, time.time(), len(value), self._seal(digest, value), value, PROVENANCE)
+            row = (digest, time.time(), len(value), _checksum(digest, value), value, PROVENANCE)
             with _transaction(connection):
                 connection.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?)", row)
                 (total,) = connection.execute("SELECT TOTAL(size) FROM answers").fetchone()
@@ -227,13 +225,6 @@ class Store:
                     self._connection = _afresh(self._path)
             return None
 
-    def _seal(self, digest: bytes, value: bytes) -> bytes:
-        return hmac.digest(self._secret, digest + value, "sha256")
-
-    def _sealed(self, digest: bytes, value: object, seal: object) -> bool:
-        told = isinstance(value, bytes) and isinstance(seal, bytes)
-        return told and hmac.compare_digest(seal, self._seal(digest, value))
-
 
 # Solutions -------------------------------------------------------------------------------------------
 
@@ -293,6 +284,11 @@ def _digest(kind: str, key: object) -> bytes:
     return sha256(canonical((PROVENANCE, kind, key)).encode(errors="surrogatepass")).digest()
 
 
+def _checksum(digest: bytes, value: bytes) -> bytes:
+    """Of an entry's bytes under its key: moved to another key they are damaged, too."""
+    return sha256(digest + value).digest()
+
+
 def _connected(path: Path) -> sqlite3.Connection:
     """The database, ready to be written to, made afresh if the file is damaged."""
     try:
@@ -341,23 +337,3 @@ def _transaction(connection: sqlite3.Connection):
         with contextlib.suppress(sqlite3.Error):
             connection.execute("ROLLBACK")
         raise
-
-
-def _shared_secret(path: Path) -> bytes:
-    """The secret of a folder: 32 random bytes for its owner alone, made once by whoever comes first."""
-    with contextlib.suppress(FileNotFoundError):
-        found = path.read_bytes()
-        if len(found) == 32:
-            return found
-        path.unlink(missing_ok=True)
-    draft = path.with_name(f"secret-{secrets.token_hex(8)}")
-    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(handle, "wb") as file:
-        file.write(secrets.token_bytes(32))
-    try:
-        os.link(draft, path)  # unlike a move, never in place of one that another process made meanwhile
-    except FileExistsError:
-        pass
-    finally:
-        draft.unlink()
-    return path.read_bytes()

@@ -271,14 +271,14 @@ class Trap:
 
 
 def test_a_planted_pickle_is_never_loaded(kept, tmp_path):
-    """Whatever is written into the database, in place of an entry or of its seal, stays bytes."""
+    """Whatever is written into the database, in place of an entry or of its checksum, stays bytes."""
     solution = solve(PROBLEMS[0], SETTINGS)
     for poison in (pickle.dumps(Trap()), zlib.compress(pickle.dumps(Trap()))):
         kept.keep(solution)
         with entries(tmp_path) as database:
-            database.execute("UPDATE answers SET value = ?, seal = ?", (poison, poison))
+            database.execute("UPDATE answers SET value = ?, checksum = ?", (poison, poison))
         assert kept.solution(PROBLEMS[0], SETTINGS) is None
-        kept.put("solution", topic(PROBLEMS[0], SETTINGS), poison)  # even under a true seal
+        kept.put("solution", topic(PROBLEMS[0], SETTINGS), poison)  # even under its own checksum
         assert kept.solution(PROBLEMS[0], SETTINGS) is None
     assert not hasattr(builtins, "sprung")
     text = (ROOT / "dpcore" / "store.py").read_text() + (ROOT / "dpcore" / "reload.py").read_text()
@@ -293,7 +293,7 @@ def forged(solution, **changes) -> bytes:
 
 
 def test_a_forged_bound_is_not_believed(kept, tmp_path):
-    """Without the secret nothing is believed; with it the upper bound and delta are still audited."""
+    """What is changed in place is gone; under a checksum of its own the upper bound and delta are audited."""
     solution = solve(PROBLEMS[0], SETTINGS)
     kept.keep(solution)
     with entries(tmp_path) as database:
@@ -315,15 +315,15 @@ def test_an_entry_moved_to_another_key_is_not_believed(kept, tmp_path):
     kept.put("sweep", 1, b"one")
     kept.put("sweep", 2, b"two")
     with entries(tmp_path) as database:
-        (one, seal), (two, _) = database.execute("SELECT key, seal FROM answers ORDER BY rowid").fetchall()
-        database.execute("UPDATE answers SET value = 'one', seal = ? WHERE key = ?", (seal, two))
+        (one, checksum), (two, _) = database.execute("SELECT key, checksum FROM answers ORDER BY rowid").fetchall()
+        database.execute("UPDATE answers SET value = 'one', checksum = ? WHERE key = ?", (checksum, two))
         assert kept.get("sweep", 2) is None
         database.execute("UPDATE answers SET key = ? WHERE key = ?", (two, one))
         assert kept.get("sweep", 2) is None
 
 
 @pytest.mark.parametrize("value", ["text", 7, 1.5, None, b"", bytes(50)], ids=str)
-@pytest.mark.parametrize("column", ["value", "seal", "used", "size", "made_by"])
+@pytest.mark.parametrize("column", ["value", "checksum", "used", "size", "made_by"])
 def test_a_cell_of_any_type_in_any_column_does_no_harm(kept, tmp_path, column, value):
     kept.put("sweep", 1, b"one")
     with entries(tmp_path) as database:
@@ -371,16 +371,6 @@ def test_damage_under_way_costs_the_entries_and_nothing_else(tmp_path):
     assert Store(tmp_path / "store").get("sweep", 49) == b"new"
 
 
-def test_a_broken_secret_is_made_anew(tmp_path):
-    kept = Store(tmp_path / "store")
-    kept.put("sweep", 1, b"one")
-    (tmp_path / "store" / "secret").write_bytes(b"short")
-    again = Store(tmp_path / "store")
-    assert again.get("sweep", 1) is None
-    again.put("sweep", 1, b"two")
-    assert Store(tmp_path / "store").get("sweep", 1) == b"two"
-
-
 def test_only_the_owner_reads(tmp_path):
     Store(tmp_path / "store")
     assert (tmp_path / "store").stat().st_mode & 0o077 == 0
@@ -415,7 +405,6 @@ def test_a_folder_turned_read_only_does_no_harm(kept, tmp_path):
         other.execute("BEGIN EXCLUSIVE")
         blocked = Store(None)
         blocked._connection = sqlite3.connect(tmp_path / "store" / "results.sqlite", timeout=0.01, isolation_level=None)
-        blocked._secret = kept._secret
         blocked.put("sweep", 2, b"two")
         assert blocked.get("sweep", 2) is None
         other.execute("ROLLBACK")
