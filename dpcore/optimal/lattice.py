@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ..kernels import faster
+from . import lattice_terms
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -39,6 +43,11 @@ class Lattice:
             return everywhere
         off = (everywhere + self.reach) % self.k
         return everywhere[off <= 2 * self.reach]
+
+    @cached_property
+    def _event_positions(self) -> Ints:
+        """Of the events in `indices`."""
+        return self.events - self.first
 
     @property
     def open_left(self) -> bool:
@@ -155,27 +164,16 @@ class Lattice:
 
     def excess(self, r: Array, shift: int, amplification: float) -> Array:
         """r_i − E r_{i−shift} for every event index i; `r` is per index; outside the lattice r = 0."""
-        cover = self.events - shift - self.first
-        inside = (cover >= 0) & (cover < len(r))
-        covering = np.where(inside, r[np.clip(cover, 0, len(r) - 1)], 0.0)
-        return r[self.events - self.first] - amplification * covering
+        return faster("lattice_terms", lattice_terms).excess(r, self._event_positions, shift, amplification)
 
-    def excesses(self, r: Array, shifts: Ints, amplification: float) -> list[Array]:
+    def excesses(self, r: Array, shifts: Ints, amplification: float) -> Iterator[Array]:
         """`excess` at each of the shifts."""
-        return [self.excess(r, shift, amplification) for shift in shifts.tolist()]
+        return (self.excess(r, shift, amplification) for shift in shifts.tolist())
 
     def shortfalls(self, r: Array, amplification: float) -> Array:
         """Σ_i max(0, r_i − E r_{i−j}) for every shift j in `shifts`."""
-        n = len(r)
-        padded = np.zeros(n + 2 * self.k)
-        padded[self.k : self.k + n] = r
-        here, covered = r[self.events - self.first], amplification * padded
-        at = self.events - self.first + self.k
-        out = np.empty(len(self.shifts))
-        for t, j in enumerate(self.shifts.tolist()):
-            z = here - covered[at - j]
-            out[t] = z[z > 0].sum()
-        return out
+        terms = faster("lattice_terms", lattice_terms)
+        return terms.shortfalls(r, self._event_positions, self.shifts, amplification)
 
     # The whole lattice ---------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ nodes is one on the whole lattice: multipliers found on the mesh are audited on 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -218,11 +219,11 @@ class Mesh(Lattice):
         )
 
     def excess(self, r: Array, shift: int, amplification: float) -> Array:
-        return self.excesses(r, np.array([shift]), amplification)[0]
+        return next(self.excesses(r, np.array([shift]), amplification))
 
-    def excesses(self, r: Array, shifts: Ints, amplification: float) -> list[Array]:
+    def excesses(self, r: Array, shifts: Ints, amplification: float) -> Iterator[Array]:
         balance = self._balance(r, amplification)
-        return [balance[self._hats.shift == shift] for shift in shifts.tolist()]
+        return (balance[self._hats.shift == shift] for shift in shifts.tolist())
 
     def shortfalls(self, r: Array, amplification: float) -> Array:
         positive = np.maximum(self._balance(r, amplification), 0.0)

@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from dpcore import audit
+from dpcore.kernels import lattice_terms as compiled
+from dpcore.optimal import lattice_terms as plain
 from dpcore.optimal.lattice import Lattice
 from dpcore.optimal.program import LatticeProgram
 
@@ -197,6 +199,26 @@ def test_lattice_shortfalls(drawn, epsilon, delta):
         terms = [index[i] - E * index.get(i - j, 0.0) for i in range(lattice.event_first, lattice.event_last + 1)]
         assert found == pytest.approx(sum(max(0.0, z) for z in terms), abs=1e-12)
         assert lattice.excess(masses, j, E) == pytest.approx(terms, abs=1e-12)
+
+
+@settings(max_examples=60)
+@given(st.integers(1, 60), st.integers(1, 700), st.integers(0, 2**32 - 1))
+def test_kernels_give_the_bits_of_numpy(k, reach, seed):
+    rng = np.random.default_rng(seed)
+    lattice = Lattice(k, -reach - k * int(rng.integers(2)), reach, -reach, reach, False)
+    r = np.exp(-rng.uniform(0, 3) * np.abs(lattice.indices) / k) * rng.uniform(0, 1, len(lattice.indices))
+    events, E = lattice.events - lattice.first, math.exp(rng.uniform(0, 3))
+    own = compiled.shortfalls(r, events, lattice.shifts, E)
+    assert np.array_equal(own, plain.shortfalls(r, events, lattice.shifts, E))
+    for j in lattice.shifts[:: max(1, k // 3)].tolist():
+        assert np.array_equal(compiled.excess(r, events, j, E), plain.excess(r, events, j, E))
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 5000), st.integers(0, 40), st.integers(0, 2**32 - 1))
+def test_sums_are_those_of_numpy(count, start, seed):
+    values = np.exp(8 * np.random.default_rng(seed).standard_normal(start + count))
+    assert compiled.pairwise_sum(values, start, count) == values[start:].sum()
 
 
 @settings(max_examples=60)
