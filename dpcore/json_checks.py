@@ -7,7 +7,7 @@ from typing import Any
 from .errors import InputError
 
 
-def mapping(value: Any, name: str) -> dict:
+def mapping(value: Any, name: str) -> dict[str, Any]:
     """An object."""
     if not isinstance(value, dict):
         raise InputError(name, _shown(value), "an object")

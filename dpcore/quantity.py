@@ -27,7 +27,7 @@ class Quantity:
     default: float
     title: str = ""
     label: str = ""
-    help: str | None = None
+    help: str = ""
     step: float | None = None
     open: bool = False
     also: tuple[float, ...] = ()

@@ -58,7 +58,7 @@ class Loss:
         left, right = (np.searchsorted(self.breaks, x, side=side) for side in ("left", "right"))
         return np.minimum(self.terms(left, x)[0], self.terms(right, x)[0])
 
-    def terms(self, index: Array, x: Array) -> tuple[Array, Array, Array]:
+    def terms(self, index: NDArray[np.intp], x: Array) -> tuple[Array, Array, Array]:
         """(value at x, `Piece.size`, `Piece.sway`) of the pieces with these numbers, elementwise."""
         constant, coefficient, anchor, power = (column[index] for column in self._columns)
         grown = np.abs(x)
@@ -131,7 +131,10 @@ class Loss:
         if factor == 1:
             return self
         unit = decimal(factor)
-        shrunk = lambda x: float(decimal(x) / unit) if math.isfinite(x) else x  # noqa: E731
+
+        def shrunk(x: float) -> float:
+            return float(decimal(x) / unit) if math.isfinite(x) else x
+
         return self._made_of(
             Piece(shrunk(p.lo), shrunk(p.hi), p.constant, p.coefficient * factor**p.power, p.power, shrunk(p.anchor))
             for p in self.pieces

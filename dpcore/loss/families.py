@@ -84,7 +84,7 @@ class Family:
             given = arguments.bind(*args, **kwargs).arguments
             numbers = {p.name: p.check(given[p.name]) for p in self.parameters}
             spec = ":".join([self.key, *map(_text, numbers.values())])
-            made = tuple(pieces(**numbers))  # type: ignore[call-arg]
+            made = tuple(pieces(**numbers))  # type: ignore[arg-type, call-arg]  # its parameters
             return Loss(spec, self.title.format(**numbers), made, self.key, tuple(numbers.values()))
 
         self.build, FAMILIES[self.key] = build, self

@@ -37,7 +37,7 @@ def loss_with_numbers(loss: Loss) -> str:
 def errs(loss: Loss, unit: str) -> tuple[str, str]:
     """(verb, tail) around a figure: "errs by" 0.56 "people on average"."""
     family = family_of(loss)
-    tail = _filled(family.tail, loss, unit)
+    tail = _filled(family.tail or "", loss, unit)
     return _filled(family.verb, loss, unit), " ".join(filter(None, [loss_unit(loss, unit), tail]))
 
 

@@ -67,7 +67,7 @@ def quantities(page: Address, asked: Sequence[Quantity], prefix: str = ""):
     for column, one in zip(st.columns(len(asked)) if len(asked) > 1 else [st.container()], asked):
         name = f"{prefix}{one.title}".replace("_", " ")
         with column:
-            place = number(page, f"{prefix}{one.name}", one.label, step=one.step, help=one.help, name=name)
+            place = number(page, f"{prefix}{one.name}", one.label, step=one.step, help=one.help or None, name=name)
     return place
 
 
