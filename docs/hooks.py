@@ -37,7 +37,7 @@ def relinked(markdown: str, source: str) -> str:
     words alone."""
     outside = {path: page for page, path in PAGES.items()}
 
-    def link(found: re.Match) -> str:
+    def link(found: re.Match[str]) -> str:
         image, words, target, anchor = found.groups(default="")
         if not target or target.startswith(("http:", "https:", "mailto:")):
             return found[0]

@@ -80,7 +80,7 @@ class Comparison:
 
 
 def _row(
-    name: str, key: str, loss: float | None, lower: float | None, valid: bool, parameters: dict, reason: str
+    name: str, key: str, loss: float | None, lower: float | None, valid: bool, parameters: dict[str, Any], reason: str
 ) -> dict[str, Any]:
     ratio = None
     if loss is not None and lower is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class InputError(ValueError):
     """A value the user gave is outside what is accepted.
@@ -20,7 +22,7 @@ class InputError(ValueError):
         self.field, self.value, self.accepted = field, value, accepted
         super().__init__(f"{field} = {_shown(value)}: expected {accepted}")
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.field, self.value, self.accepted)
 
 
@@ -58,5 +60,5 @@ class MissingExtraError(ImportError):
         self.extra, self.library = extra, library
         super().__init__(f'{library} is not installed: pip install "dp-frontier[{extra}]"', name=library)
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.extra, self.library)

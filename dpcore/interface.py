@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from inspect import Parameter, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, ParamSpec, TypedDict, TypeVar, Unpack
 
 from .errors import InputError
 from .loss import Loss, parse_loss
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from .noise.base import Noise
     from .solution import Progress, Solution
     from .sweeps import Found, Outcome, Refused
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 MISSING = "(missing)"
 """Stands for a number that was left out, so that the check says what it should have been."""
@@ -58,7 +61,7 @@ class Asked(TypedDict, total=False):
     profile: PrivacyProfile | str | None
 
 
-def _in_keywords(function: Callable) -> Callable:
+def _in_keywords(function: Callable[P, R]) -> Callable[P, R]:
     """The function with the keywords of a problem in the signature that `help` and editors show."""
     own = signature(function)
     ready = [p for p in own.parameters.values() if p.kind is Parameter.POSITIONAL_ONLY]
@@ -161,7 +164,7 @@ def sweep(
     gap: float = 1e-3,
     time_limit: float = 10.0,
     progress: Callable[[Found], bool | None] | None = None,
-    **asked: Unpack[Asked],  # type: ignore[misc]  # epsilon, delta and loss are lists here
+    **asked: Any,
 ) -> list[Outcome | Refused]:
     """`solve` over a grid: what is proved at every (ε, δ) and for every loss.
 
@@ -194,14 +197,14 @@ def sweep(
     several = [loss] if isinstance(loss, Loss | str) else list(loss)
     losses = [one if isinstance(one, Loss) else parse_loss(one) for one in several]
     # The weakest pair: what does not fit it fits none of the grid's.
-    weakest: Asked = {**asked, "epsilon": EPSILON_RANGE[1], "delta": DELTA_RANGE[1], "loss": losses[0]}
+    weakest: Any = {**asked, "epsilon": EPSILON_RANGE[1], "delta": DELTA_RANGE[1], "loss": losses[0]}
     problems, refused = grid(_problem(None, weakest), _values(epsilon), _values(delta), losses)
     found: dict[int, Outcome] = {}
     for one in certified(problems, SolverSettings(gap=gap, time_limit=time_limit), workers=workers, cluster=cluster):
         found[one.index] = one.outcome
         if progress is not None and progress(one):
             break
-    outcomes = [*(found[index] for index in sorted(found)), *refused]
+    outcomes: list[Outcome | Refused] = [*(found[index] for index in sorted(found)), *refused]
     if out is not None:
         write_table([row(one) for one in outcomes], str(out))
     return outcomes
@@ -282,7 +285,9 @@ def frontier(
 
 
 def account(
-    *releases: Composable | Release | Solution | str | tuple, delta: float | None = None, epsilon: float | None = None
+    *releases: Composable | Release | Solution | str | tuple[Any, ...],
+    delta: float | None = None,
+    epsilon: float | None = None,
 ) -> list[Total]:
     """What several releases of the same data reveal together, by every rule of composition.
 
@@ -312,15 +317,16 @@ def account(
     return totals([_release(one) for one in releases], delta=delta, epsilon=epsilon)
 
 
-def _release(one: Composable | Release | Solution | str | tuple) -> Release:
+def _release(one: Composable | Release | Solution | str | tuple[Any, ...]) -> Release:
     from .accounting.mechanisms import Composable, Release, parse_mechanism, solved
     from .accounting.subsampling import parse_sampling
     from .solution import Solution
 
     if isinstance(one, Release):
         return one
-    given = one if isinstance(one, tuple) else (one,)
-    what, count, sampling = (*given, *(1, None)[len(given) - 1 :])
+    given: tuple[Any, ...] = one if isinstance(one, tuple) else (one,)
+    defaults: tuple[Any, ...] = (None, 1, None)
+    what, count, sampling = (*given, *defaults[len(given) :])
     if isinstance(what, str):
         what = parse_mechanism(what)
     elif isinstance(what, Solution):

@@ -14,7 +14,9 @@ import pytest
 
 import dpcore as dp
 from dpcore import display
+from dpcore.interface import Asked
 from dpcore.noise import Laplace
+from dpcore.problem_fields import FIELDS
 
 ROOT = Path(__file__).parents[1]
 PROBLEMS = {
@@ -97,9 +99,14 @@ def test_what_is_wrong_is_said_as_everywhere(asked, message):
         dp.solve(epsilom=1, delta=0.1)
 
 
+def test_the_keywords_are_the_fields_of_a_problem():
+    assert tuple(Asked.__annotations__) == tuple(FIELDS)
+    assert all(re.search(rf"^ +(\w+, )?{name}\b.* :", inspect.getsource(Asked), re.M) for name in FIELDS)
+
+
 def test_signatures_show_the_keywords_of_the_problem():
     for function in (dp.solve, dp.compare, dp.sweep, dp.invert, dp.frontier):
-        assert {"epsilon", "delta", "sensitivity", "loss", "support"} <= inspect.signature(function).parameters.keys()
+        assert FIELDS.keys() <= inspect.signature(function).parameters.keys()
 
 
 def test_a_sweep_is_sorted_and_says_what_was_refused(tmp_path):
