@@ -3,7 +3,7 @@
 #   make run     set up and open the dashboard      (PORT=8501)
 #   make test    set up and run the tests           (ARGS="-k loss")
 #   make bench   set up and run the benchmarks      (minutes)
-#   make lint    set up and check the style
+#   make lint    set up and check style, format and types
 #   make docs    set up and build the documentation site, in site/
 
 PORT ?= 8501
@@ -50,6 +50,8 @@ bench: $(DEVELOP)
 
 lint: $(DEVELOP)
 	$(PYBIN) -m ruff check .
+	$(PYBIN) -m ruff format --check .
+	$(PYBIN) -m mypy
 
 docs: $(DEVELOP)
 	NO_MKDOCS_2_WARNING=1 $(PYBIN) -m mkdocs build --strict

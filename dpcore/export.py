@@ -31,6 +31,7 @@ __all__ = [
     "solution_from_json", "solution_to_dict", "solution_to_json", "spec_stem",
 ]  # fmt: skip
 
+
 def solution_to_dict(solution: Solution) -> dict[str, Any]:
     """The solution in JSON types only; the keys are described in docs/cli.md.
 

@@ -57,6 +57,7 @@ def release(value):
     inside = min(max(float(value), LOW), HIGH)
     return min(max(float(added(Fraction(repr(inside)))), LOW), HIGH)'''
 
+
 def python_snippet(solution: Solution) -> str:
     """A self-contained script (standard library only) that carries the law, the problem, the certificate and the
     version, and defines ``sample(n)`` and ``release(value)`` with exact arithmetic."""

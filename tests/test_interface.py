@@ -238,4 +238,3 @@ def test_without_plotly_a_plot_names_the_line_that_installs_it():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
     assert done.stdout == 'plotly is not installed: pip install "dp-frontier[plot]"\n'
-

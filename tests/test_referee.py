@@ -356,10 +356,12 @@ def smooth_cost(key: str, named: dict[str, Fraction], loss: ExactLoss) -> mpmath
     places = sorted({*ends, *(x for x in (*breaks, *middle) if ends[0] < x < ends[1])})
     for a, b in zip(places, places[1:]):
         piece = loss.pieces[sum(x <= a for x in breaks)]
-        c = lambda x, p=piece: p.constant.numerator / mpmath.mpf(p.constant.denominator) + float(  # noqa: E731
-            p.coefficient
-        ) * abs(x) ** float(p.power)
-        total += mpmath.quad(lambda x: c(x) * density(x), [a, b])  # noqa: B023
+
+        def c(x, p=piece):
+            constant = p.constant.numerator / mpmath.mpf(p.constant.denominator)
+            return constant + float(p.coefficient) * abs(x) ** float(p.power)
+
+        total += mpmath.quad(lambda x: c(x) * density(x), [a, b])
         mass += mpmath.quad(density, [a, b])
     atom = at.get("atom", mpmath.mpf(0))
     return (1 - atom) * total / mass + atom * float(loss.value(named["location"])[0])

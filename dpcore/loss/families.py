@@ -137,9 +137,7 @@ def _text(number: float) -> str:
 
 def _threshold(low: float = 0.0, high: float = MAX_MAGNITUDE, *, open: bool = True) -> Quantity:
     """An error beyond which a loss changes."""
-    return Quantity(
-        "threshold", low, high, 2.0, label="Threshold t, in the unit", step=0.5, open=open, in_unit=True
-    )
+    return Quantity("threshold", low, high, 2.0, label="Threshold t, in the unit", step=0.5, open=open, in_unit=True)
 
 
 def _slope(name: str, side: str, far: str, default: float) -> Quantity:

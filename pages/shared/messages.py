@@ -17,7 +17,9 @@ from . import prose
 
 NUMBERS = (MU, RELEASES, GAP, TIME_LIMIT, CELLS)
 LABELS = {one.name: one.title for one in (*FIELDS.values(), *parameters().values(), *NUMBERS)} | {
-    "people": "number of people n", "query_range": "range of the values", "weight_bin": "weight of a bin",
+    "people": "number of people n",
+    "query_range": "range of the values",
+    "weight_bin": "weight of a bin",
 }
 
 

@@ -17,9 +17,7 @@ from .laws import NAMES, PURE, Law
 from .pieces import DELTA, EPSILON
 from .topics import TOPICS
 
-PAGE = address(
-    "what epsilon and delta mean", TOPICS, mechanism=Choice("gaussian", NAMES), epsilon=EPSILON, delta=DELTA
-)
+PAGE = address("what epsilon and delta mean", TOPICS, mechanism=Choice("gaussian", NAMES), epsilon=EPSILON, delta=DELTA)
 """Every control of the page."""
 
 PRESETS = {

@@ -129,7 +129,7 @@ def test_every_coordinate_has_a_name_or_none_has():
     with pytest.raises(InputError, match="names = 1 names: expected 2"):
         SensitivityProfile((1.0, 2.0), names=("a",))
     assert SensitivityProfile((1.0, 2.0), names=("", "")).names == ()
-    assert SensitivityProfile((1.0,), names=("=HYPERLINK(\"x\")\n<b>",)).names == ("HYPERLINK( x ) b",)
+    assert SensitivityProfile((1.0,), names=('=HYPERLINK("x")\n<b>',)).names == ("HYPERLINK( x ) b",)
 
 
 def test_columns_really_move_by_no_more():
