@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -86,6 +88,22 @@ class Noise(ABC):
             if piece.coefficient:
                 parts.append(piece.coefficient * self.partial_moment(piece.power, piece.lo, piece.hi))
         return math.fsum(parts)
+
+    @property
+    def ends(self) -> tuple[Fraction | float, Fraction | float]:
+        """`support`, exactly."""
+        return self.support
+
+    @property
+    def centre(self) -> Fraction | float:
+        """The place about which the law is its own mirror image, exactly; NaN if there is none."""
+        return math.nan
+
+    @property
+    def cells_around_zero(self) -> tuple[Fraction, Sequence[int], list[int]] | None:
+        """(the place of 0, ends of cells, their weights) in whole units; None for closed forms, and for laws with an
+        atom elsewhere than at 0."""
+        return None
 
     @property
     def lattice_step(self) -> float | None:

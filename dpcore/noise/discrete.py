@@ -72,6 +72,10 @@ class IntegerStaircase(LatticeLaw):
         """Number of i ≥ 0 with the largest weight, 1 ≤ rise ≤ period."""
 
     @property
+    def centre(self) -> float:
+        return self.location
+
+    @property
     def lattice_step(self) -> float:
         return 1.0
 

@@ -7,6 +7,7 @@ loss that look the same are the same. Weights are whole numbers that add up to 2
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -134,6 +135,21 @@ class LatticeNoise(LatticeLaw, SolvedNoise):
         return self.step
 
     @property
+    def ends(self) -> tuple[Fraction, Fraction]:
+        used, step = self.weights.nonzero()[0].tolist(), decimal(self.step)
+        return (self.first + used[0]) * step, (self.first + used[-1]) * step
+
+    @property
+    def centre(self) -> Fraction | float:
+        middle = Fraction(2 * self.first + len(self.weights) - 1, 2)
+        return middle * decimal(self.step) if self.is_symmetric else math.nan
+
+    @property
+    def cells_around_zero(self) -> tuple[Fraction, Sequence[int], list[int]]:
+        """Every point in the middle of a cell."""
+        return Fraction(1, 2), range(self.first, self.first + len(self.weights) + 1), self.weights.tolist()
+
+    @property
     def own_sensitivity(self) -> float:
         return self.step
 
@@ -199,6 +215,10 @@ class Stretched(LatticeLaw):
 
     def pair(self, shift: float) -> FinitePair:
         return self.law.pair(whole_shift(shift, self.step))
+
+    @property
+    def centre(self) -> Fraction:
+        return decimal(self.step) * self.law.location
 
     @property
     def location(self) -> float:

@@ -179,6 +179,25 @@ class PiecewiseNoise(SolvedNoise):
         ends = [self.edges[0], self.edges[-1], *([self.atom_location] if self.atom_weight else [])]
         return float(min(ends)), float(max(ends))
 
+    @property
+    def ends(self) -> tuple[Fraction, Fraction]:
+        used = self.weights.nonzero()[0]
+        places = [self.places.at(self.breaks[i]) for i in ((used[0], used[-1] + 1) if len(used) else ())]
+        places += [self.atom_place] if self.atom_weight else []
+        return min(places), max(places)
+
+    @property
+    def centre(self) -> Fraction | float:
+        middle = (self.places.at(self.breaks[0]) + self.places.at(self.breaks[-1])) / 2
+        own = self.is_symmetric and not (self.atom_weight and self.atom_place != middle)
+        return middle if own else math.nan
+
+    @property
+    def cells_around_zero(self) -> tuple[Fraction, list[int], list[int]] | None:
+        if self.atom_weight and self.atom_place:
+            return None
+        return self.places.position(0.0), self.breaks.tolist(), self.weights.tolist()
+
     def density(self, x: ArrayLike) -> Array:
         heights = np.concatenate([[0.0], self.masses / np.diff(self.edges), [0.0]])
         return heights[np.searchsorted(self.edges, np.asarray(x, dtype=float), side="right")]

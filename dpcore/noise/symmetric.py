@@ -68,6 +68,10 @@ class SymmetricNoise(Noise):
         return self.location - self.radius, self.location + self.radius
 
     @property
+    def centre(self) -> float:
+        return self.location
+
+    @property
     def atoms(self) -> tuple[tuple[float, float], ...]:  # type: ignore[override]
         return ((self.location, self.atom),) if self.atom else ()
 

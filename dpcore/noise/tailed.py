@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import secrets
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -81,6 +82,16 @@ class TailedNoise(SolvedNoise):
     @property
     def support(self) -> tuple[float, float]:
         return -math.inf, math.inf
+
+    @property
+    def centre(self) -> Fraction | float:
+        """0 or none: nobody asks for another."""
+        return self.body.centre if self.body.origin == 0 and self.body.centre == 0 else math.nan
+
+    @property
+    def cells_around_zero(self) -> tuple[Fraction, list[int], list[int]] | None:
+        """Of the body: the tail falls from the origin."""
+        return self.body.cells_around_zero if self.body.origin == 0 else None
 
     @property
     def is_symmetric(self) -> bool:
