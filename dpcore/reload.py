@@ -15,9 +15,9 @@ from .audit_profile import ProfileProof
 from .errors import InputError
 from .noise.base import Noise
 from .noise.files import read_noise
-from .noise.lattice import LatticeNoise, whole_law
+from .noise.lattice import LatticeNoise
 from .noise.piecewise import PiecewiseNoise
-from .noise.staircase import Staircase
+from .noise.solved import SolvedNoise
 from .noise.tailed import TailedNoise
 from .privacy_profile import Composed, GaussianProfile
 from .problem import NoiseProblem, SolverSettings
@@ -87,8 +87,7 @@ def _check_constraints(noise: Noise, problem: NoiseProblem) -> None:
     (lo, hi), (a, b) = problem.support, noise.support
     if not audit_shape.within(noise, problem.support):
         raise InputError("noise.edges", f"support [{a!r}, {b!r}]", f"a law inside [{lo!r}, {hi!r}]")
-    closed = isinstance(noise, Staircase) or whole_law(noise) is not None
-    field = "noise.parameters.location" if closed else "noise.weights"
+    field = "noise.weights" if isinstance(noise, SolvedNoise) else "noise.parameters.location"
     if problem.symmetric and not audit_shape.is_mirrored(noise):
         raise InputError(field, "a law that is not symmetric about 0", "a symmetric one, as its problem says")
     if problem.monotone and not audit_shape.falls_from_zero(noise):

@@ -103,7 +103,7 @@ def releases(queries: Sequence[Query], factor: float, family: str) -> tuple[Rele
 def _mechanism(ratio: float, family: str) -> Additive:
     if family == "gaussian":
         return Additive(f"gaussian:sigma={1 / ratio!r}", Gaussian(1 / ratio), 1.0)
-    return Additive(f"laplace:epsilon={ratio!r}", Laplace(1 / ratio), 1.0, (ratio * (1 + 1e-15), 0.0))
+    return Additive(f"laplace:epsilon={ratio!r}", Laplace.pure(ratio, 1.0), 1.0, (ratio, 0.0))
 
 
 def _plan(

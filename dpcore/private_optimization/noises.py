@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..errors import InputError
 from ..loss import UNIT
@@ -177,9 +177,9 @@ def _violating(program: PrivateProgram, key: str) -> RowNoise:
             raise InputError("epsilon", program.epsilon, f"at least {EPSILON_RANGE[0]:g} for Gaussian noise")
         law = Gaussian.calibrate(Privacy(program.epsilon, program.delta), program.sensitivity)
         return RowNoise(key, law, 0.0, 0.0, False, "unbiased; limits are exceeded half of the time")
-    scale = program.sensitivity / program.epsilon * (1 + 4 * UNIT)
+    law = Laplace.pure(program.epsilon, program.sensitivity)
     if key == "laplace":
-        return RowNoise(key, Laplace(scale), 0.0, 0.0, False, "unbiased; limits are exceeded half of the time")
+        return RowNoise(key, law, 0.0, 0.0, False, "unbiased; limits are exceeded half of the time")
     shift = half_width(program, published=True)
     note = "Laplace noise with the published shift −s but without the truncation [MSVV, §4.2]"
-    return RowNoise(key, Laplace(scale, -shift), shift, shift, False, note)
+    return RowNoise(key, replace(law, location=-shift), shift, shift, False, note)
