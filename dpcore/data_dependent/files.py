@@ -21,7 +21,7 @@ from ..solution import Certificate
 from . import referee
 from .channel import Channel, Grid
 from .clamped import ClampedNoise, clamped_loss_upper
-from .problem import DataDependentProblem, data_dependent_problem
+from .problem import DataDependentProblem, data_dependent_problem, problem_to_dict
 from .solution import Solution
 
 KIND = "data-dependent"
@@ -36,16 +36,7 @@ def channel_solution_to_dict(solution: Solution) -> dict[str, Any]:
         "format": FORMAT,
         "kind": KIND,
         "version": __version__,
-        "epsilon": problem.privacy.epsilon,
-        "delta": problem.privacy.delta,
-        "sensitivity": problem.sensitivity,
-        "loss": problem.loss.spec,
-        "query_range": list(problem.query_range),
-        "weight": problem.weight.spec,
-        "instance_cap": problem.instance_cap,
-        "monotone": problem.monotone,
-        "ordered": problem.ordered,
-        "partition": list(problem.partition),
+        **problem_to_dict(problem),
         "lower": certificate.lower,
         "upper": certificate.upper,
         "gap": finite(certificate.gap),

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 from .._validate import decimal, in_range, real
 from ..errors import InputError
@@ -159,3 +160,19 @@ def data_dependent_problem(
     weight = weight if isinstance(weight, Weight) else parse_weight(weight)
     shape = (instance_cap, bool(monotone), bool(ordered), tuple(partition))
     return DataDependentProblem(Privacy(epsilon, delta), sensitivity, loss, query_range, weight, *shape)
+
+
+def problem_to_dict(problem: DataDependentProblem) -> dict[str, Any]:
+    """The problem in JSON types, its fields by the names of `data_dependent_problem`."""
+    return {
+        "epsilon": problem.privacy.epsilon,
+        "delta": problem.privacy.delta,
+        "sensitivity": problem.sensitivity,
+        "loss": problem.loss.spec,
+        "query_range": list(problem.query_range),
+        "weight": problem.weight.spec,
+        "instance_cap": problem.instance_cap,
+        "monotone": problem.monotone,
+        "ordered": problem.ordered,
+        "partition": list(problem.partition),
+    }

@@ -8,6 +8,7 @@ from ..noise.ladder import chosen
 from ..script import carried, filled, in_order, literal, summary, wrapped
 from ..snippet import noise_script
 from .channel import SUBDIVISIONS, Channel, cell_of, part_of
+from .problem import problem_to_dict
 from .solution import Solution
 
 _CHANNEL = '''\
@@ -76,7 +77,7 @@ SUBDIVISIONS = $subdivisions"""
 def script(solution: Solution) -> str:
     """A self-contained script (standard library only) that carries the mechanism, the problem, the certificate and the
     version, and defines ``release(value)`` with exact arithmetic."""
-    mechanism, asked, proved = solution.mechanism, _asked(solution), _proved(solution)
+    mechanism, asked, proved = solution.mechanism, problem_to_dict(solution.problem), _proved(solution)
     if isinstance(mechanism, Channel):
         return _channel_script(mechanism, describe(solution), asked, proved)
     return noise_script(mechanism.noise, describe(solution), asked, proved, mechanism.query_range)
@@ -119,22 +120,6 @@ def describe(solution: Solution) -> list[str]:
         f"Certificate: average loss at most {certificate.upper!r}; no mechanism has less than {certificate.lower!r}",
         f"Certificate: (epsilon, {certificate.delta_upper!r})-differentially private",
     ]
-
-
-def _asked(solution: Solution) -> dict:
-    problem = solution.problem
-    return {
-        "epsilon": problem.privacy.epsilon,
-        "delta": problem.privacy.delta,
-        "sensitivity": problem.sensitivity,
-        "loss": problem.loss.spec,
-        "query_range": list(problem.query_range),
-        "weight": problem.weight.spec,
-        "instance_cap": problem.instance_cap,
-        "monotone": problem.monotone,
-        "ordered": problem.ordered,
-        "partition": list(problem.partition),
-    }
 
 
 def _proved(solution: Solution) -> dict:
