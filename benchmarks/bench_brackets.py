@@ -63,7 +63,15 @@ def _noise(kind: str, gap: float, epsilon: float, delta: float, loss: str, **ext
         proof = solve(noise_problem(epsilon, delta, 1.0, loss, **extras), settings).certificate
         return proof.lower, proof.upper
 
-    return Question(kind, f"({epsilon:g}, {delta:g}) {loss} {extras or ''}".strip(), gap, bracket)
+    shown = " ".join(f"{name} {_shown(value)}" for name, value in extras.items())
+    return Question(kind, f"({epsilon:g}, {delta:g}) {loss} {shown}".strip(), gap, bracket)
+
+
+def _shown(value: object) -> str:
+    """What tells problems apart, in words that last: texts of losses and profiles rather than their fields."""
+    if isinstance(value, Budget):
+        return f"{value.loss.spec} ≤ {value.most:g}"
+    return getattr(value, "spec", str(value))
 
 
 def _plain(rng: np.random.Generator) -> Question:
@@ -161,8 +169,9 @@ def measured(question: Question, limit: float) -> dict[str, object]:
         lower, upper = question.solve(limit)
     except InputError as refusal:
         return found | {"lower": None, "upper": None, "reached": True, "refused": str(refusal)}
-    reached = lower is not None and upper - lower <= question.gap * lower
-    return found | {"lower": lower, "upper": upper, "reached": reached, "seconds": time.process_time() - began}
+    seconds = time.process_time() - began
+    reached = lower is not None and upper - lower <= question.gap * lower and seconds < limit
+    return found | {"lower": lower, "upper": upper, "reached": reached, "seconds": seconds}
 
 
 def difference(before: dict[str, object], after: dict[str, object]) -> str:
