@@ -90,7 +90,7 @@ def noise_controls() -> Controls:
         controls.settings = read_settings(HOME.values())
         controls.people = HOME["people"]
         controls.problem = read_problem(HOME.values())
-        if word := verdict.crowd(controls.problem, controls.people):
+        if word := verdict.delta_warning(controls.problem, controls.people):
             controls.slots["people"].warning(word)  # type: ignore[attr-defined]
     except InputError as error:
         controls.complain(error)

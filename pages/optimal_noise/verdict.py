@@ -47,7 +47,7 @@ def smallest_delta(problem: NoiseProblem) -> float:
     return min(pair.delta for pair in problem.privacies)
 
 
-def crowd(problem: NoiseProblem, people: int | None) -> str:
+def delta_warning(problem: NoiseProblem, people: int | None) -> str:
     """What δ > 1/n means, "" where it is not so. The numbers are those that are written: 0.001 is 1/1000."""
     delta = smallest_delta(problem)
     if people is None or decimal(delta) * people <= 1:
@@ -59,12 +59,12 @@ def crowd(problem: NoiseProblem, people: int | None) -> str:
     )
 
 
-def reserve(problem: NoiseProblem, people: int | None) -> str:
+def objection(problem: NoiseProblem, people: int | None) -> str:
     """Why nothing is recommended, "" if something may be."""
     delta = smallest_delta(problem)
     if people is None:
         return f"δ = {prose.delta_text(delta)}, and the number of people n is not given" if delta >= LARGE else ""
-    return f"δ = {prose.delta_text(delta)} is more than 1/n" if crowd(problem, people) else ""
+    return f"δ = {prose.delta_text(delta)} is more than 1/n" if delta_warning(problem, people) else ""
 
 
 # The verdict ----------------------------------------------------------------------------------------
@@ -74,7 +74,7 @@ def verdict(
     problem: NoiseProblem, proof: Certificate, bars: Sequence[Baseline], unit: str, people: int | None = None
 ) -> str:
     """What to do, or how it compares where nothing may be recommended: a sentence in Markdown, its claim in bold."""
-    why = reserve(problem, people)
+    why = objection(problem, people)
     claim, rest = _claim(problem, proof, fitting(bars), prose.loss_name(problem.loss, unit), advise=not why)
     return f"**{claim}**{rest}." + (f" Compared, not recommended: {why}." if why else "")
 

@@ -15,27 +15,27 @@ from .controls import Asked
 TEXT = prose.sections("private_optimisation")
 
 
-def certainty(asked: Asked, found: Sequence[work.Cloud]) -> None:
+def certainty(asked: Asked, found: Sequence[work.Released]) -> None:
     """Proved statements about the mechanism in focus."""
     known = (one for one in found if one.key == asked.mechanism and one.noise is not None and one.run is not None)
-    cloud = next(known, None)
-    if cloud is None:
+    one = next(known, None)
+    if one is None:
         st.caption("Nothing to say yet.")
         return
-    program, optimum = asked.program, cloud.run.optimum
+    program, optimum = asked.program, one.run.optimum
     lines = [f"Neighbouring data sets change the private limits by at most {program.sensitivity:g} in total (ℓ1)."]
-    if cloud.noise.keeps:
+    if one.noise.keeps:
         promise = f"({program.epsilon:g}, {prose.delta_text(program.delta)})-DP"
-        most = prose.at_most(cloud.noise.largest, 5)
+        most = prose.at_most(one.noise.largest, 5)
         lines.append(
             f"The {_joint(len(program.rows))} is {promise}; the plan depends on the data through it alone. Every limit "
             "holds exactly, checked row by row."
         )
-        lines.append(f"Mean shift of a limit: {shift_text(cloud)}; never more than {most}.")
+        lines.append(f"Mean shift of a limit: {shift_text(one)}; never more than {most}.")
     if optimum.best is not None:
         lines.append(_optimum(optimum.objective, optimum.best, program.model.maximise))
-    if cloud.sure is not None:
-        lines += _quality(cloud.sure)
+    if one.sure is not None:
+        lines += _quality(one.sure)
     st.markdown("\n".join(f"* {line}" for line in lines))
     st.caption("Samples are for looking at; a real release is made by `python -m dpcore private-lp FILE --release`.")
 
@@ -81,9 +81,9 @@ def _theorem(bound: Bound) -> str:
     )
 
 
-def shift_text(cloud: work.Cloud) -> str:
+def shift_text(one: work.Released) -> str:
     """The mean shift with its bracket."""
-    noise = cloud.noise
+    noise = one.noise
     if noise is None:
         return "–"
     if noise.shift_lower < noise.shift_upper:

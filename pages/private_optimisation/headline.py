@@ -32,7 +32,7 @@ PHRASES = {
     "laplace": "Laplace noise",
     "gaussian": "Gaussian noise",
 }
-SLOTS = {"cloud": "simulated releases", "price": "price over ε", "published": "published figure"}
+SLOTS = {"releases": "simulated releases", "price": "price over ε", "published": "published figure"}
 
 
 def axis(asked: Asked) -> str:
@@ -41,16 +41,16 @@ def axis(asked: Asked) -> str:
     return f"{title} ({unit})" if unit else title
 
 
-def headline(asked: Asked, clouds: Sequence[work.Cloud]) -> str:
+def headline(asked: Asked, found: Sequence[work.Released]) -> str:
     """What keeping every limit costs, and what happens to those who do not; returned without its marks."""
-    text = sentence(asked, clouds)
+    text = sentence(asked, found)
     frame.headline(text)
     return text.replace("**", "")
 
 
-def sentence(asked: Asked, clouds: Sequence[work.Cloud]) -> str:
+def sentence(asked: Asked, found: Sequence[work.Released]) -> str:
     """ "Keeping every limit with certainty costs 11.8 on average, 13 % of the optimum 89.46; …" """
-    known = {cloud.key: cloud for cloud in clouds if cloud.run is not None and len(cloud.run.objectives)}
+    known = {one.key: one for one in found if one.run is not None and len(one.run.objectives)}
     first = known.get(asked.mechanism)
     if first is None or not np.isfinite(first.run.losses).any():
         return "Simulating releases …"
@@ -83,12 +83,12 @@ def share_of(share: float) -> str:
     return "more than 99\u202f%" if 0.99 < share < 1 else prose.percent(share)
 
 
-def facts(asked: Asked, found: Sequence[work.Cloud]) -> dict[str, str]:
+def facts(asked: Asked, found: Sequence[work.Released]) -> dict[str, str]:
     """What the citation proves the claim with."""
     known = {"privacy": f"({asked.epsilon:g}, {asked.delta:g})-DP", "simulated releases": str(PROGRAMS["draws"])}
-    for cloud in found:
-        if cloud.noise is not None and cloud.noise.keeps:
-            known[f"mean shift, {charts.name(cloud.key)}"] = shift_text(cloud)
+    for one in found:
+        if one.noise is not None and one.noise.keeps:
+            known[f"mean shift, {charts.name(one.key)}"] = shift_text(one)
     return known
 
 

@@ -21,26 +21,26 @@ if asked.program is None:
     st.info(TEXT["upload"])
     st.stop()
 
-cast = work.Cast(asked.story, asked.epsilon, asked.delta, asked.mechanisms, int(controls.PROGRAMS["draws"]))
-jobs = {"cloud": compute.ask("cloud", cast, None, task=work.cast)}
+simulation = work.Releases(asked.story, asked.epsilon, asked.delta, asked.mechanisms, int(controls.PROGRAMS["draws"]))
+jobs = {"releases": compute.ask("releases", simulation, None, task=work.released)}
 if asked.delta > 0:
     sweep = work.Sweep(asked.story, EPSILONS, asked.delta)
     jobs["price"] = compute.ask("price", sweep, None, task=work.sweep, urgent=False, wait=0)
 if (figure := published.figure_job()) is not None:
     jobs["published"] = figure
-if jobs["cloud"].error is not None:
-    headline.failed(jobs["cloud"].error)
+if jobs["releases"].error is not None:
+    headline.failed(jobs["releases"].error)
     st.stop()
 
 waited_for = watching.under_way(jobs)
-found = jobs["cloud"].solution or [record for record in jobs["cloud"].trace if isinstance(record, work.Cloud)]
+found = jobs["releases"].solution or [record for record in jobs["releases"].trace if isinstance(record, work.Released)]
 claim = headline.headline(asked, found)
 headline.going_on(jobs, waited_for)
 left, right = st.columns([5, 4], gap="large")
 with left:
     panels.picture(asked, found)
 with right:
-    panels.clouds(asked, found)
+    panels.worth(asked, found)
 panels.numbers(found)
 if "price" in jobs:
     panels.price(asked, jobs["price"])
@@ -53,5 +53,5 @@ with why:
     certainty.explanation()
 panels.next_steps()
 panels.about()
-if jobs["cloud"].done:
+if jobs["releases"].done:
     frame.cite(claim, headline.facts(asked, found))

@@ -28,10 +28,10 @@ PICTURES = {
 # The story's picture ------------------------------------------------------------------------------------
 
 
-def picture(asked: Asked, clouds: Sequence[work.Cloud]) -> None:
+def picture(asked: Asked, found: Sequence[work.Released]) -> None:
     """The story's own picture; where the plans were too many to keep, the released limits."""
     kind = asked.story.kind
-    known = [cloud for cloud in clouds if cloud.run is not None and len(cloud.run.objectives)]
+    known = [one for one in found if one.run is not None and len(one.run.objectives)]
     frame.heading(PICTURES[kind], TEXT[f"picture of {kind}"])
     if not known:
         st.caption("Nothing to show yet.")
@@ -44,28 +44,28 @@ def picture(asked: Asked, clouds: Sequence[work.Cloud]) -> None:
     elif kind == "portfolio" and plans is not None:
         drawing.draw(
             charts.holdings(asked.program, known, drawing.colours()), key="chart_holdings",
-            alt="Amounts held in the optimal and in the mean released portfolio.", table=lambda: _clouds_table(known),
+            alt="Amounts held in the optimal and in the mean released portfolio.", table=lambda: _table(known),
         )  # fmt: skip
     else:
         drawing.draw(
             charts.margins(asked.program, known, drawing.colours()), key="chart_margins",
-            alt="How far released limits are from the true ones, row by row.", table=lambda: _clouds_table(known),
+            alt="How far released limits are from the true ones, row by row.", table=lambda: _table(known),
         )  # fmt: skip
     if kind in ("picture", "transport") and len(known[0].run.objectives) > 1:
         st.slider("Release shown", 1, int(PROGRAMS["draws"]), key="shown")
 
 
-def _region(asked: Asked, known: Sequence[work.Cloud], at: int) -> None:
+def _region(asked: Asked, known: Sequence[work.Released], at: int) -> None:
     """Two variables: the region, one release's, all plans."""
     broken = [
         f"{charts.name(c.key)}: {int((c.run.violated > 0).sum())} of {len(c.run.violated)} break a limit" for c in known
     ]
     alt = "Feasible region of two variables with clouds of released plans. " + "; ".join(broken) + "."
     figure = charts.region(asked.program, known, drawing.colours(), at + 1)
-    drawing.draw(figure, key="chart_region", alt=alt, table=lambda: _clouds_table(known))
+    drawing.draw(figure, key="chart_region", alt=alt, table=lambda: _table(known))
 
 
-def _map(asked: Asked, first: work.Cloud, at: int) -> None:
+def _map(asked: Asked, first: work.Released, at: int) -> None:
     """One released transport."""
     places = f"{len(asked.map.supplies)} pharmacies to {len(asked.map.demands)} hospitals"
     alt = f"Map of flows from {places}, cost {prose.number(float(first.run.objectives[at]), 5)}."
@@ -73,10 +73,10 @@ def _map(asked: Asked, first: work.Cloud, at: int) -> None:
     drawing.draw(figure, key="chart_map", alt=alt, table=lambda: _flows_table(asked, first, at))
 
 
-def _flows_table(asked: Asked, cloud: work.Cloud, at: int) -> None:
-    flows = asked.map.flows(cloud.run.plans[at])
+def _flows_table(asked: Asked, one: work.Released, at: int) -> None:
+    flows = asked.map.flows(one.run.plans[at])
     rows = [
-        {"hospital": j + 1, "patients (private)": float(d), "released demand": float(cloud.run.limits[at, j]),
+        {"hospital": j + 1, "patients (private)": float(d), "released demand": float(one.run.limits[at, j]),
          "receives": float(flows[:, j].sum())}
         for j, d in enumerate(asked.map.demands.tolist())
     ]  # fmt: skip
@@ -86,7 +86,7 @@ def _flows_table(asked: Asked, cloud: work.Cloud, at: int) -> None:
 # What releases are worth --------------------------------------------------------------------------------
 
 
-def clouds(asked: Asked, found: Sequence[work.Cloud]) -> None:
+def worth(asked: Asked, found: Sequence[work.Released]) -> None:
     """Objectives of all releases, mechanism by mechanism; their numbers stand below the pictures."""
     frame.heading("What releases are worth", TEXT["clouds"])
     means = [
@@ -98,29 +98,29 @@ def clouds(asked: Asked, found: Sequence[work.Cloud]) -> None:
     drawing.draw(charts.objectives(found, drawing.colours(), axis(asked)), key="chart_clouds", alt=alt, table=None)
 
 
-def numbers(found: Sequence[work.Cloud]) -> None:
-    """The numbers behind the clouds; why a mechanism is not among them."""
-    _clouds_table(found)
-    for cloud in found:
-        if cloud.reason:
-            st.caption(f"{charts.name(cloud.key)} {cloud.reason}.")
+def numbers(found: Sequence[work.Released]) -> None:
+    """The numbers behind the picture; why a mechanism is not among them."""
+    _table(found)
+    for one in found:
+        if one.reason:
+            st.caption(f"{charts.name(one.key)} {one.reason}.")
 
 
-def _clouds_table(found: Sequence[work.Cloud]) -> None:
-    known = [cloud for cloud in found if cloud.run is not None and len(cloud.run.objectives)]
-    rows = [_cloud_row(cloud) for cloud in known]
-    if any(cloud.run.infeasible for cloud in known):
-        rows = [row | {"no plan at all": cloud.run.infeasible} for row, cloud in zip(rows, known)]
+def _table(found: Sequence[work.Released]) -> None:
+    known = [one for one in found if one.run is not None and len(one.run.objectives)]
+    rows = [_row(one) for one in known]
+    if any(one.run.infeasible for one in known):
+        rows = [row | {"no plan at all": one.run.infeasible} for row, one in zip(rows, known)]
     if rows:
         st.dataframe(rows, hide_index=True)
 
 
-def _cloud_row(cloud: work.Cloud) -> dict[str, object]:
-    run, worst = cloud.run, cloud.sure.worst if cloud.sure is not None else None
+def _row(one: work.Released) -> dict[str, object]:
+    run, worst = one.run, one.sure.worst if one.sure is not None else None
     losses = run.losses[np.isfinite(run.losses)]
     return {
-        "noise": charts.name(cloud.key),
-        "mean shift of a limit": shift_text(cloud),
+        "noise": charts.name(one.key),
+        "mean shift of a limit": shift_text(one),
         "mean loss": prose.number(float(losses.mean()), 4) if len(losses) else "–",
         "worst case": prose.at_most(worst, 4) if worst is not None else "–",
         "releases that break a limit": share_of(float((run.violated > 0).mean())),

@@ -1,4 +1,4 @@
-"""What the page lets compute in the background: clouds of releases, the price of feasibility over ε."""
+"""What the page lets compute in the background: simulated releases, the price of feasibility over ε."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from dpcore.private_optimization import (
 from .story import Story, program_of
 
 SECONDS = 60.0
-"""Time limit of a cloud."""
+"""Time limit of one mechanism's releases."""
 
 NOISE_SECONDS = 5.0
 """Time limit of one optimal noise; a wider bracket is shown where it is not enough."""
@@ -50,7 +50,7 @@ class Tick:
 
 
 @dataclass(frozen=True)
-class Cast:
+class Releases:
     """Releases of a story's program with several mechanisms."""
 
     story: Story
@@ -62,7 +62,7 @@ class Cast:
 
 
 @dataclass(frozen=True, eq=False)
-class Cloud:
+class Released:
     """What one mechanism releases. noise and run are None when it cannot be used, for the reason given.   sure : of a
     noise that keeps the limits."""
 
@@ -86,9 +86,9 @@ class _Teller:
         return self.stop
 
 
-def cast(asked: Cast, settings: None, progress: Report) -> tuple[Cloud, ...]:
-    """The clouds of all mechanisms, each reported when it is there."""
-    found: list[Cloud] = []
+def released(asked: Releases, settings: None, progress: Report) -> tuple[Released, ...]:
+    """Those of all mechanisms, each reported when it is there."""
+    found: list[Released] = []
     program, tell = program_of(asked.story, asked.epsilon, asked.delta), _Teller(progress)
     planner = Planner(program, time_limit=SECONDS, stop=lambda: tell("solving", 0.0))
     for key in asked.mechanisms:
@@ -99,7 +99,7 @@ def cast(asked: Cast, settings: None, progress: Report) -> tuple[Cloud, ...]:
             if program.delta or key == "laplace":
                 noise = row_noise(program, key, time_limit=NOISE_SECONDS, stop=lambda: tell("optimal noise", 0.0))
         except InputError as error:
-            found.append(Cloud(key, reason=f"needs {error.field}: {error.accepted}"))
+            found.append(Released(key, reason=f"needs {error.field}: {error.accepted}"))
             continue
         found.append(_cloud(program, key, noise, asked, planner, tell))
         if progress(found[-1]):
@@ -108,8 +108,8 @@ def cast(asked: Cast, settings: None, progress: Report) -> tuple[Cloud, ...]:
 
 
 def _cloud(
-    program: PrivateProgram, key: str, noise: RowNoise | None, asked: Cast, planner: Planner, tell: _Teller
-) -> Cloud:
+    program: PrivateProgram, key: str, noise: RowNoise | None, asked: Releases, planner: Planner, tell: _Teller
+) -> Released:
     """One mechanism's releases and what is sure about them."""
     columns = len(program.model.costs)
     run = simulate(
@@ -118,7 +118,7 @@ def _cloud(
         progress=lambda done, wanted: tell(f"{done} of {wanted} plans", done / wanted),
     )  # fmt: skip
     sure = quality(program, noise, planner) if noise is not None and noise.keeps and not tell.stop else None
-    return Cloud(key, noise, run, sure)
+    return Released(key, noise, run, sure)
 
 
 # The price of feasibility -------------------------------------------------------------------------------

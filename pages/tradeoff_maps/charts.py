@@ -292,7 +292,7 @@ def _places(over: str, x: tuple[float, float]) -> dict:
     return {"tickvals": some, "ticktext": [prose.delta_text(value) for value in some]}
 
 
-def exchange(found: Sequence[Solution], *, axes: tuple[str, str], colours: Palette) -> go.Figure:
+def frontier(found: Sequence[Solution], *, axes: tuple[str, str], colours: Palette) -> go.Figure:
     """The least possible loss against the limit on a second one; what lies below is impossible."""
     points = sorted(found, key=lambda solution: solution.problem.budget.most)
     x = [solution.problem.budget.most for solution in points]

@@ -81,12 +81,12 @@ def sidebar(asked: Asked) -> None:
     """Draw the controls, on a projector those that a lecture moves; a complaint under the group it is about."""
     groups = {
         _cost: ("loss", *parameters(*NAMED)), _query: ("sensitivity", "unit"), _plane: ("map",),
-        _wish: ("error", "epsilon", "delta"), _second: ("second",),
+        _target: ("error", "epsilon", "delta"), _second: ("second",),
     }  # fmt: skip
     with st.sidebar:
         MAPS.note()
         for draw, fields in groups.items():
-            if not FRAME["projector"] or draw in (_cost, _wish):
+            if not FRAME["projector"] or draw in (_cost, _target):
                 draw()
                 if asked.fault is not None and asked.fault.field.startswith(fields):
                     st.error(asked.complaint)
@@ -118,7 +118,7 @@ def _plane() -> None:
     _choice("target", "Stop every cell at a gap of")
 
 
-def _wish() -> None:
+def _target() -> None:
     st.subheader("The error you can afford", anchor=False)
     _number("wanted", "Mean loss of at most", 0.05, "The page finds the ε that each mechanism needs for it.")
     left, right = st.columns(2)

@@ -21,15 +21,15 @@ if asked.fault:
     st.stop()
 
 if asked.wanted is not None:
-    asks = work.Wish(asked.problem, asked.wanted)
-    jobs["wish"] = compute.ask("wish", asks, None, task=work.epsilons, wait=0.05)
+    asks = work.Target(asked.problem, asked.wanted)
+    jobs["target"] = compute.ask("target", asks, None, task=work.epsilons, wait=0.05)
 jobs["along"] = compute.ask("along", asked.along, None, task=work.fill, urgent=False, wait=0)
 jobs["across"] = compute.ask("across", asked.across, None, task=work.fill, urgent=False, wait=0)
 if asked.frontier is not None:
-    jobs["frontier"] = compute.ask("frontier", asked.frontier, None, task=work.exchange, urgent=False, wait=0)
+    jobs["frontier"] = compute.ask("frontier", asked.frontier, None, task=work.frontier, urgent=False, wait=0)
 
-wish = jobs.get("wish")
-live([wish], lambda: panels.headline(asked, wish))
+target = jobs.get("target")
+live([target], lambda: panels.headline(asked, target))
 panels.going_on(asked, jobs)
 left, right = st.columns([3, 2], gap="large")
 with left:
@@ -38,13 +38,13 @@ with left:
     live([jobs["map"]], lambda: panels.heat_map(asked, jobs["map"]))
 with right:
     live([jobs.get("frontier")], lambda: panels.frontier(asked, jobs.get("frontier")))
-live([jobs["along"], wish], lambda: panels.along(asked, jobs["along"], wish))
+live([jobs["along"], target], lambda: panels.along(asked, jobs["along"], target))
 live([jobs["across"]], lambda: panels.across(asked, jobs["across"]))
 st.caption(TEXT["proved at the dots"])
 panels.next_steps()
 with st.expander("What is computed here, and where it comes from", expanded=bool(FRAME["explain"])):
     st.markdown(TEXT["about"] + "\n\n" + TEXT["formulas"] + "\n\n**References**\n\n" + TEXT["references"])
 
-if wish is not None and (known := panels.needs(wish.solution or ())):
+if target is not None and (known := panels.needs(target.solution or ())):
     facts = {panels.name(key): f"ε in [{one.epsilon_lower:.6g}, {one.epsilon_upper:.6g}]" for key, one in known.items()}
     frame.cite(panels.sentence(asked, known, done=True).replace("**", ""), facts)

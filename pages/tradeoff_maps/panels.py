@@ -46,7 +46,7 @@ def needs(found: Sequence[work.Inversion | work.Unreached]) -> dict[str, Inversi
 def headline(asked: Asked, job: compute.Job | None) -> None:
     """ "To err by at most 0.5 people on average at δ = 0.1, Laplace noise needs ε = 2, the optimum 1.62." """
     if job is None:
-        st.info(TEXT["no wish"])
+        st.info(TEXT["no target"])
         return
     found = job.solution or job.trace
     known, total = needs(found), len(MECHANISMS) + 1
@@ -196,10 +196,10 @@ def table(known: Sequence[Outcome]) -> list[dict]:
 # Curves ----------------------------------------------------------------------------------------------
 
 
-def along(asked: Asked, job: compute.Job, wish: compute.Job | None) -> None:
+def along(asked: Asked, job: compute.Job, target: compute.Job | None) -> None:
     """Loss over ε at fixed δ, with the required error and the ε it takes."""
     frame.heading(f"Over ε, at δ = {prose.delta_text(asked.problem.privacy.delta)}", TEXT["curves"])
-    found, known = needs((wish.solution or wish.trace) if wish else ()), outcomes(job)
+    found, known = needs((target.solution or target.trace) if target else ()), outcomes(job)
     marks = {key: one.epsilon_upper for key, one in found.items() if one.epsilon_upper > 0}
     axis = prose.loss_axis(asked.problem.loss, asked.unit)
     low, high = ends = asked.along.axes.epsilons[0], asked.along.axes.epsilons[-1]
@@ -256,7 +256,7 @@ def frontier(asked: Asked, job: compute.Job | None) -> None:
     else:
         limited = prose.loss_axis(asked.frontier.second, asked.unit)
         axes = prose.loss_axis(asked.problem.loss, asked.unit), f"limit on: {limited}"
-        figure = charts.exchange(found, axes=axes, colours=drawing.colours())
+        figure = charts.frontier(found, axes=axes, colours=drawing.colours())
         rows = [_point(solution) for solution in sorted(found, key=lambda one: one.problem.budget.most)]
         alt = f"Certified frontier with {len(found)} points: " + "; ".join(
             f"{row['second loss at most']}: {row['at least']} to {row['at most']}" for row in rows
@@ -273,7 +273,7 @@ def _point(solution) -> dict[str, str]:
 
 # What is going on ------------------------------------------------------------------------------------
 
-SLOTS = {"map": "the map", "wish": "the ε needed", "along": "the curve over ε", "across": "the curve over δ",
+SLOTS = {"map": "the map", "target": "the ε needed", "along": "the curve over ε", "across": "the curve over δ",
          "frontier": "the frontier"}  # fmt: skip
 
 

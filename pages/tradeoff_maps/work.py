@@ -57,7 +57,7 @@ class Frontier:
 
 
 @dataclass(frozen=True)
-class Wish:
+class Target:
     """An error that is to be reached, whatever ε that takes."""
 
     problem: NoiseProblem
@@ -97,13 +97,13 @@ def scattered(problems: Sequence[NoiseProblem]) -> list[NoiseProblem]:
     return [problem for n in order for problem in parts[n]]
 
 
-def epsilons(wish: Wish, settings: None, progress: Report) -> tuple[Inversion | Unreached, ...]:
+def epsilons(target: Target, settings: None, progress: Report) -> tuple[Inversion | Unreached, ...]:
     """The ε that each mechanism needs for an error, the optimum last; each reported when it is known."""
     found: list[Inversion | Unreached] = []
     limits = SolverSettings(time_limit=20)
     for key in (*MECHANISMS, OPTIMAL):
         try:
-            found.append(invert(wish.problem, wish.error, key, settings=limits, stop=lambda: progress(TICK)))
+            found.append(invert(target.problem, target.error, key, settings=limits, stop=lambda: progress(TICK)))
         except InputError as error:
             found.append(Unreached(key, error.accepted))
         if progress(found[-1]):
@@ -111,11 +111,11 @@ def epsilons(wish: Wish, settings: None, progress: Report) -> tuple[Inversion | 
     return tuple(found)
 
 
-def exchange(frontier: Frontier, settings: None, progress: Report) -> tuple[Solution, ...]:
+def frontier(asked: Frontier, settings: None, progress: Report) -> tuple[Solution, ...]:
     """The certified frontier of two losses, loosest budget first while it is being found."""
-    limits = SolverSettings(gap=frontier.gap, time_limit=CELL_SECONDS)
+    limits = SolverSettings(gap=asked.gap, time_limit=CELL_SECONDS)
     found = pareto_frontier(
-        frontier.problem, frontier.second, 7, limits, each=lambda one: progress(_light(one)),
+        asked.problem, asked.second, 7, limits, each=lambda one: progress(_light(one)),
         progress=lambda _: progress(TICK),
     )  # fmt: skip
     return tuple(_light(solution) for solution in found)

@@ -90,12 +90,12 @@ def test_next_steps_change_the_story():
 # Work and charts --------------------------------------------------------------------------------------------
 
 
-def cast(kind: str, *mechanisms: str, values: tuple = (), draws: int = 30) -> tuple[work.Cloud, ...]:
-    return work.cast(work.Cast(Story(kind, values), 1.0, 1e-3, mechanisms, draws), None, lambda record: False)
+def simulate(kind: str, *mechanisms: str, values: tuple = (), draws: int = 30) -> tuple[work.Released, ...]:
+    return work.released(work.Releases(Story(kind, values), 1.0, 1e-3, mechanisms, draws), None, lambda record: False)
 
 
 def test_clouds_say_why_a_mechanism_is_missing():
-    missing, tight, laplace = cast("picture", "optimal", "tight", "laplace")
+    missing, tight, laplace = simulate("picture", "optimal", "tight", "laplace")
     assert missing.run is None and "granularity" in missing.reason
     assert not tight.run.violated.any() and laplace.run.violated.any()
 
@@ -107,21 +107,21 @@ def test_a_stopped_cast_keeps_what_it_has():
         told.append(record)
         return True
 
-    found = work.cast(work.Cast(Story("transport"), 1.0, 1e-3, ("tight", "laplace"), 2000), None, stop)
-    assert told and sum(len(cloud.run.objectives) for cloud in found if cloud.run) < 4000
+    found = work.released(work.Releases(Story("transport"), 1.0, 1e-3, ("tight", "laplace"), 2000), None, stop)
+    assert told and sum(len(one.run.objectives) for one in found if one.run) < 4000
 
 
 @pytest.mark.parametrize("colours", [LIGHT, DARK])
 def test_charts_of_the_clouds(colours):
-    clouds = cast("picture", "tight", "laplace")
-    program = clouds[0].run.program
-    strip, region = charts.objectives(clouds, colours, "value"), charts.region(program, clouds, colours, 1)
+    found = simulate("picture", "tight", "laplace")
+    program = found[0].run.program
+    strip, region = charts.objectives(found, colours, "value"), charts.region(program, found, colours, 1)
     crosses = [trace for trace in region.data if trace.marker.symbol == "x"]
-    assert sum(len(trace.x) for trace in crosses) == sum(int((c.run.violated > 0).sum()) for c in clouds)
+    assert sum(len(trace.x) for trace in crosses) == sum(int((c.run.violated > 0).sum()) for c in found)
     assert len(strip.data) >= 3
     corners = charts.polygon(program, program.limits)
     assert {(0.0, 0.0), (0.0, 50.0), (10.0, 50.0), (22.5, 0.0)} <= {tuple(np.round(c, 6)) for c in corners.tolist()}
-    assert charts.margins(program, clouds, colours).data
+    assert charts.margins(program, found, colours).data
 
 
 def test_the_map_shows_every_flow():

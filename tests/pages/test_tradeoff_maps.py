@@ -188,8 +188,8 @@ def test_curves_and_frontier_draw_what_is_known():
     names = [trace.name for trace in figure.data if trace.name]
     assert "certified optimum" in names and "Laplace" in names and "provably impossible" in names
     charts.curves([], "delta", ends=(1e-9, 0.5), axis="y", colours=LIGHT)
-    points = work.exchange(
+    points = work.frontier(
         work.Frontier(noise_problem(1, 0.1), noise_problem(1, 0.1, 1, "exceed:0.5").loss, 0.02), None, lambda _: False
     )
     assert len(points) == 7 and all(not s.trace for s in points)
-    charts.exchange(points, axes=("a", "b"), colours=DARK)
+    charts.frontier(points, axes=("a", "b"), colours=DARK)

@@ -145,13 +145,13 @@ def test_nothing_is_recommended_where_delta_is_too_large(delta, people, why):
         text = said(lower, upper, LAPLACE, problem=problem, people=people)
         assert ("Compared, not recommended:" in text) == bool(why) and why in text
         assert not why or not re.search(r"Keep|Switch|Use", text)
-    assert bool(verdict.crowd(problem, people)) == ("more than 1/n" in why)
+    assert bool(verdict.delta_warning(problem, people)) == ("more than 1/n" in why)
 
 
 def test_delta_above_one_in_n_in_words():
-    text = verdict.crowd(noise_problem(1, 0.2), 194).replace("\u202f", " ")
+    text = verdict.delta_warning(noise_problem(1, 0.2), 194).replace("\u202f", " ")
     assert "δ = 0.2 is more than 1/n = 1/194" in text and "of about 39 of 194 people" in text
-    assert not verdict.crowd(noise_problem(1, 0.2), None)
+    assert not verdict.delta_warning(noise_problem(1, 0.2), None)
 
 
 def promising(profile) -> NoiseProblem:
@@ -162,9 +162,9 @@ def test_of_several_pairs_the_smallest_delta_counts():
     listed = PairList((Privacy(0.5, 0.2), Privacy(2.0, 1e-6)))
     assert verdict.smallest_delta(promising(listed)) == 1e-6
     second = noise_problem(1, 0.2, second=Privacy(3.0, 1e-5))
-    assert verdict.smallest_delta(second) == 1e-5 and not verdict.reserve(second, 1000)
+    assert verdict.smallest_delta(second) == 1e-5 and not verdict.objection(second, 1000)
     assert verdict.smallest_delta(promising(GaussianProfile(2.0))) == 0.0, "its δ(ε′) tends to 0"
-    assert verdict.reserve(promising(Composed(16, Privacy(1.0, 0.01))), None)
+    assert verdict.objection(promising(Composed(16, Privacy(1.0, 0.01))), None)
 
 
 # Nothing but what is proved, no law that gives people away -------------------------------------------

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from dpcore.figures import Palette, entry, finish
 from dpcore.private_optimization import PrivateProgram, stories
 
-from ..work import Cloud
+from ..work import Released
 from .styles import marker, name, short, stroke
 
 MOST_FLOWS = 120
@@ -42,23 +42,23 @@ def polygon(program: PrivateProgram, private: np.ndarray) -> np.ndarray:
     return corners[np.argsort(np.arctan2(*(corners - middle).T[::-1]))]
 
 
-def region(program: PrivateProgram, clouds: Sequence[Cloud], colours: Palette, shown: int) -> go.Figure:
+def region(program: PrivateProgram, found: Sequence[Released], colours: Palette, shown: int) -> go.Figure:
     """The feasible region, the region of one release and the plans of all of them."""
     figure, dark = go.Figure(), {"color": colours.text, "width": 2}
     _area(figure, polygon(program, program.limits), "feasible (private)", dark, colours.impossible)
-    for number, cloud in enumerate(clouds):
-        run = cloud.run
+    for number, one in enumerate(found):
+        run = one.run
         if run is None or not len(run.limits):
             continue
         if not number:
             corners = polygon(program, run.limits[min(shown, len(run.limits)) - 1])
-            _area(figure, corners, "one private version", stroke(cloud.key, colours), colours.fill)
+            _area(figure, corners, "one private version", stroke(one.key, colours), colours.fill)
         for broken in (False, True):
             chosen = np.flatnonzero(((run.violated > 0) == broken) & np.isfinite(run.objectives))[:MOST_DOTS]
             if chosen.size:
-                _dots(figure, run.plans[chosen], short(cloud.key) + (", breaks a limit" if broken else ""),
-                      marker(cloud.key, colours, 6, broken=broken), opacity=0.6)  # fmt: skip
-    best = next((cloud.run.optimum.x for cloud in clouds if cloud.run is not None), None)
+                _dots(figure, run.plans[chosen], short(one.key) + (", breaks a limit" if broken else ""),
+                      marker(one.key, colours, 6, broken=broken), opacity=0.6)  # fmt: skip
+    best = next((one.run.optimum.x for one in found if one.run is not None), None)
     if best is not None:
         _dots(figure, best[None, :], "optimum", {"symbol": "star", "size": 15, "color": colours.text})
     figure.update_xaxes(title="x", rangemode="tozero", zeroline=False)
@@ -122,14 +122,14 @@ def flow_map(story: stories.Transport, plan: np.ndarray, colours: Palette) -> go
 # Portfolio ----------------------------------------------------------------------------------------------
 
 
-def holdings(program: PrivateProgram, clouds: Sequence[Cloud], colours: Palette) -> go.Figure:
+def holdings(program: PrivateProgram, found: Sequence[Released], colours: Palette) -> go.Figure:
     """The largest parts of the optimum, and of the mean released plan of every mechanism that keeps the limits."""
     figure = go.Figure()
-    runs = [cloud for cloud in clouds if cloud.run is not None and cloud.run.plans is not None and len(cloud.run.plans)]
+    runs = [one for one in found if one.run is not None and one.run.plans is not None and len(one.run.plans)]
     if not runs:
         return finish(figure, colours, height=300)
     best = runs[0].run.optimum.x
-    means = {cloud.key: np.nanmean(cloud.run.plans, axis=0) for cloud in runs}
+    means = {one.key: np.nanmean(one.run.plans, axis=0) for one in runs}
     size = np.maximum(best, np.max(list(means.values()), axis=0))
     order = [i for i in np.argsort(size)[::-1][:MOST_HELD].tolist() if size[i] > 1e-6 * size.max()]
     labels = [program.model.column_names[i] for i in order]

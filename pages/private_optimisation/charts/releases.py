@@ -10,17 +10,17 @@ import plotly.graph_objects as go
 from dpcore.figures import Palette, entry, finish
 from dpcore.private_optimization import PrivateProgram
 
-from ..work import Cloud
+from ..work import Released
 from .styles import marker, name, red
 
 MOST_DOTS = 400
 
 
-def objectives(clouds: Sequence[Cloud], colours: Palette, title: str) -> go.Figure:
+def objectives(found: Sequence[Released], colours: Palette, title: str) -> go.Figure:
     """A strip of objectives per mechanism, the true optimum as a line; plans that break a limit are red crosses."""
     figure, rng = go.Figure(), np.random.default_rng(20_000)  # of the heights, which mean nothing
-    shown = [cloud for cloud in clouds if cloud.run is not None and len(cloud.run.objectives)]
-    broken = [_strip(figure, cloud, place, colours, rng) for place, cloud in enumerate(reversed(shown))]
+    shown = [one for one in found if one.run is not None and len(one.run.objectives)]
+    broken = [_strip(figure, one, place, colours, rng) for place, one in enumerate(reversed(shown))]
     if shown:
         dotted = {"color": colours.text, "dash": "dot"}
         figure.add_vline(x=shown[0].run.optimum.objective, line=dotted | {"width": 1.5})
@@ -33,9 +33,9 @@ def objectives(clouds: Sequence[Cloud], colours: Palette, title: str) -> go.Figu
     return finish(figure, colours, height=130 + 82 * max(1, len(shown)))
 
 
-def _strip(figure: go.Figure, cloud: Cloud, place: int, colours: Palette, rng: np.random.Generator) -> bool:
+def _strip(figure: go.Figure, one: Released, place: int, colours: Palette, rng: np.random.Generator) -> bool:
     """One mechanism's objectives, their mean and its name; whether any plan breaks a limit."""
-    run = cloud.run
+    run = one.run
     kept = np.flatnonzero(np.isfinite(run.objectives))[:MOST_DOTS]
     height = place + rng.uniform(-0.3, 0.12, len(kept))
     for broken in (False, True):
@@ -44,34 +44,34 @@ def _strip(figure: go.Figure, cloud: Cloud, place: int, colours: Palette, rng: n
         if chosen.any():
             figure.add_scatter(
                 x=run.objectives[kept][chosen], y=height[chosen], mode="markers", showlegend=False, opacity=0.55,
-                marker=marker(cloud.key, colours, 5, broken=broken), customdata=run.violated[kept][chosen],
-                hovertemplate=f"{hover}<extra>{name(cloud.key)}</extra>",
+                marker=marker(one.key, colours, 5, broken=broken), customdata=run.violated[kept][chosen],
+                hovertemplate=f"{hover}<extra>{name(one.key)}</extra>",
             )  # fmt: skip
     mean = float(np.nanmean(run.objectives)) if len(kept) else None
     figure.add_shape(
         type="line", x0=mean, x1=mean, y0=place - 0.36, y1=place + 0.18, line={"color": colours.text, "width": 2.5}
     )
     figure.add_annotation(
-        text=name(cloud.key), x=0, xref="paper", xanchor="left", y=place + 0.34, showarrow=False,
+        text=name(one.key), x=0, xref="paper", xanchor="left", y=place + 0.34, showarrow=False,
         bgcolor=colours.background, font={"color": colours.text, "size": colours.type - 1},
     )  # fmt: skip
     return bool((run.violated[kept] > 0).any())
 
 
-def margins(program: PrivateProgram, clouds: Sequence[Cloud], colours: Palette, most: int = 12) -> go.Figure:
+def margins(program: PrivateProgram, found: Sequence[Released], colours: Palette, most: int = 12) -> go.Figure:
     """How far released limits are from the private ones, row by row: 5 % to 95 % and the mean; beyond 0 they are
     broken."""
     figure = go.Figure()
     names = [program.model.row_names[row] for row in program.rows.tolist()][:most]
-    shown = [cloud for cloud in clouds if cloud.run is not None and len(cloud.run.limits)]
-    for number, cloud in enumerate(shown):
-        room = (program.signs * (cloud.run.limits - program.limits))[:, :most]
+    shown = [one for one in found if one.run is not None and len(one.run.limits)]
+    for number, one in enumerate(shown):
+        room = (program.signs * (one.run.limits - program.limits))[:, :most]
         low, high = np.quantile(room, [0.05, 0.95], axis=0)
         mean = room.mean(axis=0)
         figure.add_scatter(
             x=mean, y=np.arange(len(names)) + 0.22 * (number - 0.5 * (len(shown) - 1)), mode="markers",
             error_x={"type": "data", "symmetric": False, "array": high - mean, "arrayminus": mean - low},
-            marker=marker(cloud.key, colours, 8), name=name(cloud.key), hovertemplate="%{x:.5g}<extra></extra>",
+            marker=marker(one.key, colours, 8), name=name(one.key), hovertemplate="%{x:.5g}<extra></extra>",
         )  # fmt: skip
     edge = {"color": red(colours), "width": 2}
     figure.add_vline(x=0, line=edge)
