@@ -18,7 +18,6 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib import import_module
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -30,12 +29,13 @@ from streamlit.util import calc_hash
 from pages.lessons.widgets import Stops
 from pages.registry import PAGES
 from pages.shared import compute
-from pages.shared.address import FRAME, Address, Choice, Choices, Number, Switch
+from pages.shared.address import FRAME, Choice, Choices, Number, Switch
 
 ROOT = Path(__file__).parents[1]
 LIMIT = 0.3
 """Seconds."""
 
+CONTROLS = {page.name: page.controls for page in PAGES}
 PLACES = ("topic", "tab", "panel")
 """Controls that say which part of a page is drawn. Those of another topic are all moved; of another tab or panel, those
 that are drawn there only, and ε."""
@@ -101,7 +101,7 @@ def visit(page: str, place: dict[str, str], known: set[str]) -> tuple[list[tuple
     one.run("again")
     if one.app.exception:
         return one.runs, set()
-    address = address_of(page)
+    address = CONTROLS[page]
     first = {key: one.app.session_state[key] for key in address.controls} | {"explain": False, "projector": False}
     keys, buttons = drawn(one.app), pressable(one.app)
     for key in sorted((keys - known | {"epsilon"}) & keys & first.keys() - place.keys()):
@@ -159,13 +159,6 @@ def under_way() -> bool:
     return bool(figures.jobs_running or figures.jobs_waiting)
 
 
-def address_of(page: str) -> Address:
-    """What a page declares."""
-    module = "panels" if page == "reproduction" else "controls"
-    found = vars(import_module(f"pages.{page}.{module}")).values()
-    return next(one for one in found if isinstance(one, Address) and one is not FRAME)
-
-
 def name(page: str, place: dict[str, str]) -> str:
     """Of a place."""
     return ": ".join([page, *place.values()])
@@ -173,7 +166,7 @@ def name(page: str, place: dict[str, str]) -> str:
 
 def places(page: str) -> Iterator[dict[str, str]]:
     """All of a page's places."""
-    controls = address_of(page).controls
+    controls = CONTROLS[page].controls
     keys = [key for key in PLACES if key in controls]
     yield from (dict(zip(keys, names)) for names in product(*(controls[key].options for key in keys)))
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[1]
 
@@ -36,6 +38,11 @@ class Page:
     def tasks(self) -> str | None:
         """The module whose tasks the processes of the pool may run for this page, if it has any."""
         return f"pages.{self.name}.work" if (ROOT / "pages" / self.name / "work.py").exists() else None
+
+    @property
+    def controls(self) -> Any:
+        """The page's `pages.shared.address.Address`, for those who look at pages from outside."""
+        return import_module(f"pages.{self.name}.controls").PAGE
 
 
 PAGES = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import math
 import shlex
@@ -37,8 +36,6 @@ COMMANDS = json.loads((CORPUS / "commands.json").read_text(encoding="utf-8"))
 READ = json.loads((CORPUS / "files.json").read_text(encoding="utf-8"))
 
 PAGE_OF = {page.address: page for page in PAGES}
-MODULES = {"optimal_noise": "pages.optimal_noise.inputs", "reproduction": "pages.reproduction.panels"}
-"""Where a page's `Address` is, if not in its controls."""
 
 
 # What is compared: plain JSON, made of what things are called in files and on the command line ---------------
@@ -111,9 +108,7 @@ def law(noise: Any) -> dict:
 
 def address_of(name: str) -> Address:
     """The reader of a page's address."""
-    module = importlib.import_module(MODULES.get(name, f"pages.{name}.controls"))
-    (found,) = (one for one in vars(module).values() if isinstance(one, Address) and one.name)
-    return found
+    return next(page for page in PAGES if page.name == name).controls
 
 
 def _map(values: dict) -> dict:

@@ -23,7 +23,6 @@ from pages.shared.messages import explain
 from . import verdict
 from .inputs import (
     BUDGETED,
-    HOME,
     PRESETS,
     on_screen,
     preset_title,
@@ -32,6 +31,7 @@ from .inputs import (
     read_settings,
     read_unit,
 )
+from .inputs import HOME as PAGE
 
 EPSILON_STOPS = [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 7.0, 10.0]
 DELTA_STOPS = [0.0, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3,
@@ -79,17 +79,17 @@ def noise_controls() -> Controls:
     """Draw the controls of a scalar noise problem in the sidebar and read them."""
     controls = Controls()
     with st.sidebar:
-        HOME.note()
+        PAGE.note()
         _presets()
         groups = (_privacy, _loss) if FRAME["projector"] else (_privacy, _query, _loss, _constraints, _view, _solver)
         for draw in groups:
             draw(controls.slots)
-    controls.overlays = tuple(HOME["overlays"])
+    controls.overlays = tuple(PAGE["overlays"])
     try:
-        controls.unit = read_unit(HOME.values())
-        controls.settings = read_settings(HOME.values())
-        controls.people = HOME["people"]
-        controls.problem = read_problem(HOME.values())
+        controls.unit = read_unit(PAGE.values())
+        controls.settings = read_settings(PAGE.values())
+        controls.people = PAGE["people"]
+        controls.problem = read_problem(PAGE.values())
         if word := verdict.delta_warning(controls.problem, controls.people):
             controls.slots["people"].warning(word)  # type: ignore[attr-defined]
     except InputError as error:
@@ -114,7 +114,7 @@ def _presets() -> None:
 
 def _take_preset(titles: Mapping[str, dict]) -> None:
     if chosen := titles.get(st.session_state["preset"]):
-        HOME.choose(preset_values(chosen))
+        PAGE.choose(preset_values(chosen))
 
 
 def _privacy(slots: dict) -> None:
@@ -123,9 +123,9 @@ def _privacy(slots: dict) -> None:
         "promise", "Promise",
         help="One pair (ε, δ) says little about larger losses of privacy. A whole curve δ(ε′) bounds all of them.",
     )  # fmt: skip
-    promise = HOME["promise"]
+    promise = PAGE["promise"]
     if promise == "gdp":
-        slots["promise"] = slots["epsilon"] = slots["delta"] = fields.quantities(HOME, [MU])
+        slots["promise"] = slots["epsilon"] = slots["delta"] = fields.quantities(PAGE, [MU])
         return
     if promise == "list":
         st.text_area("One pair a line: ε, δ", key="pairs", max_chars=4000, help="The noise keeps all of them.")
@@ -133,15 +133,15 @@ def _privacy(slots: dict) -> None:
         _people(slots)
         return
     if promise == "composed":
-        fields.quantities(HOME, [RELEASES])
+        fields.quantities(PAGE, [RELEASES])
     slots["promise"] = st.empty()
     _stops("epsilon", f"ε — {EPSILON.help}", EPSILON_STOPS, lambda v: f"{v:g}")
     st.html('<div class="ends"><span>stronger privacy</span><span>more accurate</span></div>')
     slots["epsilon"] = _exactly(
         "epsilon", "ε exactly", help=f"{EPSILON.range}. Small ε: an observer learns little about any one person."
     )
-    if 5 < (HOME["epsilon"] or 0) <= EPSILON.high:
-        odds = prose.number(math.exp(HOME["epsilon"]), 3)
+    if 5 < (PAGE["epsilon"] or 0) <= EPSILON.high:
+        odds = prose.number(math.exp(PAGE["epsilon"]), 3)
         st.warning(f"Little protection: what one person changes may become {odds} times as likely.")
     _stops("delta", f"δ — {DELTA.help}", DELTA_STOPS, prose.delta_text)
     st.html('<div class="ends"><span>stronger privacy</span><span>more accurate</span></div>')
@@ -158,7 +158,7 @@ def _query(slots: dict) -> None:
     st.subheader("Query", anchor=False)
     left, right = st.columns(2)
     with left:
-        slots["sensitivity"] = fields.quantities(HOME, [SENSITIVITY])
+        slots["sensitivity"] = fields.quantities(PAGE, [SENSITIVITY])
     with right:
         st.text_input("Unit", key="unit", max_chars=24, help="Unit of the answer.")
         slots["unit"] = st.empty()
@@ -166,15 +166,15 @@ def _query(slots: dict) -> None:
         "values", "Query values",
         help="Of a count only changes by whole numbers have to be hidden, and the noise can be whole numbers too.",
     )  # fmt: skip
-    step = fields.number(HOME, "step", "Step, in the unit", step=0.1) if HOME["values"] == "step" else None
+    step = fields.number(PAGE, "step", "Step, in the unit", step=0.1) if PAGE["values"] == "step" else None
     slots["granularity"] = step or st.empty()
 
 
 def _loss(slots: dict) -> None:
     st.subheader("What an error costs", anchor=False)
     _choice("loss", "Loss", help="The optimal noise makes the average of this as small as (ε, δ)-privacy allows.")
-    where = fields.quantities(HOME, FAMILIES[HOME["loss"]].parameters)
-    if HOME["loss"] == "table":
+    where = fields.quantities(PAGE, FAMILIES[PAGE["loss"]].parameters)
+    if PAGE["loss"] == "table":
         _table_controls()
     slots["loss"] = where or st.empty()
 
@@ -200,12 +200,12 @@ def _constraints(slots: dict) -> None:
     st.toggle("Symmetric", key="symmetric", help="The law is its own mirror image.")
     st.toggle("Monotone", key="monotone", help="The density never rises away from 0.")
     _choice("support", "Noise may be")
-    if HOME["support"] == "interval":
+    if PAGE["support"] == "interval":
         left, right = st.columns(2)
         with left:
-            fields.number(HOME, "low", "from", help="Empty: no end.", name="lower end")
+            fields.number(PAGE, "low", "from", help="Empty: no end.", name="lower end")
         with right:
-            fields.number(HOME, "high", "to", help="Empty: no end.", name="upper end")
+            fields.number(PAGE, "high", "to", help="Empty: no end.", name="upper end")
     slots["support"] = st.empty()
     _more_constraints(slots)
 
@@ -213,30 +213,30 @@ def _constraints(slots: dict) -> None:
 def _more_constraints(slots: dict) -> None:
     """A budget for a second loss and a second pair (ε₂, κ)."""
     second = ("second_epsilon", "second_delta")
-    used = HOME["budget"] != "none" or any(HOME[key] is not None or HOME.refused(key) is not None for key in second)
+    used = PAGE["budget"] != "none" or any(PAGE[key] is not None or PAGE.refused(key) is not None for key in second)
     with st.expander("More constraints", expanded=used):
         _choice(
             "budget", "Second loss with a limit",
             help="The first loss is made small; the mean of this one stays below a limit.",
         )  # fmt: skip
-        if HOME["budget"] in BUDGETED:
-            fields.quantities(HOME, FAMILIES[HOME["budget"]].parameters, "budget_")
-        elif HOME["budget"] == "other":
+        if PAGE["budget"] in BUDGETED:
+            fields.quantities(PAGE, FAMILIES[PAGE["budget"]].parameters, "budget_")
+        elif PAGE["budget"] == "other":
             st.text_input(
                 "its text", key="budget_text", max_chars=2000,
                 help="As on the command line: huber:1, lp:1.5, asym:1:3, pinball:0.8, table:-1=1,0=0,1=1.",
             )  # fmt: skip
-        if HOME["budget"] != "none":
-            fields.number(HOME, "budget_most", "its mean may be at most", help="Empty: no limit yet.")
+        if PAGE["budget"] != "none":
+            fields.number(PAGE, "budget_most", "its mean may be at most", help="Empty: no limit yet.")
         slots["budget"] = st.empty()
         left, right = st.columns(2)
         with left:
             fields.number(
-                HOME, "second_epsilon", "ε₂", help="A second promise the noise must keep as well. Empty: none."
+                PAGE, "second_epsilon", "ε₂", help="A second promise the noise must keep as well. Empty: none."
             )
         with right:
             fields.number(
-                HOME, "second_delta", "κ",
+                PAGE, "second_delta", "κ",
                 help="δ at ε₂. A tiny κ at a large ε₂: losses of privacy far beyond are rare.",
             )  # fmt: skip
         slots["second"] = st.empty()
@@ -245,19 +245,19 @@ def _more_constraints(slots: dict) -> None:
 def _view(slots: dict) -> None:
     st.subheader("Compare with", anchor=False)
     st.multiselect(
-        "Mechanisms drawn beside the optimum", HOME.options("overlays"), format_func=HOME.label("overlays"),
-        key="overlays", label_visibility="collapsed", disabled=HOME["values"] != "real",
+        "Mechanisms drawn beside the optimum", PAGE.options("overlays"), format_func=PAGE.label("overlays"),
+        key="overlays", label_visibility="collapsed", disabled=PAGE["values"] != "real",
     )  # fmt: skip
-    if HOME["values"] != "real":
+    if PAGE["values"] != "real":
         st.caption("Drawn beside whole-number noise: the geometric law and the discrete staircase.")
 
 
 def _solver(slots: dict) -> None:
     with st.expander("Solver"):
-        st.radio("Method", HOME.options("method"), format_func=HOME.label("method"), key="method")
-        fields.number(HOME, "gap", "Stop at a relative gap of (%)", step=0.05)
-        fields.number(HOME, "seconds", "Time limit (s)", step=1)
-        fields.number(HOME, "cells", "Cells per sensitivity (reference method)", step=1, name="cells per sensitivity")
+        st.radio("Method", PAGE.options("method"), format_func=PAGE.label("method"), key="method")
+        fields.number(PAGE, "gap", "Stop at a relative gap of (%)", step=0.05)
+        fields.number(PAGE, "seconds", "Time limit (s)", step=1)
+        fields.number(PAGE, "cells", "Cells per sensitivity (reference method)", step=1, name="cells per sensitivity")
         slots["solver"] = st.empty()
 
 
@@ -266,17 +266,17 @@ def _solver(slots: dict) -> None:
 
 def _exactly(key: str, label: str, *, step: float | None = None, help: str):
     """A field that a projector does without: the sliders are enough there."""
-    return st.empty() if FRAME["projector"] else fields.number(HOME, key, label, step=step, help=help)
+    return st.empty() if FRAME["projector"] else fields.number(PAGE, key, label, step=step, help=help)
 
 
 def _choice(key: str, label: str, *, help: str | None = None) -> None:
     """A box of the options of a choice."""
-    st.selectbox(label, HOME.options(key), format_func=HOME.label(key), key=key, help=help)
+    st.selectbox(label, PAGE.options(key), format_func=PAGE.label(key), key=key, help=help)
 
 
 def _stops(key: str, label: str, stops: list[float], show: Callable[[float], str]) -> None:
     """A slider over rounded stops that moves, and follows, the field of the same key."""
-    value = HOME[key]
+    value = PAGE[key]
     size = lambda v: math.log(max(v, 1e-14))  # noqa: E731
     nearest = min(stops, key=lambda stop: abs(size(stop) - size(value or 0.0)))
     if st.session_state.get(f"{key}_stop") != nearest:
@@ -286,4 +286,4 @@ def _stops(key: str, label: str, stops: list[float], show: Callable[[float], str
 
 
 def _take_stop(key: str) -> None:
-    HOME.choose({key: st.session_state[f"{key}_stop"]})
+    PAGE.choose({key: st.session_state[f"{key}_stop"]})

@@ -26,7 +26,7 @@ STORIES = {
 }
 DEMANDS = "96, 41, 118, 73, 25, 64, 87, 52"
 
-PROGRAMS = Address(
+PAGE = Address(
     "private optimisation",
     story=Choice("transport", STORIES),
     epsilon=Number(1.0), delta=Number(1e-4),
@@ -70,16 +70,16 @@ NEED_FILES = ("portfolio", "own")
 
 def sidebar() -> Asked:
     """Draw the controls, on a projector those that a lecture moves, and read them all."""
-    story, projected = PROGRAMS["story"], bool(FRAME["projector"])
+    story, projected = PAGE["story"], bool(FRAME["projector"])
     with st.sidebar:
-        PROGRAMS.note()
+        PAGE.note()
         st.subheader("The program", anchor=False)
-        st.selectbox("Story", PROGRAMS.options("story"), format_func=PROGRAMS.label("story"), key="story")
+        st.selectbox("Story", PAGE.options("story"), format_func=PAGE.label("story"), key="story")
         files = () if projected and story not in NEED_FILES else _data(story)
         st.subheader("Privacy", anchor=False)
-        fields.number(PROGRAMS, "epsilon", "ε, of the whole release", step=0.1)
+        fields.number(PAGE, "epsilon", "ε, of the whole release", step=0.1)
         fields.number(
-            PROGRAMS, "delta", "δ", step=1e-4,
+            PAGE, "delta", "δ", step=1e-4,
             help=f"{prose.ABOUT_DELTA} 0: no data is used.",
         )  # fmt: skip
         st.subheader("Noise", anchor=False)
@@ -87,7 +87,7 @@ def sidebar() -> Asked:
         if projected:
             return _read(files)
         st.pills(
-            "Compared with", PROGRAMS.options("rivals"), format_func=PROGRAMS.label("rivals"), key="rivals",
+            "Compared with", PAGE.options("rivals"), format_func=PAGE.label("rivals"), key="rivals",
             selection_mode="multi",
         )  # fmt: skip
         st.slider("Simulated releases", 20, 2000, key="draws", step=20)
@@ -132,11 +132,11 @@ def _data(story: str) -> tuple[bytes, ...]:
 
 
 def _choice(key: str, label: str) -> None:
-    st.selectbox(label, PROGRAMS.options(key), format_func=PROGRAMS.label(key), key=key)
+    st.selectbox(label, PAGE.options(key), format_func=PAGE.label(key), key=key)
 
 
 def _number(key: str, label: str, step: float) -> None:
-    fields.number(PROGRAMS, key, label, step=step)
+    fields.number(PAGE, key, label, step=step)
 
 
 def _read(files: tuple[bytes, ...]) -> Asked:
@@ -144,14 +144,14 @@ def _read(files: tuple[bytes, ...]) -> Asked:
     asked = Asked()
     try:
         asked.epsilon = _within("epsilon", *EPSILON_RANGE)
-        asked.delta = 0.0 if PROGRAMS["delta"] == 0 else _within("delta", *DELTA_RANGE)
-        asked.story = _story(PROGRAMS["story"], files)
+        asked.delta = 0.0 if PAGE["delta"] == 0 else _within("delta", *DELTA_RANGE)
+        asked.story = _story(PAGE["story"], files)
         if asked.story is None:
             return asked
         found = built(asked.story)
         asked.map = found if isinstance(found, stories.Transport) else None
         asked.program = program_of(asked.story, asked.epsilon, asked.delta)
-        asked.mechanism, asked.rivals = _mechanism(asked.program), tuple(PROGRAMS["rivals"] or ())
+        asked.mechanism, asked.rivals = _mechanism(asked.program), tuple(PAGE["rivals"] or ())
     except InputError as error:
         asked.complaints.append(explain(error))
     return asked
@@ -159,15 +159,15 @@ def _read(files: tuple[bytes, ...]) -> Asked:
 
 def _mechanism(program: PrivateProgram) -> str:
     """The mechanism in focus: several real-valued limits have no optimal noise."""
-    if PROGRAMS["mechanism"] != "best":
-        return PROGRAMS["mechanism"]
+    if PAGE["mechanism"] != "best":
+        return PAGE["mechanism"]
     steps = program.steps
     fits = steps is not None and steps <= 64 if len(program.rows) > 1 else program.epsilon >= 1e-3
     return "optimal" if fits else "tight"
 
 
 def _within(key: str, low: float, high: float) -> float:
-    value = PROGRAMS[key]
+    value = PAGE[key]
     if value is None or not low <= value <= high:
         raise InputError(key, value, f"a number from {low:g} to {high:g}" + (", or 0" if key == "delta" else ""))
     return float(value)
@@ -177,9 +177,9 @@ def _story(kind: str, files: tuple[bytes, ...]) -> Story | None:
     """The story as plain values; None while its files are missing."""
 
     def number(key: str) -> float:
-        if PROGRAMS[key] is None:
-            raise InputError(PROGRAMS.controls[key] and key, None, "a number")
-        return PROGRAMS[key]
+        if PAGE[key] is None:
+            raise InputError(PAGE.controls[key] and key, None, "a number")
+        return PAGE[key]
 
     if kind == "picture":
         limits = (float(number("first")), float(number("second")))
@@ -190,19 +190,19 @@ def _story(kind: str, files: tuple[bytes, ...]) -> Story | None:
     if kind == "portfolio":
         return Story(kind, (("investors", number("investors")), ("return_target", float(number("target")))), files)
     if kind == "advertising":
-        step = PROGRAMS["cents"]
+        step = PAGE["cents"]
         values = (("groups", number("groups")), ("advertisers", number("advertisers")))
         more = () if step == "none" else (("granularity", float(step)),)
         return Story(kind, (*values, ("sensitivity", float(number("change"))), *more))
     if not files:
         return None
-    values = (("sensitivity", float(number("own_sensitivity"))), ("granularity", PROGRAMS["own_step"] or 0.0))
+    values = (("sensitivity", float(number("own_sensitivity"))), ("granularity", PAGE["own_step"] or 0.0))
     return Story(kind, (*values, ("suffix", files[2].decode())), files[:2])
 
 
 def _patients() -> tuple[float, ...]:
     accepted = "1 to 50 whole numbers with semicolons, or commas and blanks, between them"
-    text = PROGRAMS["patients"] or ""
+    text = PAGE["patients"] or ""
     values = tuple(read_numbers(text, "patients", accepted))
     if not 1 <= len(values) <= 50 or any(v != int(v) or v < 0 for v in values if abs(v) < 1e15):
         raise InputError("patients", text[:40], accepted)

@@ -13,7 +13,7 @@ from pages.shared.messages import explain
 
 from . import charts, work
 from .certainty import shift_text
-from .controls import PROGRAMS, Asked
+from .controls import PAGE, Asked
 
 COSTS = {
     "picture": ("value 3x + 2y", ""),
@@ -85,7 +85,7 @@ def share_of(share: float) -> str:
 
 def facts(asked: Asked, found: Sequence[work.Released]) -> dict[str, str]:
     """What the citation proves the claim with."""
-    known = {"privacy": f"({asked.epsilon:g}, {asked.delta:g})-DP", "simulated releases": str(PROGRAMS["draws"])}
+    known = {"privacy": f"({asked.epsilon:g}, {asked.delta:g})-DP", "simulated releases": str(PAGE["draws"])}
     for one in found:
         if one.noise is not None and one.noise.keeps:
             known[f"mean shift, {charts.name(one.key)}"] = shift_text(one)

@@ -10,8 +10,8 @@ from pages.shared import compute, frame, prose, watching
 TEXT = prose.sections("private_optimisation")
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 
-controls.PROGRAMS.open()
-st.session_state.update(controls.PROGRAMS.values())  # a run that was cut short before the sidebar must not lose them
+controls.PAGE.open()
+st.session_state.update(controls.PAGE.values())  # a run that was cut short before the sidebar must not lose them
 st.title("Private optimisation", anchor=False)
 asked = controls.sidebar()
 if asked.complaints:
@@ -21,7 +21,7 @@ if asked.program is None:
     st.info(TEXT["upload"])
     st.stop()
 
-simulation = work.Releases(asked.story, asked.epsilon, asked.delta, asked.mechanisms, int(controls.PROGRAMS["draws"]))
+simulation = work.Releases(asked.story, asked.epsilon, asked.delta, asked.mechanisms, int(controls.PAGE["draws"]))
 jobs = {"releases": compute.ask("releases", simulation, None, task=work.released)}
 if asked.delta > 0:
     sweep = work.Sweep(asked.story, EPSILONS, asked.delta)

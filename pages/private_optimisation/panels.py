@@ -12,7 +12,7 @@ from pages.shared.address import FRAME
 
 from . import charts, work
 from .certainty import shift_text
-from .controls import PROGRAMS, Asked
+from .controls import PAGE, Asked
 from .headline import COSTS, axis, share_of
 
 TEXT = prose.sections("private_optimisation")
@@ -36,7 +36,7 @@ def picture(asked: Asked, found: Sequence[work.Released]) -> None:
     if not known:
         st.caption("Nothing to show yet.")
         return
-    plans, at = known[0].run.plans, min(int(PROGRAMS["shown"]), len(known[0].run.objectives)) - 1
+    plans, at = known[0].run.plans, min(int(PAGE["shown"]), len(known[0].run.objectives)) - 1
     if kind == "picture":
         _region(asked, known, at)
     elif kind == "transport" and plans is not None and np.isfinite(plans[at]).all():
@@ -52,7 +52,7 @@ def picture(asked: Asked, found: Sequence[work.Released]) -> None:
             alt="How far released limits are from the true ones, row by row.", table=lambda: _table(known),
         )  # fmt: skip
     if kind in ("picture", "transport") and len(known[0].run.objectives) > 1:
-        st.slider("Release shown", 1, int(PROGRAMS["draws"]), key="shown")
+        st.slider("Release shown", 1, int(PAGE["draws"]), key="shown")
 
 
 def _region(asked: Asked, known: Sequence[work.Released], at: int) -> None:
@@ -176,7 +176,7 @@ def next_steps() -> None:
         ("A portfolio that must not be overspent",
          {"story": "portfolio", "epsilon": 0.5, "rivals": ["truncated-laplace", "laplace"]}),
     ]  # fmt: skip
-    frame.experiments(PROGRAMS, steps)
+    frame.experiments(PAGE, steps)
 
 
 def about() -> None:

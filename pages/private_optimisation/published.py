@@ -7,7 +7,7 @@ import streamlit as st
 from pages.shared import compute, drawing, prose
 
 from . import charts, reproduce
-from .controls import PROGRAMS
+from .controls import PAGE
 
 TEXT = prose.sections("private_optimisation")
 DRAWS = {3: 50, 4: 400, 5: 50}
@@ -18,16 +18,16 @@ AXES = {3: "δ", 4: "ε", 5: "least return"}
 
 def figure_job() -> compute.Job | None:
     """The published figure that the visitor wants computed."""
-    if PROGRAMS["figure"] in (None, "none"):
+    if PAGE["figure"] in (None, "none"):
         return None
-    number = int(PROGRAMS["figure"])
+    number = int(PAGE["figure"])
     asked = reproduce.Published(number, DRAWS[number])
     return compute.ask("published", asked, None, task=reproduce.reproduce, urgent=False, wait=0.1)
 
 
 def published(job: compute.Job | None) -> None:
     """The choice of a figure, and the figure."""
-    st.selectbox("Compute", PROGRAMS.options("figure"), format_func=PROGRAMS.label("figure"), key="figure")
+    st.selectbox("Compute", PAGE.options("figure"), format_func=PAGE.label("figure"), key="figure")
     if job is None:
         st.caption(TEXT["published"])
         return

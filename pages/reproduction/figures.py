@@ -15,7 +15,8 @@ from pages.shared import compute, drawing, frame, prose
 from pages.shared.watching import live
 
 from . import charts, work
-from .panels import CELLS, PAGE, PRIVACY_NAMES, REGIMES, TEXT, heading, waiting
+from .controls import PAGE, PRIVACY_NAMES, REGIMES
+from .panels import CELLS, TEXT, heading, waiting
 
 # Convergence -----------------------------------------------------------------------------------------
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.reproduction import figures, panels
+from pages.reproduction import controls, figures, panels
 from pages.shared import prose
 from pages.shared.address import FRAME
 
 TEXT = prose.sections("reproduction")
 
-panels.PAGE.open()
+controls.PAGE.open()
 st.title("Published figures", anchor=False)
-panels.PAGE.note()
+controls.PAGE.note()
 shown = (panels.tables, panels.earlier, panels.example, figures.convergence, figures.shapes, figures.monotone)
 if not FRAME["projector"]:
     st.caption(TEXT["lead"])
-for tab, draw in zip(st.tabs(panels.TABS, key="tab", on_change="rerun"), shown):
+for tab, draw in zip(st.tabs(controls.TABS, key="tab", on_change="rerun"), shown):
     if tab.open:
         with tab:
             draw()

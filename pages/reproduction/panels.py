@@ -12,39 +12,14 @@ from dpcore.problem import noise_problem
 from dpcore.solution import Certificate
 from dpcore.sweeps import Outcome
 from pages.shared import compute, drawing, frame, prose
-from pages.shared.address import Address, Choice
 from pages.shared.watching import live, strip, under_way
 from pages.tradeoff_maps.panels import outcomes
 from pages.tradeoff_maps.work import Axes, Plane, fill
 
 from . import charts, data, work
+from .controls import PAGE
 
 TEXT = prose.sections("reproduction")
-TABS = ("Tables", "Earlier lower bound", "Example 1", "Convergence", "Shapes", "Monotone noise")
-MEASURES = {"upper": "benchmark above O", "lower": "lower bound below O", "both": "both gaps together"}
-TABLES = {
-    key: f"{one.title}: {MEASURES[one.measures]}, loss {'|x|' if one.loss == 'l1' else 'x²'}"
-    for key, one in data.tables().items()
-}
-REGIMES = {"low": (5.0, 0.25), "medium": (1.0, 0.2), "high": (0.2, 0.05)}
-SHAPES = {
-    "low": "Figure 4: (5, 0.25), Δf = 10",
-    "medium": "Figure 4: (1, 0.2), Δf = 10",
-    "high": "Figure 4: (0.2, 0.05), Δf = 10",
-    "asymmetric": "Supplement, Figure 2: (1, 0.2), Δf = 1",
-    "losses": "Supplement, Figure 3: (1, 0.4), Δf = 10",
-}
-PRIVACY_NAMES = {"low": "low privacy (5, 0.25)", "medium": "medium (1, 0.2)", "high": "high (0.2, 0.05)"}
-STUDIES = {"figure 3": "Figure 3: finer grids", "figure 5": "Supplement, Figure 5: support and grid"}
-
-PAGE = Address(
-    "published figures",
-    tab=Choice(TABS[0], TABS), table=Choice("1", TABLES), study=Choice("figure 3", STUDIES),
-    regime=Choice("medium", PRIVACY_NAMES), shape=Choice("medium", SHAPES),
-    row=Choice("0.1", [f"{delta:g}" for delta in data.published()["deltas"]]),
-)  # fmt: skip
-"""Every control of the page."""
-
 CELLS = {"low": (2, 4, 8, 16), "medium": (2, 4, 8), "high": (2, 4)}
 """Cells per sensitivity, Δf/β with Δf = 2, that the reference method manages in a few seconds."""
 

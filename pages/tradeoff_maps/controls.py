@@ -30,7 +30,7 @@ RIVALS = {"best": "the best of them"} | {key: mechanism.name for key, mechanism 
 SECONDS = ("exceed", "l2", "l1")
 GAPS = {"1": "1 %", "0.3": "0.3 %", "0.1": "0.1 %"}
 
-MAPS = Address(
+PAGE = Address(
     "tradeoff maps",
     loss=Choice("l1", labels(*NAMED)), **numbers(parameters(*NAMED)), sensitivity=Number(1.0),
     unit=Label("people", 24),
@@ -84,7 +84,7 @@ def sidebar(asked: Asked) -> None:
         _target: ("error", "epsilon", "delta"), _second: ("second",),
     }  # fmt: skip
     with st.sidebar:
-        MAPS.note()
+        PAGE.note()
         for draw, fields in groups.items():
             if not FRAME["projector"] or draw in (_cost, _target):
                 draw()
@@ -95,7 +95,7 @@ def sidebar(asked: Asked) -> None:
 def _cost() -> None:
     st.subheader("What an error costs", anchor=False)
     _choice("loss", "Loss")
-    fields.quantities(MAPS, FAMILIES[MAPS["loss"]].parameters)
+    fields.quantities(PAGE, FAMILIES[PAGE["loss"]].parameters)
 
 
 def _query() -> None:
@@ -132,27 +132,27 @@ def _target() -> None:
 def _second() -> None:
     st.subheader("A second loss", anchor=False)
     _choice("second", "Against")
-    fields.quantities(MAPS, FAMILIES[MAPS["second"]].parameters, "second_")
+    fields.quantities(PAGE, FAMILIES[PAGE["second"]].parameters, "second_")
 
 
 def _choice(key: str, label: str) -> None:
-    st.selectbox(label, MAPS.options(key), format_func=MAPS.label(key), key=key)
+    st.selectbox(label, PAGE.options(key), format_func=PAGE.label(key), key=key)
 
 
 def _number(key: str, label: str, step: float, help: str | None = None) -> None:
-    fields.number(MAPS, key, label, step=step, help=help, name=NAMES.get(key, ""))
+    fields.number(PAGE, key, label, step=step, help=help, name=NAMES.get(key, ""))
 
 
 def read() -> Asked:
     """The controls' values as problems, whether they are drawn or not; a complaint for what is not accepted."""
-    asked = Asked(wanted=MAPS["wanted"])
+    asked = Asked(wanted=PAGE["wanted"])
     try:
-        asked.unit = read_unit(MAPS.values())
+        asked.unit = read_unit(PAGE.values())
         loss = _loss("loss")
-        problem = asked.problem = noise_problem(MAPS["at_epsilon"], MAPS["at_delta"], MAPS["sensitivity"], loss)
-        epsilons = _axis("epsilon", *EPSILON_RANGE, MAPS["steps"])
-        deltas = _axis("delta", *DELTA_RANGE, MAPS["steps"])
-        gap = float(MAPS["target"]) / 100
+        problem = asked.problem = noise_problem(PAGE["at_epsilon"], PAGE["at_delta"], PAGE["sensitivity"], loss)
+        epsilons = _axis("epsilon", *EPSILON_RANGE, PAGE["steps"])
+        deltas = _axis("delta", *DELTA_RANGE, PAGE["steps"])
+        gap = float(PAGE["target"]) / 100
         asked.plane = Plane(problem, Axes(epsilons, deltas), gap)
         asked.along = Plane(problem, Axes(_axis("epsilon", *EPSILON_RANGE, 17), (problem.privacy.delta,)), gap)
         asked.across = Plane(problem, Axes((problem.privacy.epsilon,), _axis("delta", *DELTA_RANGE, 15)), gap)
@@ -167,16 +167,16 @@ def read() -> Asked:
 
 def _loss(key: str, prefix: str = "") -> Loss:
     """The loss that is chosen under `key`, its numbers under their names after the prefix."""
-    family = FAMILIES[MAPS[key]]
+    family = FAMILIES[PAGE[key]]
     try:
-        return family.from_values({one.name: MAPS[f"{prefix}{one.name}"] for one in family.parameters})
+        return family.from_values({one.name: PAGE[f"{prefix}{one.name}"] for one in family.parameters})
     except InputError as error:
         raise InputError(f"{prefix}{error.field}".replace("_", " "), error.value, error.accepted) from None
 
 
 def _axis(name: str, lowest: float, highest: float, count: int) -> tuple[float, ...]:
     """Values evenly spread on a log scale between the two ends that the controls name."""
-    low, high = MAPS[f"low_{name}"], MAPS[f"high_{name}"]
+    low, high = PAGE[f"low_{name}"], PAGE[f"high_{name}"]
     for end in (low, high):
         if not lowest <= end <= highest:
             raise InputError(f"map {name}", end, f"a number from {lowest:g} to {highest:g}")

@@ -11,7 +11,7 @@ from pages.tradeoff_maps import controls, panels, work
 
 TEXT = prose.sections("tradeoff_maps")
 
-controls.MAPS.open()
+controls.PAGE.open()
 asked = controls.read()
 jobs = {} if asked.fault else {"map": compute.ask("map", asked.plane, None, task=work.fill, wait=0)}
 st.title("Trade-off maps", anchor=False)

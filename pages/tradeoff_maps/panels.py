@@ -18,7 +18,7 @@ from pages.shared import compute, drawing, frame, prose, watching
 from pages.shared.address import FRAME
 
 from . import cells, charts, work
-from .controls import MAPS, Asked
+from .controls import PAGE, Asked
 
 TEXT = prose.sections("tradeoff_maps")
 HOME_PAGE = "pages/optimal_noise/page.py"
@@ -117,7 +117,7 @@ def heat_map(asked: Asked, job: compute.Job) -> None:
     """The map with its quantity and rival, first as a table; a click on a cell opens it on the first page."""
     known = outcomes(job)
     axis = prose.loss_axis(asked.problem.loss, asked.unit)
-    shown = charts.quantity(MAPS["quantity"], MAPS["rival"], axis)
+    shown = charts.quantity(PAGE["quantity"], PAGE["rival"], axis)
     st.caption(escape(f"{shown.title[:1].upper()}{shown.title[1:]}. Click a cell to open it."))
     with st.container(key="map_place"):
         st.html(cells.html(asked.plane.axes, known, shown, colours=drawing.colours()))
@@ -137,19 +137,19 @@ def map_choices() -> None:
     frame.heading("The map", TEXT["map"])
     left, right = st.columns([3, 2])
     left.selectbox(
-        "Shown", MAPS.options("quantity"), format_func=MAPS.label("quantity"), key="quantity",
+        "Shown", PAGE.options("quantity"), format_func=PAGE.label("quantity"), key="quantity",
         label_visibility="collapsed",
     )  # fmt: skip
-    if MAPS["quantity"] == "gain":
+    if PAGE["quantity"] == "gain":
         right.selectbox(
-            "Against", MAPS.options("rival"), format_func=MAPS.label("rival"), key="rival", label_visibility="collapsed"
+            "Against", PAGE.options("rival"), format_func=PAGE.label("rival"), key="rival", label_visibility="collapsed"
         )
 
 
 def open_cell(problem: NoiseProblem, epsilon: float, delta: float) -> None:
     """Go to the first page with this cell's problem."""
     problem = replace(problem, privacy=Privacy(epsilon, delta))
-    values = HOME.read({})[0] | values_of(problem) | {"unit": MAPS["unit"] or ""}
+    values = HOME.read({})[0] | values_of(problem) | {"unit": PAGE["unit"] or ""}
     st.switch_page(HOME_PAGE, query_params=HOME.query(values))
 
 
@@ -305,4 +305,4 @@ def next_steps() -> None:
         ("Tiny δ, as deployed", {"low_delta": 1e-9, "high_delta": 1e-3, "at_delta": 1e-6, "quantity": "best"}),
         ("Squared error instead", {"loss": "l2", "second": "l1", "wanted": 1.0}),
     ]
-    frame.experiments(MAPS, steps)
+    frame.experiments(PAGE, steps)

@@ -15,7 +15,7 @@ from pages.shared.messages import explain
 from pages.shared.watching import live
 
 from . import charts, work
-from .controls import VECTOR, Asked
+from .controls import PAGE, Asked
 
 TEXT = prose.sections("vector_queries")
 
@@ -23,18 +23,18 @@ TEXT = prose.sections("vector_queries")
 def applications(asked: Asked) -> None:
     """Principal components, coordinate descent, clipping per layer."""
     left, middle, right = st.columns([2, 2, 1])
-    left.selectbox("Task", VECTOR.options("application"), format_func=VECTOR.label("application"), key="application")
-    task = VECTOR["application"]
+    left.selectbox("Task", PAGE.options("application"), format_func=PAGE.label("application"), key="application")
+    task = PAGE["application"]
     if task == "layers":
         _layers(asked)
         return
-    middle.selectbox("Data", VECTOR.options("data"), format_func=VECTOR.label("data"), key="data")
+    middle.selectbox("Data", PAGE.options("data"), format_func=PAGE.label("data"), key="data")
     if task == "components":
         with right:
-            fields.number(VECTOR, "rank", "Rank", step=1)
+            fields.number(PAGE, "rank", "Rank", step=1)
     st.caption(TEXT[task])
     text = ""
-    if VECTOR["data"] == "upload":
+    if PAGE["data"] == "upload":
         file = st.file_uploader(
             "CSV of numbers, target last", type=["csv", "txt"], key="vector_table", max_upload_size=2
         )
@@ -43,11 +43,11 @@ def applications(asked: Asked) -> None:
             return
         text = file.getvalue().decode("utf-8-sig", errors="replace")
         st.warning("The ranges of the columns are read from the file; the promise below does not cover that reading.")
-    data = VECTOR["data"]
+    data = PAGE["data"]
     if task != "components" and data == "synthetic":
         data = "diabetes" if task == "lasso" else "breast-cancer"
-        st.caption(f"The synthetic subspace has no target: {VECTOR.label('data')(data)} stands in.")
-    asks = work.Experiment(task, data, asked.query.privacy, VECTOR["rank"], VECTOR["trials"], text)
+        st.caption(f"The synthetic subspace has no target: {PAGE.label('data')(data)} stands in.")
+    asks = work.Experiment(task, data, asked.query.privacy, PAGE["rank"], PAGE["trials"], text)
     job = compute.ask("application", asks, None, task=work.run, urgent=False, wait=0.3)
     live([job], lambda: _outcomes(task, job))
 

@@ -13,7 +13,7 @@ from pages.shared import compute, drawing, frame, prose
 from pages.shared.watching import live
 
 from . import charts, work
-from .controls import VECTOR, Asked
+from .controls import PAGE, Asked
 
 TEXT = prose.sections("vector_queries")
 
@@ -89,7 +89,7 @@ def _family(query: VectorQuery) -> str:
     """The family whose best scales are drawn: the one chosen, where there is a choice."""
     if query.privacy.delta == 0 or query.privacy.epsilon == 0:
         return "laplace" if query.privacy.delta == 0 else "gaussian"
-    return VECTOR["family"]
+    return PAGE["family"]
 
 
 def _by_profile(query: VectorQuery) -> None:
@@ -97,7 +97,7 @@ def _by_profile(query: VectorQuery) -> None:
 
     def choice() -> None:
         st.segmented_control(
-            "Noise", VECTOR.options("family"), format_func=VECTOR.label("family"), key="family",
+            "Noise", PAGE.options("family"), format_func=PAGE.label("family"), key="family",
             label_visibility="collapsed", required=True,
         )  # fmt: skip
 

@@ -46,7 +46,7 @@ PANELS = {
     "applications": "At work", "export": "Take it away",
 }  # fmt: skip
 
-VECTOR = Address(
+PAGE = Address(
     "vector queries",
     shape=Choice("exponential", SHAPES), dimension=Number(20, 1, 2000, whole=True), numbers=Text("0.85, 0.15", LONGEST),
     norm=Choice("l2", NORMS), epsilon=Number(0.5), delta=Number(1e-6), power=Number(2.0),
@@ -74,22 +74,22 @@ class Asked:
     @property
     def preset(self) -> str | None:
         """The shape whose dimension can vary, None for own numbers."""
-        return None if VECTOR["shape"] == "list" else VECTOR["shape"]
+        return None if PAGE["shape"] == "list" else PAGE["shape"]
 
     @property
     def norm(self) -> str:
         """What the profile is scaled to; own numbers never are, whatever a link says."""
-        return VECTOR["norm"] if self.preset else "none"
+        return PAGE["norm"] if self.preset else "none"
 
 
 def sidebar() -> Asked:
     """Draw the controls, on a projector those that a lecture moves, and read them all."""
     asked, full, places = Asked(), not FRAME["projector"], {}
     with st.sidebar:
-        VECTOR.note()
+        PAGE.note()
         st.subheader("How much each coordinate can change", anchor=False)
-        st.selectbox("Sensitivity profile", VECTOR.options("shape"), format_func=VECTOR.label("shape"), key="shape")
-        if VECTOR["shape"] == "list":
+        st.selectbox("Sensitivity profile", PAGE.options("shape"), format_func=PAGE.label("shape"), key="shape")
+        if PAGE["shape"] == "list":
             st.text_area(
                 "Sensitivities", key="numbers", height=90,
                 help="One number per coordinate, with decimal points: 0.85; 0.15. Semicolons, blanks or lines between "
@@ -98,25 +98,25 @@ def sidebar() -> Asked:
             places["profile"] = st.empty()
             st.caption("Taken as they are, in the query's own units. Only the named profiles are scaled.")
             if full:
-                from_file(VECTOR.choose, FIELDS)
+                from_file(PAGE.choose, FIELDS)
         else:
-            fields.number(VECTOR, "dimension", "Dimension K", step=1)
+            fields.number(PAGE, "dimension", "Dimension K", step=1)
             places["profile"] = places["dimension"] = st.empty()
             if full:
-                st.selectbox("Scaled to", VECTOR.options("norm"), format_func=VECTOR.label("norm"), key="norm")
+                st.selectbox("Scaled to", PAGE.options("norm"), format_func=PAGE.label("norm"), key="norm")
         st.subheader("The promise", anchor=False)
         left, right = st.columns(2)
         with left:
-            fields.number(VECTOR, "epsilon", "ε", step=0.1)
+            fields.number(PAGE, "epsilon", "ε", step=0.1)
         with right:
             fields.number(
-                VECTOR, "delta", "δ", step=1e-6,
+                PAGE, "delta", "δ", step=1e-6,
                 help=f"{prose.ABOUT_DELTA} With 0 Gaussian noise is not possible.",
             )  # fmt: skip
         places["epsilon"] = places["delta"] = st.empty()
         st.subheader("The error that counts", anchor=False)
         fields.number(
-            VECTOR, "power", "Power p of Σ |error|ᵖ", step=0.5, name="power p",
+            PAGE, "power", "Power p of Σ |error|ᵖ", step=0.5, name="power p",
             help="2: mean squared error. 1: mean absolute error.",
         )  # fmt: skip
         below = st.empty()
@@ -133,8 +133,8 @@ def sidebar() -> Asked:
 def _limits() -> None:
     """Global sensitivities, and what all of this means."""
     with st.expander("Coordinates that cannot all change at once"):
-        fields.number(VECTOR, "l1", "Global ℓ1 sensitivity")
-        fields.number(VECTOR, "l2", "Global ℓ2 sensitivity")
+        fields.number(PAGE, "l1", "Global ℓ1 sensitivity")
+        fields.number(PAGE, "l2", "Global ℓ2 sensitivity")
     st.caption(
         "Neighbours: data sets that differ in one person; coordinate i then moves by at most λᵢ. "
         "Scales and samples here are floating point, for looking; releases under “Take it away” are exact."
@@ -143,15 +143,15 @@ def _limits() -> None:
 
 def read() -> VectorQuery:
     """The query that the controls describe."""
-    privacy = Privacy(VECTOR["epsilon"], VECTOR["delta"])
-    return VectorQuery(privacy, profile(), VECTOR["power"], None, VECTOR["l1"], VECTOR["l2"])
+    privacy = Privacy(PAGE["epsilon"], PAGE["delta"])
+    return VectorQuery(privacy, profile(), PAGE["power"], None, PAGE["l1"], PAGE["l2"])
 
 
 def profile() -> SensitivityProfile:
     """The profile that the controls describe."""
-    if VECTOR["shape"] != "list":
-        return SensitivityProfile.preset(VECTOR["shape"], VECTOR["dimension"], normalise=VECTOR["norm"])
-    found = own_profile(VECTOR["numbers"] or "")
+    if PAGE["shape"] != "list":
+        return SensitivityProfile.preset(PAGE["shape"], PAGE["dimension"], normalise=PAGE["norm"])
+    found = own_profile(PAGE["numbers"] or "")
     if len(found) > MOST_SHOWN:
         raise InputError("profile", f"{len(found)} numbers", f"at most {MOST_SHOWN} here, more on the command line")
     return found

@@ -11,7 +11,7 @@ from pages.vector_queries import applications, charts, closer, controls, panels,
 
 TEXT = prose.sections("vector_queries")
 
-controls.VECTOR.open()
+controls.PAGE.open()
 st.title("Vector queries", anchor=False)
 asked = controls.sidebar()
 if asked.query is None:
@@ -36,10 +36,10 @@ parts = {
     "applications": applications.applications, "export": lambda asked: takeaway.takeaway(asked, found),
 }  # fmt: skip
 st.segmented_control(
-    "Look closer", controls.VECTOR.options("panel"), format_func=controls.VECTOR.label("panel"), key="panel",
+    "Look closer", controls.PAGE.options("panel"), format_func=controls.PAGE.label("panel"), key="panel",
     label_visibility="collapsed", required=True,
 )  # fmt: skip
-parts[controls.VECTOR["panel"]](asked)
+parts[controls.PAGE["panel"]](asked)
 panels.next_steps()
 with st.expander("What is computed here, and where it comes from", expanded=bool(FRAME["explain"])):
     st.markdown(TEXT["about"] + "\n\n" + TEXT["formulas"] + "\n\n**References**\n\n" + TEXT["references"])

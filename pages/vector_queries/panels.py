@@ -12,7 +12,7 @@ from dpcore.vector.compare import decibels, flip_dimension
 from pages.shared import compute, drawing, frame, prose
 
 from . import charts
-from .controls import MOST_SHOWN, VECTOR, Asked
+from .controls import MOST_SHOWN, PAGE, Asked
 
 TEXT = prose.sections("vector_queries")
 SHARED = ("gaussian-spr", "gaussian-optimal", "laplace-optimal", "blocks-optimal")
@@ -188,4 +188,4 @@ def next_steps() -> None:
         ("Two coordinates, low privacy", {"shape": "list", "numbers": "0.85, 0.15", "epsilon": 2.0,
                                           "delta": 0.1, "power": 1.0}),
     ]  # fmt: skip
-    frame.experiments(VECTOR, steps)
+    frame.experiments(PAGE, steps)

@@ -19,7 +19,7 @@ from dpcore.vector.script import asked_for, coupled, script
 from pages.shared import actions, frame, prose
 from pages.shared.messages import explain
 
-from .controls import VECTOR, Asked
+from .controls import PAGE, Asked
 
 TEXT = prose.sections("vector_queries")
 
@@ -46,10 +46,10 @@ def takeaway(asked: Asked, found: Sequence[Allocation]) -> None:
 def _chosen(known: Sequence[Allocation]) -> Allocation:
     """The mechanism that releases: the one asked for, or the best with an exact sampler."""
     frame.heading("Release the answer once", TEXT["release"])
-    st.selectbox("Mechanism", VECTOR.options("released"), format_func=VECTOR.label("released"), key="released")
+    st.selectbox("Mechanism", PAGE.options("released"), format_func=PAGE.label("released"), key="released")
     best = min(known, key=lambda one: (bool(one.noise.inexact), one.error))
-    chosen = next((one for one in known if one.key == VECTOR["released"]), None)
-    if chosen is None and VECTOR["released"] != "best":
+    chosen = next((one for one in known if one.key == PAGE["released"]), None)
+    if chosen is None and PAGE["released"] != "best":
         st.caption(f"That mechanism does not exist here; {best.name} stands in.")
     return chosen or best
 
@@ -161,7 +161,7 @@ def file_stem(query: VectorQuery) -> str:
 def _profile(asked: Asked) -> tuple[str, str]:
     """(profile, norm) as text that the parser reads back."""
     if asked.preset:
-        return f"{asked.preset}:{VECTOR['dimension']}", asked.norm
+        return f"{asked.preset}:{PAGE['dimension']}", asked.norm
     return ",".join(map(repr, asked.query.profile.values)), asked.norm
 
 

@@ -13,16 +13,9 @@ from playwright.sync_api import expect
 from views import DRAWN, quiet, routes, settled
 
 import pages
-from pages.composition import controls as composed
-from pages.data_dependent import controls as dependent
-from pages.mechanism_gallery import controls as gallery
-from pages.optimal_noise.inputs import HOME
-from pages.private_optimisation import controls as programs
-from pages.reproduction import panels as reproductions
+from pages.private_optimisation.controls import STORIES
+from pages.registry import PAGES
 from pages.shared.address import Number
-from pages.tradeoff_maps import controls as maps
-from pages.vector_queries import controls as vector
-from pages.what_epsilon_means import controls as meaning
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(420)]
 
@@ -51,16 +44,12 @@ STATES: dict[str, list[dict[str, str]]] = {
         {"gap": "50", "panel": "Release one value"},
     ],
     "vector_queries": [{}, {"panel": "applications"}],
-    "private_optimisation": [{"story": story, "epsilon": "-1"} for story in programs.STORIES],
+    "private_optimisation": [{"story": story, "epsilon": "-1"} for story in STORIES],
 }  # fmt: skip
 """Page → addresses that together show all of its fields; the Learn pages show them by topics, where an answer is a
 number."""
 
-ADDRESSES = {
-    "optimal_noise": HOME, "tradeoff_maps": maps.MAPS, "data_dependent": dependent.PAGE,
-    "vector_queries": vector.VECTOR, "reproduction": reproductions.PAGE, "private_optimisation": programs.PROGRAMS,
-    "what_epsilon_means": meaning.PAGE, "composition": composed.PAGE, "mechanism_gallery": gallery.PAGE,
-}  # fmt: skip
+ADDRESSES = {page.name: page.controls for page in PAGES}
 """Page → its controls."""
 
 LINK_ONLY = {"trials"}

@@ -18,7 +18,8 @@ from dpcore.privacy import Privacy
 from dpcore.vector import SensitivityProfile, VectorQuery, parse_profile
 from dpcore.vector.compare import allocation
 from pages.vector_queries import charts, panels, takeaway, work
-from pages.vector_queries.controls import PANELS, VECTOR
+from pages.vector_queries.controls import PAGE as VECTOR
+from pages.vector_queries.controls import PANELS
 
 PAGE = "pages/vector_queries/page.py"
 

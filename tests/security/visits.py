@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from functools import cache
 from pathlib import Path
 from urllib.parse import urlencode
 
 from streamlit.testing.v1 import AppTest
 
-import pages
 from pages import registry
 from pages.shared import address
 
@@ -26,13 +23,9 @@ assert HOME in PAGES
 def addresses() -> dict[str, list[str]]:
     """All parameters that any page reads, each with values that it accepts."""
     found: dict[str, list[str]] = {}
-    for module in pkgutil.walk_packages(pages.__path__, "pages."):
-        if module.name.endswith(".page"):
-            continue  # the pages themselves run when they are imported
-        for one in vars(importlib.import_module(module.name)).values():
-            if isinstance(one, address.Address):
-                for key, control in one.controls.items():
-                    found[key] = [*map(str, getattr(control, "options", ())), *_near(control.default)]
+    for one in (address.FRAME, *(page.controls for page in registry.PAGES)):
+        for key, control in one.controls.items():
+            found[key] = [*map(str, getattr(control, "options", ())), *_near(control.default)]
     return found
 
 
