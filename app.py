@@ -12,18 +12,26 @@ from pages.shared.address import FRAME
 
 ASSETS = Path(__file__).parent / "assets"
 
-st.set_page_config(page_title="DP Frontier", page_icon=str(ASSETS / "icon.svg"), layout="wide")
-st.logo(str(ASSETS / "logo.svg"), icon_image=str(ASSETS / "icon.svg"), size="large")
 
-FRAME.open()
-menus: dict[str, list] = {}
-for one in PAGES:
-    icon, address = f":material/{one.icon}:", one.address
-    page = st.Page(one.script, title=one.title, icon=icon, url_path=address or None, default=not address)
-    menus.setdefault(one.menu, []).append(page)
-page = st.navigation(menus, position="top")
-with compute.PAGE_LOCK.taken():
-    frame.bar(tour=not page.url_path)
-    compute.turn_to(page.url_path)
-    page.run()
-    FRAME.close()
+def run() -> None:
+    """One run of the script: the frame, and in it the page of the address."""
+    st.set_page_config(page_title="DP Frontier", page_icon=str(ASSETS / "icon.svg"), layout="wide")
+    st.logo(str(ASSETS / "logo.svg"), icon_image=str(ASSETS / "icon.svg"), size="large")
+    FRAME.open()
+    menus: dict[str, list] = {}
+    for one in PAGES:
+        icon, address = f":material/{one.icon}:", one.address
+        page = st.Page(one.script, title=one.title, icon=icon, url_path=address or None, default=not address)
+        menus.setdefault(one.menu, []).append(page)
+    page = st.navigation(menus, position="top")
+    with compute.PAGE_LOCK.taken():
+        frame.bar(tour=not page.url_path)
+        compute.turn_to(page.url_path)
+        page.run()
+        FRAME.close()
+
+
+if __name__ == "__main__":
+    run()
+else:  # `streamlit run app.py` loads it before anybody comes, and with it what `pages/__init__.py` says to Streamlit
+    app = st.App(__file__)

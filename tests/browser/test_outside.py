@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 from running import Service, running
 
+from pages.registry import PAGES
+
 pytestmark = pytest.mark.browser
 
-ROOT = Path(__file__).parents[2]
 MARKUP = [
     "![q](//192.0.2.1/q)", "[q](javascript:q())", "<img src=x onerror=q()>", "<a href=//192.0.2.1>q</a>", "$q^2_1$",
     ":material/bolt:", ":red[q]", "www.192.example", "https://a.example/", "q@a.example", "<b>q</b>", "**q**", "`q`",
@@ -51,12 +50,7 @@ class Watched:
 
 def paths() -> list[str]:
     """Addresses of all pages: the router's file names, unless they are the first."""
-    text = (ROOT / "app.py").read_text() + "".join(p.read_text() for p in (ROOT / "pages" / "shared").glob("*.py"))
-    found = re.findall(r'"pages/(\w+)\.py"([^)]*)', text)
-    named = {name: re.search(r'url_path="([^"]*)"', rest) for name, rest in found}
-    return [
-        "" if "default=True" in dict(found)[name] else (where[1] if where else name) for name, where in named.items()
-    ]
+    return [page.address for page in PAGES]
 
 
 def test_no_page_asks_anybody_else(service, browser):
