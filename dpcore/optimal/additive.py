@@ -37,6 +37,9 @@ GRADED = 2.0
 STAIRCASE_FROM = 8.0
 """From this ε on no program improves on the staircase with an atom."""
 
+PROGRESS = 0.95
+"""A step that leaves the bracket wider than this share of what it was makes its side wait."""
+
 STAIRCASE_BELOW = 1e-9
 """Nor below this δ."""
 
@@ -124,6 +127,7 @@ class Search(Anytime):
 
     def _over_budget(self) -> InfeasibleError:
         least, budget = self._least_spent, self.problem.budget
+        # Six digits, on the safe side of both.
         enough, known = f"{least.upper * (1 + 5e-6):.6g}", f"{least.lower * (1 - 5e-6):.6g}"
         if least.lower > budget.most:
             accepted = f"at least {enough} ({budget.loss.title}: no private law keeps its mean below {known})"
@@ -277,7 +281,7 @@ class Search(Anytime):
             width = self.upper - self.lower
             if self._step(schedule, *choice).status == "failed":
                 failed.add(choice)
-            idle[side] = idle[side] + 1 if self.upper - self.lower > 0.95 * width else 0
+            idle[side] = idle[side] + 1 if self.upper - self.lower > PROGRESS * width else 0
 
     def _step(self, schedule: Schedule, kind: str, k: int) -> Step:
         """One lower or upper bound on a lattice of k per sensitivity."""

@@ -26,13 +26,13 @@ TAIL_ERROR = 1e-10
 def binary_pairs(profile: Composed, places: tuple[float, ...]) -> tuple[Privacy, ...]:
     """Pairs that one release keeps: (ε′, t(ε′)), t rounded up, at ε′ = μz for the given z (its own pair if
     none of them says anything)."""
-    small = np.geomspace(1e-9, 0.5, GRID // 2)
+    small = np.geomspace(1e-9, 0.5, GRID // 2)  # finer near 0 and 1, where the partner is steep
     edges = np.unique(np.concatenate([[0.0], small, 1 - small, [1.0]]))
     most = largest_partner(profile, edges)
     out = []
     for z in places:
         epsilon = profile.sufficient.mu * z
-        delta = _refined(profile, edges, most, math.exp(epsilon)) * (1 + 1e-12) + 1e-15
+        delta = _refined(profile, edges, most, math.exp(epsilon)) * (1 + 1e-12) + 1e-15  # a few roundings
         if delta <= DELTA_RANGE[1]:  # a larger one says less than a pair can
             out.append(Privacy(epsilon, max(delta, DELTA_RANGE[0])))
     return tuple(out) or (profile.privacy,)
@@ -46,7 +46,7 @@ def _refined(profile: Composed, edges: Array, most: Array, growth: float) -> flo
         reached = float((top - growth * high).max())
         bound = top - growth * low
         kept = bound > reached
-        if not kept.any() or bound.max() - reached <= 1e-4 * max(reached, 1e-12):
+        if not kept.any() or bound.max() - reached <= 1e-4 * max(reached, 1e-12):  # closer than the program's answer is
             break
         low, high, top = low[kept], high[kept], top[kept]
         parts = max(2, min(8, 2000 // len(low)))

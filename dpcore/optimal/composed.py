@@ -36,7 +36,7 @@ from .lattice import Array, Lattice
 from .laws import best_staircase, staircase_with_atom
 from .lower import lower_step
 from .program import LatticeProgram, Seed
-from .step import Limits, Window, origin_of, places_of, reference_density, seed_of
+from .step import LEAST_DELTA, Limits, Window, origin_of, places_of, reference_density, seed_of
 
 STAGES = ((6, 20), (12, 32), (24, 48))
 """(cells per σ of the Gaussian, number of ε′) of the programs, from coarse to fine."""
@@ -46,6 +46,15 @@ MOST_CELLS = 20_000
 
 TURNS, CORRECTIONS = 3, 5
 """How often the other releases are updated, and how often a limit is corrected until the accountant agrees."""
+
+MUCH, LITTLE = 0.98, 0.01
+"""Shares of δ that the atom beside a staircase costs."""
+
+WORTHWHILE, NARROWEST = 0.998, 1e-3
+"""A Laplace law is offered where it costs less than this share of the best so far, and its scale sought so closely."""
+
+SPENT, OVERSHOOT = 0.999, 1.05
+"""Share of δ that a corrected limit is to spend, and by how much more than the rest a limit moves."""
 
 NARROWINGS = 9
 """Halvings of the interval in which the ε of the best staircase is."""
@@ -154,12 +163,12 @@ class ComposedSearch(Anytime):
         epsilon, delta = (x / promise.releases for x in astuple(promise.privacy))
         chance = math.erfc(-promise.sufficient.mu / 8**0.5) / 2
         coin = math.log(chance / (1 - chance))
-        for share in (0.98, 0.01):
+        for share in (MUCH, LITTLE):
             if epsilon >= EPSILON_RANGE[0]:
                 self._staircase(epsilon, share * delta)
         low = max(epsilon, coin)
         ended = lambda a, b: self._over or not EPSILON_RANGE[0] <= geometric(a, b) <= EPSILON_RANGE[1]  # noqa: E731
-        offered = lambda middle: self._staircase(middle, 0.01 * delta)  # noqa: E731
+        offered = lambda middle: self._staircase(middle, LITTLE * delta)  # noqa: E731
         bisection(offered, low, 2 * low, mean=geometric, near=ended, rounds=NARROWINGS)
 
     def _staircase(self, epsilon: float, delta: float) -> bool:
@@ -177,15 +186,15 @@ class ComposedSearch(Anytime):
         cost = lambda scale: Laplace(self.problem.sensitivity * scale).expected_loss(self.problem.loss)  # noqa: E731
         while cost(2 * high) < self.upper < math.inf:
             high *= 2
-        while cost(high) >= 0.998 * self.upper and high > 1e-3:
+        while cost(high) >= WORTHWHILE * self.upper and high > NARROWEST:
             high *= 0.9
         for _ in range(12):
             scale = 0.5 * (low + high) if low else high
             noise = self._on_cells(lambda y: np.exp(-np.abs(y)), scale, reach, k)
-            if noise is None or self._stop() or high - low < 1e-3 * high:
+            if noise is None or self._stop() or high - low < NARROWEST * high:
                 return
             if self._offer(noise, "closed form")[0] <= self.promise.privacy.delta:
-                low, high = low or 1e-3 * scale, scale
+                low, high = low or NARROWEST * scale, scale
             elif low == 0:
                 return
             else:
@@ -246,7 +255,7 @@ class ComposedSearch(Anytime):
         ε."""
         losses = np.linspace(0, 40, 4001)
         curve = dominating_curve_upper(self._centre.noise, losses)
-        enough = 1e-3 * self.promise.privacy.delta / self.promise.releases
+        enough = 1e-3 * self.promise.privacy.delta / self.promise.releases  # next to nothing
         last = max(float(losses[np.argmax(curve <= max(enough, 1.01 * curve[-1]))]), 0.02)
         levels = last * np.linspace(0, 1, count) ** 1.5
         own = self.promise.privacy.epsilon
@@ -260,11 +269,11 @@ class ComposedSearch(Anytime):
         losses = self._delta(self._centre.noise)[1]
         values, shares = losses.sums(promise.releases - 1, promise.privacy.epsilon)
         weights = exchange_weights(values, shares, promise.privacy.epsilon, epsilons)
-        curve = np.maximum(dominating_curve_upper(self._centre.noise, epsilons), 1e-12)
+        curve = np.maximum(dominating_curve_upper(self._centre.noise, epsilons), 1e-12)  # rows must not vanish
         most = float(weights @ curve) + (goal - self._centre.delta) / promise.releases
         cells = places_of(problem, 2 * lattice.k, lattice.ends)
         costs = cell_means(problem.paid_loss, cells)
-        deltas = np.maximum(curve, 1e-9)
+        deltas = np.maximum(curve, LEAST_DELTA)
         for _ in range(CORRECTIONS):
             if self._over:
                 return seed
@@ -287,9 +296,10 @@ class ComposedSearch(Anytime):
             seed = seed_of(lattice, outcome)
             delta, _ = self._offer(self._law(lattice, lattice.unfold(outcome.masses)), "linear program")
             self._report()
-            if delta <= goal and delta >= 0.999 * goal:
+            if delta <= goal and delta >= SPENT * goal:
                 break
-            most = max(most - 1.05 * (delta - 0.9995 * goal) / promise.releases, 0.5 * most)
+            aim = 0.5 * (1 + SPENT) * goal
+            most = max(most - OVERSHOOT * (delta - aim) / promise.releases, 0.5 * most)
         return seed
 
     # The answer --------------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ from ..solution import Certificate, Solution
 from . import laws
 from .anytime import Anytime, ProgressCallback
 from .integer_bounds import Found, Limits, Stretch, best_point, lower_bound, upper_bound
+from .step import AUDIT_ROOM
 
 MOST_STEPS = 5000
 """Largest sensitivity, in steps."""
@@ -173,7 +174,7 @@ class IntegerSearch(Anytime):
 
     def _offer_uniform(self) -> None:
         """The uniform law on k/δ points: a shift of k uncovers a share δ."""
-        n = math.ceil(self._k / (self.problem.privacy.delta * (1 - 1e-9))) + 1
+        n = math.ceil(self._k / (self.problem.privacy.delta * (1 - 1e-9))) + 1  # so that rounding costs no δ
         if n > self._most:
             return
         n += n % 2 == 0
@@ -320,7 +321,7 @@ def _cut_staircase(problem: NoiseProblem, law: IntegerStaircase) -> tuple[int, n
     masses = law.pmf(steps + law.location)
     masses /= math.fsum(masses)
     tail = float(masses[:k].sum())
-    atom = (privacy.delta - tail - min(4e-15, privacy.delta / 2)) / (1 - tail)  # room for what the audit rounds up
+    atom = (privacy.delta - tail - min(AUDIT_ROOM, privacy.delta / 2)) / (1 - tail)
     masses *= 1 - max(0.0, atom)
     at = round(best_point(problem)) - law.location + reach
     if atom > 0 and 0 <= at < len(masses):

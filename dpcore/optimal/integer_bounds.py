@@ -24,12 +24,15 @@ from ..noise.staircase import amplitude_gamma
 from ..places import Places
 from ..problem import NoiseProblem
 from . import laws
-from .lattice import Array, Lattice
+from .lattice import ROUNDED, Array, Lattice
 from .program import LatticeProgram, Outcome, Seed
-from .step import LEAST_DELTA, TINY, Limits
+from .step import AUDIT_ROOM, LEAST_DELTA, TIGHTER, TINY, Limits
 
 TOLERANCE = 1e-10
 """Of the linear programs; bounds are to agree to 1e-9."""
+
+SETTLED = 0.02
+"""As in `step`; rounds are cheaper here than a program more."""
 
 Stretch = tuple[float, float]
 """First and last lattice point looked at."""
@@ -126,7 +129,7 @@ def lower_bound(problem: NoiseProblem, m: int, stretch: Stretch, seed: Seed | No
 
     def enough(outcome: Outcome) -> bool:
         slack = outcome.rates.sum() * (outcome.shortfall - delta)
-        return 0 < slack <= 0.02 * limits.gap * outcome.objective
+        return 0 < slack <= SETTLED * limits.gap * outcome.objective
 
     outcome = program.solve(limits.deadline, limits.stop, enough=enough)
     shifts, events, weights = program.multipliers(outcome)
@@ -177,7 +180,7 @@ def _seed(lattice: Lattice, outcome: Outcome) -> Seed:
     density = np.concatenate([[0.0], lattice.unfold(outcome.masses) * lattice.k, [0.0]])
 
     def at(x: Array) -> Array:
-        index = np.floor(x * lattice.k + 0.5 + 1e-9).astype(int) - lattice.first
+        index = np.floor(x * lattice.k + 0.5 + ROUNDED).astype(int) - lattice.first
         return density[np.clip(index + 1, 0, len(density) - 1)]
 
     rates = np.atleast_2d(outcome.rates)[0]
@@ -261,10 +264,11 @@ def upper_bound(problem: NoiseProblem, m: int, stretch: Stretch, seed: Seed | No
         if not strict or not outcome.shortfall > delta:
             return False
         weight = (outcome.shortfall - delta) / (outcome.shortfall - strict[1])
-        return weight * float(strict[0] @ costs) <= 0.02 * limits.gap * outcome.objective
+        return weight * float(strict[0] @ costs) <= SETTLED * limits.gap * outcome.objective
 
-    spare = min(4e-15, 1e-6 * delta)  # room for what the audit rounds up
-    for reserve in (spare,) if strict else (1e-10 * delta + spare, 1e-6 * delta + spare):
+    spare = min(AUDIT_ROOM, 1e-6 * delta)
+    # Without a law to repair with, the solver's tolerance must be kept off δ: little at first, then generously.
+    for reserve in (spare,) if strict else (TOLERANCE * delta + spare, TIGHTER * delta + spare):
         program = _program(problem, lattice, costs, delta - reserve, limits, middle, own=m == 1)
         program.start(seed, limits.deadline)
         outcome = program.solve(limits.deadline, limits.stop, enough=enough)
@@ -311,8 +315,12 @@ def certified(
         if not weight:
             excess = bound
         weight = min(1.0, (excess - delta * (1 - margin)) / (excess - strict[1]))
-        margin = 8 * margin + 1e-16 / delta
+        margin = 8 * margin + 1e-16 / delta  # what the audit rounds up, and ever more
     return None, math.inf, 0, False
+
+
+USABLE = 0.999
+"""Share of δ that a law to repair with may use: with less to spare, too much of it would be needed."""
 
 
 def private_masses(problem: NoiseProblem, lattice: Lattice, costs: Array, middle: float) -> tuple[Array, float] | None:
@@ -333,7 +341,7 @@ def private_masses(problem: NoiseProblem, lattice: Lattice, costs: Array, middle
     fitting = []
     for masses in kinds:
         shortfall = float(lattice.shortfalls(masses, problem.privacy.amplification).max())
-        if shortfall <= 0.999 * delta:
+        if shortfall <= USABLE * delta:
             fitting.append((float(masses @ costs) / (delta - shortfall), shortfall, masses))
     if not fitting:
         return None

@@ -15,6 +15,12 @@ from . import lattice_terms
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+ROUNDED = 1e-9
+"""Added before a quotient is rounded down: whole numbers come out but for a few units of 2^−53."""
+
+NOT_ZERO = 1e-300
+"""What is divided by is at least this."""
+
 
 @dataclass(frozen=True)
 class Lattice:
@@ -110,7 +116,7 @@ class Lattice:
 
     def locate(self, x: Array) -> Ints:
         """Position in `indices` of the index nearest to places x, in sensitivities; beyond its ends where x is."""
-        return np.floor(x * self.k + 0.5 * (1 - self.edge) + 1e-9).astype(int) - self.first
+        return np.floor(x * self.k + 0.5 * (1 - self.edge) + ROUNDED).astype(int) - self.first
 
     # Pairs ---------------------------------------------------------------------------------------------
 

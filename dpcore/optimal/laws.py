@@ -22,7 +22,8 @@ from ..places import Places
 from ..privacy import DELTA_RANGE, EPSILON_RANGE, Privacy
 from ..problem import NoiseProblem
 from ..search import bisection, least_argument
-from .lattice import Array, Lattice
+from .lattice import ROUNDED, Array, Lattice
+from .step import AUDIT_ROOM
 
 FINE = 1 << 30
 """Units per sensitivity of laws whose breaks lie on no lattice."""
@@ -43,7 +44,7 @@ def staircase(lattice: Lattice, epsilon: float, centre: float, inner: float) -> 
     """Masses in steps of e^{−ε} per sensitivity, the first at distance `inner` (in sensitivities) from the centre
     [GV14], cut off where the lattice ends. (cells,)"""
     distance = np.abs(lattice.indices - centre) / lattice.k
-    level = np.maximum(np.ceil(distance - inner - 1e-9), 0)
+    level = np.maximum(np.ceil(distance - inner - ROUNDED), 0)
     masses = np.exp(-epsilon * level)
     return masses / masses.sum()
 
@@ -58,6 +59,9 @@ def gaussians(lattice: Lattice, problem: NoiseProblem, centre: float) -> list[Ar
 
 TIGHT = 1e-12
 """Shares of a limit that do not count."""
+
+LEAST_SLACK, LEAST_SAVING = 1e-3, 1e-6
+"""Shares of a limit, and of a budget, that a law must leave to be of use for repairs."""
 
 
 @dataclass(frozen=True)
@@ -103,12 +107,12 @@ def strict_law(
     rows = tuple(lattice.shortfalls(masses, p.amplification) + atom for p in problem.privacies)
     spare = np.concatenate([1 - row / p.delta for row, p in zip(rows, problem.privacies)])
     slack = float(spare[np.abs(spare) > TIGHT].min(initial=1.0))
-    if slack < 1e-3:
+    if slack < LEAST_SLACK:
         return None
     spent = 0.0
     if spending is not None:
         spent = float(masses @ spending.means) + atom * spending.at_atom
-        if spent > spending.most * (1 - 1e-6):
+        if spent > spending.most * (1 - LEAST_SAVING):
             return None
         slack = min(slack, 1 - spent / spending.most) if spending.most else slack
     return StrictLaw(masses, rows, spent, float(masses @ costs), slack, atom)
@@ -157,7 +161,7 @@ def staircase_with_atom(problem: NoiseProblem, staircase: Staircase, delta: floa
     one_side = np.exp(-privacy.epsilon * np.arange(periods + 1)) * np.diff(right, prepend=0)
     total = 2 * math.fsum(one_side)
     tail = one_side[-1] / total
-    atom = max(0.0, (delta - tail - 3e-15) / (1 - tail))
+    atom = max(0.0, (delta - tail - 3e-15) / (1 - tail))  # room for what the audit rounds up
     best = 0.0 if problem.folds or problem.monotone else problem.loss.minimiser()[0]
     return PiecewiseNoise.from_masses(
         sensitivity=D,
@@ -185,13 +189,13 @@ def _truncated(problem: NoiseProblem, support: tuple[float, float]) -> Piecewise
     cells, weighs no more than in truncated Laplace noise of the same width [method: border].
     """
     privacy, D = problem.privacy, problem.sensitivity
-    delta = privacy.delta * (1 - 1e-9) - min(4e-15, privacy.delta / 2)  # room for rounding
+    delta = privacy.delta * (1 - 1e-9) - min(AUDIT_ROOM, privacy.delta / 2)  # and for the rounding of the width
     if privacy.epsilon == 0 or privacy.delta > 0.5:
         return None
     reach = privacy.truncation(delta)
     k = next((k for k in (1, 2, 4, 16) if reach * k >= 64), 64)
     cell, half = FINE // k, math.ceil(2 * k * reach) * (FINE // k // 2)
-    least = math.floor(privacy.truncation() * FINE * (1 - 1e-12))
+    least = math.floor(privacy.truncation() * FINE * (1 - TIGHT))
     grid = Places.of(0.0, D, FINE, [0])
     room = grid.position(support[1]) - grid.position(support[0])
     if 2 * half > room:
@@ -235,6 +239,13 @@ MANY_STEPS = 0.3
 """Below this ε a staircase is all but a Laplace law, whose expected losses take no long sums."""
 
 
+LEAST_STEP = 1e-4
+"""Smallest width of a staircase's step, in sensitivities, that floats away from 0 resolve well."""
+
+SEARCHED_TO = 1e-6
+"""Relative accuracy of searches for the parameters of a law: whatever they find is audited."""
+
+
 def best_staircase(problem: NoiseProblem) -> Staircase:
     """The staircase whose γ, and for losses that are not even whose location, cost least [GV14]; for losses without
     symmetry by a search along either parameter in turn."""
@@ -242,22 +253,22 @@ def best_staircase(problem: NoiseProblem) -> Staircase:
     noise = Staircase.calibrate(problem.privacy, D, loss)
     if problem.folds or problem.monotone:
         return noise
-    noise = replace(noise, gamma=float(np.clip(noise.gamma, 1e-4, 1 - 1e-4)))  # steps that floats away from 0 resolve
+    noise = replace(noise, gamma=float(np.clip(noise.gamma, LEAST_STEP, 1 - LEAST_STEP)))
 
     def better(noise: Staircase, name: str, values: Array) -> Staircase:
-        found = least_argument(lambda v: replace(noise, **{name: v}).expected_loss(loss), values, tolerance=1e-6)
+        found = least_argument(lambda v: replace(noise, **{name: v}).expected_loss(loss), values, tolerance=SEARCHED_TO)
         return min(noise, replace(noise, **{name: float(found)}), key=lambda law: law.expected_loss(loss))
 
     wide = D * (2 + 2 / problem.privacy.epsilon)
     places = loss.minimiser()[0] + np.linspace(-wide, wide, 41)
     if problem.privacy.epsilon < MANY_STEPS:
         scale = D / problem.privacy.epsilon
-        place = least_argument(lambda v: Laplace(scale, v).expected_loss(loss), places, tolerance=1e-6)
+        place = least_argument(lambda v: Laplace(scale, v).expected_loss(loss), places, tolerance=SEARCHED_TO)
         return replace(noise, location=float(place))
     narrow = replace(noise, gamma=amplitude_gamma(problem.privacy.epsilon))
     noise = min((better(law, "location", places) for law in (noise, narrow)), key=lambda law: law.expected_loss(loss))
     for near in (1.0, 0.3, 0.1):
-        noise = better(noise, "gamma", np.clip(noise.gamma + near * np.linspace(-1, 1, 11), 1e-4, 1.0))
+        noise = better(noise, "gamma", np.clip(noise.gamma + near * np.linspace(-1, 1, 11), LEAST_STEP, 1.0))
         noise = better(noise, "location", noise.location + near * D * np.linspace(-1, 1, 11))
     return noise
 
@@ -280,6 +291,7 @@ def affordable(problem: NoiseProblem, staircase: Staircase, share: float) -> Sta
     best = 0.0 if problem.folds or problem.monotone else problem.loss.minimiser()[0]
     at_atom = (1 - share) * float(loss.value(best))
 
+    # The last ten millionth is for what the same law costs more on cells.
     def fits(noise: Staircase) -> bool:
         return share * audit.loss_upper(noise, loss) + at_atom <= most * (1 - 1e-7)
 
@@ -312,6 +324,7 @@ def _implying(problem: NoiseProblem) -> Privacy:
     """A pair (ε, δ) with a small δ that implies all pairs of the problem, as far as the ranges allow: an (ε, δ)-DP law
     has at most δ + (1 − δ)(e^ε − e^ε′)/(e^ε + 1) at ε′ ≤ ε, which is what randomised response has."""
     delta = max(0.5 * min(p.delta for p in problem.privacies), DELTA_RANGE[0])
+    # The 1e-9 is for rounding.
     rooms = [(max((p.delta - delta) / (1 - delta) - 1e-9, 0.0), p) for p in problem.privacies]
     epsilon = min(math.log((room + p.amplification) / (1 - room)) for room, p in rooms)
     return Privacy(epsilon if epsilon >= EPSILON_RANGE[0] else 0.0, delta)

@@ -15,6 +15,7 @@ from .mesh import Grading, Mesh
 from .program import BudgetRow, LatticeProgram, Outcome, Seed
 from .step import (
     LEAST_DELTA,
+    SETTLED,
     TINY,
     Limits,
     Proof,
@@ -78,7 +79,7 @@ def lower_step(
             rates.sum() * max(shortfall - limit, 0.0)
             for rates, shortfall, limit in zip(outcome.rates, outcome.shortfalls, deltas)
         )
-        return 0 < slack <= 0.01 * limits.gap * outcome.objective
+        return 0 < slack <= SETTLED * limits.gap * outcome.objective
 
     outcome = program.solve(limits.deadline, limits.stop, enough=enough)
     shifts, events, weights = program.multipliers(outcome)
@@ -168,9 +169,13 @@ def _cell_infima(loss: Loss, problem: NoiseProblem, lattice: Lattice) -> Array:
     return out
 
 
+REACHED = 0.03
+"""Multipliers within this share of a window of its end ask for a longer one."""
+
+
 def _grown(window: Window, used: Array, folded: bool) -> Window:
     """The window of events, longer by half on a side where the multipliers reach its end [Thm 2]."""
-    near = 0.03 * (window.right - window.left)
+    near = REACHED * (window.right - window.left)
     left = used.size and used.min() < window.left + near
     right = used.size and used.max() > window.right - near
     if folded:

@@ -28,6 +28,7 @@ from ..search import bisections, least_argument
 from ..solution import Certificate, Solution
 from .anytime import Anytime, ProgressCallback
 from .lattice import Array
+from .laws import SEARCHED_TO
 from .lower import lower_step
 from .program import Seed
 from .step import Limits, Window
@@ -99,9 +100,11 @@ class ProfileSearch(Anytime):
             best = self.problem.loss.minimiser()[0]
             places = best + spread * np.linspace(-5, 5, 41)
             centre = least_argument(
-                lambda x: Gaussian(spread, float(x)).expected_loss(self.problem.loss), places, tolerance=1e-6
+                lambda x: Gaussian(spread, float(x)).expected_loss(self.problem.loss),
+                places,
+                tolerance=SEARCHED_TO,
             )
-        half = math.ceil(8.5 * sigma * k)
+        half = math.ceil(8.5 * sigma * k)  # beyond which less than 2e-17 lies
         breaks = 2 * np.arange(-half, half + 2) - 1
         places = tuple(np.arange(0, 7.0 + mu, 0.015).tolist())
         scores = breaks / (2 * k * sigma)

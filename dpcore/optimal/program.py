@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from ..lp import INFINITY
 from ..rows.program import KEEP, TIE, PrivacyProgram, Rows, Uncovered
-from .lattice import Array, Ints, Lattice
+from .lattice import NOT_ZERO, Array, Ints, Lattice
 
 FLOOR = 0.1
 """Least reference mass relative to the largest; smaller floors ruin the multipliers [method: windows]."""
@@ -137,7 +137,7 @@ class LatticeProgram:
         if self.budget is not None:
             spent = mass * self.budget.costs
             # A tiny budget must not blow up the row.
-            self._budget_scale = max(self.budget.most, 1e-6 * float(spent.max()), 1e-300)
+            self._budget_scale = max(self.budget.most, 1e-6 * float(spent.max()), NOT_ZERO)
             self.lp.add_rows(-INFINITY, self.budget.most / self._budget_scale, starts=[0], columns=[], values=[])
             entries.append(spent / self._budget_scale)
             atom.append(self.delta * self.budget.atom_cost / self._budget_scale)
@@ -295,7 +295,7 @@ class LatticeProgram:
             if status != "optimal" or enough(outcome):
                 return outcome
             most = [delta for _, delta in self._limits]
-            if self.exchange is not None:
+            if self.exchange is not None:  # 1e-9: the tolerance of the linear program
                 most = (most * self.lp.primal()[self._used] + 1e-9 * np.array(most)).tolist()
             violated = [lat.shifts[s > limit * (1 + 1e-9)] for s, limit in zip(found, most)]
             for level, shifts in enumerate(violated):

@@ -15,6 +15,7 @@ from fractions import Fraction
 import numpy as np
 
 from ..problem import NoiseProblem
+from .lattice import NOT_ZERO, ROUNDED
 from .mesh import BEYOND, Grading
 from .step import Step, Window
 
@@ -32,6 +33,9 @@ SEEDED_FROM = 6.0
 
 GRADED_TO = 9.0
 """From this ε on events near the steps, on uniform lattices, serve as well as graded ones."""
+
+CLOSEST = 0.02
+"""Errors below this share of what is aimed at are not told apart: the middle of the bracket is only a guess."""
 
 FINENESS = 0.28
 """Graded lattices have at most this many nodes per sensitivity near 0, divided by the gap or 0.1 %: for want of shifts
@@ -137,9 +141,9 @@ class Schedule:
         errors to fall like 1/k². None: nothing left."""
         share = 0.5 if self.uppers else 0.0
         middle = share * lower + (1 - share) * upper if math.isfinite(upper) else lower
-        goal = (0.8 if self.uppers else 0.6) * (1 - share) * self.gap * max(lower, 1e-3 * middle, 1e-300)
+        goal = (0.8 if self.uppers else 0.6) * (1 - share) * self.gap * max(lower, 1e-3 * middle, NOT_ZERO)
         ranked = sorted(
-            (max(abs(middle - step.bound), 0.02 * goal) * step.k**2, step.k, kind)
+            (max(abs(middle - step.bound), CLOSEST * goal) * step.k**2, step.k, kind)
             for kind in side
             for step in steps[kind]
             if step.k > 1 or len(steps[kind]) == 1
@@ -147,7 +151,7 @@ class Schedule:
         for quality, base, kind in ranked:
             largest = max(step.k for step in steps[kind])
             wanted = min(max(math.sqrt(quality / goal), 1.2 * largest), 2.2 * largest)
-            multiple = max(2, math.ceil(wanted / base - 1e-9))
+            multiple = max(2, math.ceil(wanted / base - ROUNDED))
             multiple += kind == "centred" and multiple % 2 == 0  # even multiples of centred cells are offset cells
             if kind == "lower" and self._sparse:
                 multiple = min(m << n for m in (2, 3) for n in range(16) if m << n >= multiple)
@@ -234,6 +238,6 @@ class Schedule:
         best: Fraction | float = math.inf
         for k in range(1, self.finest + 1):
             miss = max((-side * x * k) % 1 / k for x in ends)
-            if miss <= best * (1 + 1e-9) or miss < 1e-12:
+            if miss <= best * (1 + ROUNDED) or miss < 1e-12:  # equal but for rounding, or 0
                 best = miss
                 yield k

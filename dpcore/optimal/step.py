@@ -23,6 +23,15 @@ LEAST_DELTA = 1e-9
 TINY = 1e-11
 """Rates and masses below this share of the largest do not count when the next window is chosen."""
 
+SETTLED = 0.01
+"""A program is done once what its violated rows could still cost is below this share of the gap aimed at."""
+
+AUDIT_ROOM = 4e-15
+"""Taken off δ: more than an audit rounds up, sums being exact to a few units of 2^−53."""
+
+TIGHTER = 1e-6
+"""Taken off limits, relatively, where there is no law to repair with what the solver's tolerance lets through."""
+
 Stop = Callable[[], bool]
 
 

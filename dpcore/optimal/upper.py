@@ -15,9 +15,20 @@ from ..noise.staircase import amplitude_gamma
 from ..places import Places
 from ..problem import NoiseProblem
 from . import laws
-from .lattice import Array, Lattice
+from .lattice import NOT_ZERO, Array, Lattice
 from .program import BudgetRow, LatticeProgram, Outcome, Seed
-from .step import Limits, Step, Window, further_limits, origin_of, places_of, reference_density, seed_of
+from .step import (
+    SETTLED,
+    TIGHTER,
+    Limits,
+    Step,
+    Window,
+    further_limits,
+    origin_of,
+    places_of,
+    reference_density,
+    seed_of,
+)  # fmt: skip
 
 NO_ATOM = 1e-9
 """Less than a program's tolerance."""
@@ -66,15 +77,15 @@ def upper_step(
 
     repair = laws.private_masses(lattice, problem, means, origin_of(problem) / D, spending)
     if repair is None and spending is not None:
-        program = program_for(spending.means, spending.at_atom, 0.99, None)
+        program = program_for(spending.means, spending.at_atom, 0.99, None)  # to repair with: room in every limit
         program.start(seed, limits.deadline)
         repair = _thrifty(
             program.solve(limits.deadline, limits.stop, enough=lambda _: False), lattice, means, problem, spending
         )
-    tight = 1.0 if repair else 1 - 1e-6
+    tight = 1.0 if repair else 1 - TIGHTER
     budget = None
     if spending is not None:
-        most = spending.most * (1.0 if repair else 1 - 1e-6)
+        most = spending.most * tight
         budget = BudgetRow(spending.means[lattice.representatives], most, spending.at_atom)
     program = program_for(means, float(loss.value(atom_x)), tight, budget)
     program.start(seed, limits.deadline)
@@ -83,10 +94,10 @@ def upper_step(
     def enough(outcome: Outcome) -> bool:
         strict = repair.shortfalls if repair else [p.delta * tight for p in problem.privacies]
         weight = max(
-            max(0.0, shortfall - p.delta * tight) / max(shortfall - least, 1e-300)
+            max(0.0, shortfall - p.delta * tight) / max(shortfall - least, NOT_ZERO)
             for shortfall, p, least in zip(outcome.shortfalls, problem.privacies, strict)
         )
-        return weight * max(span - outcome.objective, 0.0) <= 0.01 * limits.gap * outcome.objective
+        return weight * max(span - outcome.objective, 0.0) <= SETTLED * limits.gap * outcome.objective
 
     outcome = program.solve(limits.deadline, limits.stop, enough=enough)
     noise, delta_upper, worst_shift, repaired = None, math.inf, 0.0, False
@@ -117,13 +128,17 @@ def _spending(problem: NoiseProblem, cells: Places, atom_x: float) -> laws.Spend
     return laws.Spending(cell_means(loss, cells), float(loss.value(atom_x)), problem.budget.most)
 
 
+CARRIED = 1e-6
+"""Share of δ that may lie beyond a window."""
+
+
 def _fitted(window: Window, lattice: Lattice, outcome: Outcome, problem: NoiseProblem, origin: float) -> Window:
-    """The stretch that carries all but 1e-6 δ of the mass, with a margin; a side whose last half sensitivity carries
+    """The stretch that carries all but CARRIED·δ of the mass, with a margin; a side whose last half sensitivity carries
     more than 1e-3 δ was cut too short and gets one sensitivity more."""
     masses, delta = lattice.unfold(outcome.masses), problem.privacy.delta
     x = (lattice.indices + 0.5 * lattice.edge) / lattice.k + origin
     below, above = np.cumsum(masses), np.cumsum(masses[::-1])[::-1]
-    kept = x[(below > 1e-6 * delta) & (above > 1e-6 * delta)]
+    kept = x[(below > CARRIED * delta) & (above > CARRIED * delta)]
     if not kept.size:
         return window
     edge = max(1, lattice.k // 2)
