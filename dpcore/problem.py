@@ -166,14 +166,21 @@ class NoiseProblem:
         return f"{float(Context(prec=6, rounding=ROUND_CEILING).create_decimal_from_float(self.sufficient_width)):g}"
 
     @property
+    def lattice_step(self) -> float:
+        """The granularity of a query that has one."""
+        if self.granularity is None:
+            raise ValueError("the query has no granularity")
+        return self.granularity
+
+    @property
     def lattice_sensitivity(self) -> int:
         """The sensitivity as a number of steps of the granularity."""
-        return round(self.sensitivity / self.granularity)
+        return round(self.sensitivity / self.lattice_step)
 
     @property
     def lattice_support(self) -> tuple[float, float]:
         """First and last multiple of the granularity inside the support, in steps: whole numbers, or infinite."""
-        step, (lo, hi) = decimal(self.granularity), self.support
+        step, (lo, hi) = decimal(self.lattice_step), self.support
         first = lo if math.isinf(lo) else math.ceil(decimal(lo) / step)
         return first, hi if math.isinf(hi) else math.floor(decimal(hi) / step)
 

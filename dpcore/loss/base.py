@@ -100,7 +100,8 @@ class Loss:
             size = np.maximum(size, np.where(hi > lo, here, 0.0))
         if self.continuous:
             return 128 * UNIT * size
-        return UNIT * (64 + 8 * np.maximum(np.abs(a), np.abs(b)) / (b - a)) * size
+        narrow: Array = 64 + 8 * np.maximum(np.abs(a), np.abs(b)) / (b - a)
+        return UNIT * narrow * size
 
     def _overlaps(self, a: Array, b: Array) -> Iterable[tuple[Piece, Array, Array]]:
         """Every piece that meets some [a, b], with its part [lo, hi] of each (hi ≤ lo: none)."""

@@ -250,7 +250,7 @@ def table(breakpoints: Iterable[float], values: Iterable[float]) -> Loss:
         raise InputError("loss table", f"{len(x)} breakpoints", f"2 to {MAX_BREAKPOINTS} breakpoints")
     for name, column in (("breakpoint", x), ("value", y)):
         for number in column:
-            in_range(-MAX_MAGNITUDE, MAX_MAGNITUDE, **{f"loss table {name}": number})
+            in_range(-MAX_MAGNITUDE, MAX_MAGNITUDE, also=(), **{f"loss table {name}": number})
     for before, after in zip(x, x[1:]):
         if not after > before:
             raise InputError("loss table breakpoint", after, f"a number above the one before it, {before:g}")

@@ -39,18 +39,21 @@ class Piece:
         x = np.asarray(x, dtype=float)
         if self.coefficient == 0:
             return np.full(x.shape, self.constant)
-        return self.constant + self.coefficient * (np.abs(x) - self.anchor) ** self.power
+        value: Array = self.constant + self.coefficient * (np.abs(x) - self.anchor) ** self.power
+        return value
 
     def slope(self, x: ArrayLike) -> Array:
         """c'(x)."""
         x = np.asarray(x, dtype=float)
         sign = 1.0 if self.lo >= 0 else -1.0
-        return sign * self.coefficient * self.power * np.abs(x) ** (self.power - 1)
+        slope: Array = sign * self.coefficient * self.power * np.abs(x) ** (self.power - 1)
+        return slope
 
     def size(self, x: ArrayLike) -> Array:
         """What the terms of c(x) amount to: its value errs by a few units in the last place of this."""
         x = np.asarray(x, dtype=float)
-        return abs(self.constant) + abs(self.coefficient) * np.abs(np.abs(x) - self.anchor) ** self.power
+        size: Array = abs(self.constant) + abs(self.coefficient) * np.abs(np.abs(x) - self.anchor) ** self.power
+        return size
 
     def sway(self, x: ArrayLike) -> Array:
         """|c'(x)| (|x| + |anchor|): what a relative error of both is worth."""

@@ -110,7 +110,8 @@ class IntegerStaircase(LatticeLaw):
         periods, u = np.divmod(np.minimum(n, 1e15), self.period)
         whole_period = (r + b * (self.period - r)) / -math.expm1(-self.rate)
         rest = np.maximum(r - u, 0.0) + b * (self.period - np.maximum(u, r)) + b * whole_period
-        return self._top * np.exp(-self.rate * periods) * rest
+        tail: Array = self._top * np.exp(-self.rate * periods) * rest
+        return tail
 
     @cached_property
     def _reach(self) -> int:
@@ -139,7 +140,7 @@ class IntegerStaircase(LatticeLaw):
         missing = (self._tail(periods * self.period) - goal) / (self._top * np.exp(-self.rate * periods))
         inside = np.where(missing <= r, missing, r + (missing - r) / b)
         n = periods * self.period + np.clip(np.floor(inside), 0, self.period)
-        k = self.location + np.where(u < 0.5, -n, n)
+        k: Array = self.location + np.where(u < 0.5, -n, n)
         for _ in range(4):  # the closed form is at most a step or two off
             k = np.where(self.cdf(k) < u, k + 1, k)
             k = np.where(self.cdf(k - 1) >= u, k - 1, k)
@@ -187,7 +188,8 @@ class IntegerStaircase(LatticeLaw):
         offset = start - centre
         i = offset + np.arange(self.period)
         sums = geometric_sum(power, self.rate, (centre + i) / self.period)
-        return float(self._weight(i) @ sums) * float(self.period) ** power
+        scale: float = float(self.period) ** power
+        return float(self._weight(i) @ sums) * scale
 
     def shortfall(self, epsilon: float, sensitivity: float) -> float:
         """Σ_k (P(k) − e^ε P(k − φ))₊ at the largest whole shift φ ≤ sensitivity (a number just below a
@@ -321,7 +323,7 @@ class DiscreteStaircase(IntegerStaircase):
             raise InputError("epsilon", epsilon, "a positive number for staircase noise")
         even = loss.symmetrised()
         if even.grows_from_zero:
-            return cls(epsilon, sensitivity, first_step(Side.points(even, epsilon, sensitivity)).end)
+            return cls(epsilon, sensitivity, int(first_step(Side.points(even, epsilon, sensitivity)).end))
         candidates = sorted({round(r) for r in np.linspace(1, sensitivity, min(sensitivity, 256))})
         return min((cls(epsilon, sensitivity, r) for r in candidates), key=lambda law: law.expected_loss(loss))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,9 +14,10 @@ from ..privacy import EPSILON_RANGE
 from .base import Noise
 from .discrete import DiscreteStaircase, Geometric
 from .lattice import LatticeNoise, stretched
-from .piecewise import TOTAL, PiecewiseNoise, candidate_shifts
+from .piecewise import PiecewiseNoise, candidate_shifts
 from .staircase import STAIRCASE_FIELDS, Staircase
 from .tailed import TailedNoise
+from .whole import TOTAL
 
 if TYPE_CHECKING:
     from ..problem import NoiseProblem
@@ -30,7 +31,7 @@ MAX_AUDIT_WORK = 10**8
 """Largest number of shifts times cells that a file may make the auditor look at."""
 
 
-def read_noise(data: dict, problem: NoiseProblem) -> Noise:
+def read_noise(data: dict[str, Any], problem: NoiseProblem) -> Noise:
     """The law that `Noise.to_dict` wrote, as far as it can be one for this problem; what it promises is not looked at.
 
     Raises
@@ -45,7 +46,7 @@ def read_noise(data: dict, problem: NoiseProblem) -> Noise:
     return readers[family](data, problem)
 
 
-def _tailed(data: dict, problem: NoiseProblem) -> TailedNoise:
+def _tailed(data: dict[str, Any], problem: NoiseProblem) -> TailedNoise:
     tail = checks.mapping(data.get("tail"), "tail")
     weight = checks.integer(tail.get("weight"), "noise.tail.weight", 1, TOTAL - 1)
     mean = checks.integer(tail.get("mean_cells"), "noise.tail.mean_cells", 2, MAX_TAIL)
@@ -61,13 +62,13 @@ def _tailed(data: dict, problem: NoiseProblem) -> TailedNoise:
     return TailedNoise(body, weight, mean)
 
 
-def _piecewise(data: dict, problem: NoiseProblem) -> PiecewiseNoise:
+def _piecewise(data: dict[str, Any], problem: NoiseProblem) -> PiecewiseNoise:
     read = _from_whole_numbers if "weights" in data else _from_floats
     return read(data, problem.sensitivity)
 
 
-def _discrete_staircase(data: dict, problem: NoiseProblem) -> Noise:
-    step = problem.granularity
+def _discrete_staircase(data: dict[str, Any], problem: NoiseProblem) -> Noise:
+    step = problem.lattice_step
     values = checks.mapping(data.get("parameters"), "parameters")
     whole = {"period": 5000, "rise": 5000, "location": 10**6}
     period, rise, location = (
@@ -83,8 +84,8 @@ def _discrete_staircase(data: dict, problem: NoiseProblem) -> Noise:
     return stretched(law, step)
 
 
-def _lattice(data: dict, problem: NoiseProblem) -> LatticeNoise:
-    step = problem.granularity
+def _lattice(data: dict[str, Any], problem: NoiseProblem) -> LatticeNoise:
+    step = problem.lattice_step
     _same_step(data.get("step"), "noise.step", step)
     checks.integer(data.get("total", TOTAL), "noise.total", TOTAL, TOTAL)
     weights = [checks.integer(w, "noise.weights", 0, TOTAL) for w in _list(data, "weights", 1)]
@@ -102,14 +103,14 @@ def _same_step(value: object, name: str, step: float) -> None:
         raise InputError(name, checks.short(value), f"the granularity of the problem, {step:g}")
 
 
-def _name(data: dict) -> str:
+def _name(data: dict[str, Any]) -> str:
     name = data.get("name", "Optimal")
     if not isinstance(name, str) or len(name) > 80:
         raise InputError("noise.name", checks.short(name), "a short text")
     return name
 
 
-def _staircase(data: dict, problem: NoiseProblem) -> Staircase:
+def _staircase(data: dict[str, Any], problem: NoiseProblem) -> Staircase:
     data = checks.mapping(data.get("parameters"), "parameters")
     values = [checks.finite(data.get(name), f"noise.parameters.{name}", 1e15) for name in STAIRCASE_FIELDS]
     if values[0] < 1e-3 or values[1] <= 0:
@@ -117,7 +118,7 @@ def _staircase(data: dict, problem: NoiseProblem) -> Staircase:
     return Staircase(*values)
 
 
-def _from_whole_numbers(data: dict, sensitivity: float) -> PiecewiseNoise:
+def _from_whole_numbers(data: dict[str, Any], sensitivity: float) -> PiecewiseNoise:
     checks.integer(data.get("total", TOTAL), "noise.total", TOTAL, TOTAL)
     breaks = [checks.integer(b, "noise.breaks", -MAX_UNITS, MAX_UNITS) for b in _list(data, "breaks", 2)]
     weights = [checks.integer(w, "noise.weights", 0, TOTAL) for w in _list(data, "weights", 1)]
@@ -140,7 +141,7 @@ def _from_whole_numbers(data: dict, sensitivity: float) -> PiecewiseNoise:
     return noise
 
 
-def _from_floats(data: dict, sensitivity: float) -> PiecewiseNoise:
+def _from_floats(data: dict[str, Any], sensitivity: float) -> PiecewiseNoise:
     """A law given by edges and probabilities alone; its edges must lie on a lattice sensitivity/k, k ≤ 4096."""
     edges = np.array([checks.finite(e, "noise.edges", 1e15) for e in _list(data, "edges", 2)]) / sensitivity
     masses = np.array([checks.finite(p, "noise.probabilities", 1.0) for p in _list(data, "probabilities", 1)])
@@ -186,7 +187,7 @@ def _refuse_costly(noise: PiecewiseNoise) -> None:
         raise InputError("noise.breaks", shown, f"a product of at most {MAX_AUDIT_WORK:g}")
 
 
-def _list(data: dict, name: str, least: int) -> list:
+def _list(data: dict[str, Any], name: str, least: int) -> list[Any]:
     value = data.get(name)
     if not isinstance(value, list) or not least <= len(value) <= MAX_CELLS + 1:
         shown = f"{len(value)} entries" if isinstance(value, list) else checks.short(value)

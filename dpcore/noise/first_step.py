@@ -7,6 +7,7 @@ below u and b = e^−ε above. V falls while G(u) < V(u) and rises after that: t
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -97,9 +98,8 @@ def _root(side: Side, a: float, b: float) -> float:
     """Where G passes V between two ends, to a relative `CLOSE`: by Chandrupatla's mixture of halving and inverse
     quadratic interpolation, in x = end/(end + e^(−ε/2)), for best steps are about e^(−ε/2) long or much longer."""
     scale = math.exp(-side.epsilon / 2)
-    to_end = lambda x: scale * x / (1 - x)  # noqa: E731
-    to_x = lambda end: end / (end + scale)  # noqa: E731
-    x0, x1 = to_x(a), to_x(b)
+    to_end: Callable[[float], float] = lambda x: scale * x / (1 - x)  # noqa: E731
+    x0, x1 = a / (a + scale), b / (b + scale)
     f0, f1 = _excess(side, a)[0], _excess(side, b)[0]
     share = 0.5
     for _ in range(100):

@@ -81,14 +81,16 @@ class Gaussian(SymmetricNoise):
         cancel, Gauss quadrature on panels (no closed form exists for real powers), to rounding."""
         a, b = lo / self.sigma, hi / self.sigma
         if centre != 0 or b - a < min(1.0, a):
-            return self.sigma**power * _panels(power, a, b, centre / self.sigma)
+            unit: float = self.sigma**power
+            return unit * _panels(power, a, b, centre / self.sigma)
         half = (power + 1) / 2
         lower, upper = 0.5 * a * a, 0.5 * b * b
         if upper <= half + 1:
             between = float(special.gammainc(half, upper) - special.gammainc(half, lower))
         else:
             between = float(special.gammaincc(half, lower) - special.gammaincc(half, upper))
-        return (math.sqrt(2) * self.sigma) ** power * math.gamma(half) * between / (2 * math.sqrt(math.pi))
+        scale: float = (math.sqrt(2) * self.sigma) ** power
+        return scale * math.gamma(half) * between / (2 * math.sqrt(math.pi))
 
     def _hockey_stick(self, epsilon: float, shift: float) -> float:
         return gaussian_delta(self.sigma / shift, epsilon)
@@ -135,12 +137,12 @@ def gaussian_delta(ratio: float, epsilon: float) -> float:
     if t < h and h > 0.05:
         return float(special.ndtr(h - t)) - math.exp(epsilon + float(special.log_ndtr(-h - t)))
     if h > 0.05:
-        difference = _mills(t - h) - _mills(t + h)
+        difference = float(_mills(t - h) - _mills(t + h))
     else:
         nodes, weights = gauss_nodes(12)
         x = t - h + 2 * h * nodes
         difference = 2 * h * float(weights @ _mills_descent(x))
-    return math.exp(-0.5 * (t - h) ** 2) / math.sqrt(2 * math.pi) * float(difference)
+    return math.exp(-0.5 * (t - h) ** 2) / math.sqrt(2 * math.pi) * difference
 
 
 def _deltas(mu: float, epsilons: Array) -> Array:
@@ -148,11 +150,12 @@ def _deltas(mu: float, epsilons: Array) -> Array:
     it is lost."""
     a, b = epsilons / mu - mu / 2, epsilons / mu + mu / 2
     density = np.exp(-0.5 * a * a) / math.sqrt(2 * math.pi)
-    far = density * (_mills(np.maximum(a, 0.0)) - _mills(b))
-    return np.clip(np.where(a > 0, far, special.ndtr(-a) - density * _mills(b)), 0.0, 1.0)
+    far: Array = density * (_mills(np.maximum(a, 0.0)) - _mills(b))
+    near: Array = special.ndtr(-a) - density * _mills(b)
+    return np.clip(np.where(a > 0, far, near), 0.0, 1.0)
 
 
-def _mills(x):
+def _mills(x: Array | float) -> Array | np.float64:
     return math.sqrt(math.pi / 2) * special.erfcx(x / math.sqrt(2))
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,6 +22,9 @@ from .base import Array
 from .moments import falling_integral, rising_integral
 from .monotone import MonotonePair
 from .symmetric import SymmetricNoise
+
+if TYPE_CHECKING:
+    from .truncated_laplace import TruncatedLaplace
 
 
 @dataclass(frozen=True)
@@ -91,7 +96,7 @@ class Laplace(SymmetricNoise):
 class ExponentialPair(MonotonePair):
     """Two laws that fall by e^(−1/scale) a unit, as far as they reach: L is ±φ/scale but between the centres."""
 
-    noise: Laplace
+    noise: Laplace | TruncatedLaplace
 
     def threshold(self, epsilons: Array) -> Array:
         phi, scale, radius = self.shift, self.noise.scale, self.noise.radius
@@ -103,7 +108,8 @@ class ExponentialPair(MonotonePair):
     @cached_property
     def atoms(self) -> tuple[tuple[float, float, float], ...]:
         noise, phi = self.noise, self.shift
-        at, m = lambda x: float(noise.cdf(x)), noise.location
+        at: Callable[[float], float] = lambda x: float(noise.cdf(x))  # noqa: E731
+        m = noise.location
         start, end = m - noise.radius, m + noise.radius
         top = phi / noise.scale
         left = max(at(m) - at(start + phi), 0.0) if math.isfinite(start) else at(m)  # shared, below both centres
@@ -136,7 +142,8 @@ class ExponentialPair(MonotonePair):
 def exponential_moment(power: float, lo: float, hi: float, centre: float, scale: float) -> float:
     """∫_lo^hi x^power e^(−|x − centre|/scale) dx/scale for 0 ≤ lo < hi on one side of the centre."""
     length = (hi - lo) / scale
+    unit: float = scale**power
     if lo >= centre:
         rest = falling_integral(power, lo / scale, length)
-        return math.exp((centre - lo) / scale) * scale**power * rest
-    return math.exp((hi - centre) / scale) * scale**power * rising_integral(power, hi / scale, length)
+        return math.exp((centre - lo) / scale) * unit * rest
+    return math.exp((hi - centre) / scale) * unit * rising_integral(power, hi / scale, length)

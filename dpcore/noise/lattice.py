@@ -72,11 +72,11 @@ class LatticeNoise(LatticeLaw, SolvedNoise):
 
         Mirror images stay mirror images; `monotone` laws do not rise away from 0 [noise.whole].
         """
-        masses = np.maximum(np.asarray(masses, dtype=float), 0.0)
-        used = np.flatnonzero(masses > 5e-20 * masses.max())  # what is far below a unit would be rounded up to one
-        masses, first = masses[used[0] : used[-1] + 1], first + int(used[0])
-        ones = np.ones(len(masses), dtype=np.int64)
-        weights, _ = whole_weights(masses, 0.0, ones, Fraction(1, 2) - first, monotone=monotone)
+        given: Array = np.maximum(np.asarray(masses, dtype=float), 0.0)
+        used = np.flatnonzero(given > 5e-20 * given.max())  # what is far below a unit would be rounded up to one
+        kept, first = given[used[0] : used[-1] + 1], first + int(used[0])
+        ones = np.ones(len(kept), dtype=np.int64)
+        weights, _ = whole_weights(kept, 0.0, ones, Fraction(1, 2) - first, monotone=monotone)
         return cls(float(step), first, weights, name)
 
     @cached_property

@@ -7,6 +7,7 @@ stays near rounding (tests: 1e-12 against quadrature in many digits).
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import cache
 
 import numpy as np
@@ -22,12 +23,15 @@ _ASYMPTOTIC = 50.0
 def power_integral(power: float, lo: ArrayLike, hi: ArrayLike) -> Array:
     """∫_lo^hi x^power dx for 0 ≤ lo ≤ hi, elementwise, without cancellation for narrow intervals."""
     lo, hi = np.asarray(lo, dtype=float), np.asarray(hi, dtype=float)
+    length: Array = hi - lo
     if power == 0:
-        return hi - lo
+        return length
     if power == 1:
-        return (hi - lo) * (0.5 * (hi + lo))
+        middle: Array = 0.5 * (hi + lo)
+        return length * middle
     if power == 2:
-        return (hi - lo) * (hi * hi + hi * lo + lo * lo) / 3
+        squares: Array = hi * hi + hi * lo + lo * lo
+        return length * squares / 3
     q = power + 1
     narrow = hi - lo < lo
     near, ratio = np.where(narrow, lo, 1.0), np.where(narrow, hi - lo, 0.0)
@@ -72,7 +76,8 @@ def _scaled_lower(power: float, x: float) -> float:
         return float(_series(power, np.asarray(x), -1.0))
     n = np.arange(1, int(x + 12 * math.sqrt(x) + 40))
     terms = np.concatenate([[1.0], np.cumprod(x / n)]) / (np.arange(len(n) + 1) + power + 1)
-    return math.exp(-x) * x ** (power + 1) * math.fsum(terms)
+    scale: float = x ** (power + 1)
+    return math.exp(-x) * scale * math.fsum(terms)
 
 
 def _series(power: float, x: Array, sign: float) -> Array:
@@ -92,7 +97,7 @@ def gauss_nodes(count: int, exponent: float = 0.0) -> tuple[Array, Array]:
     return (nodes + 1) / 2, weights / 2 ** (exponent + 1)
 
 
-def _gauss(function, length: float) -> float:
+def _gauss(function: Callable[[Array], Array], length: float) -> float:
     """∫_0^length function, by 12 Gauss points.
 
     Only for the narrow intervals above, where the difference of two closed forms would cancel: the nearest
@@ -119,7 +124,7 @@ def geometric_sum(power: float, rate: float, start: ArrayLike) -> Array:
         return sums[-1]
     count = 24 if rate <= 0.7 else int(60 / rate) + 2
     k = np.arange(count)
-    total = (np.exp(-rate * k) * (x[..., None] + k) ** power).sum(axis=-1)
+    total: Array = (np.exp(-rate * k) * (x[..., None] + k) ** power).sum(axis=-1)
     if rate > 0.7:
         return total
     return total + math.exp(-rate * count) * _euler_maclaurin(power, rate, x + count)
@@ -136,5 +141,6 @@ def _euler_maclaurin(power: float, rate: float, x: Array) -> Array:
     """Σ_{k ≥ 0} e^(−rate·k) (x + k)^power for x ≥ 24, rate ≤ 0.7."""
     falling = np.cumprod(np.append(1.0, power - _ORDERS[:-1]))
     other = (-rate) ** np.maximum(_ORDERS[1::2] - _ORDERS[:, None], 0)
-    derivatives = x[..., None] ** (power - _ORDERS) @ (falling * (_EULER_MACLAURIN * other).sum(axis=1))
-    return scaled_upper_gamma(power, rate * x) / rate ** (power + 1) + 0.5 * x**power - derivatives
+    derivatives: Array = x[..., None] ** (power - _ORDERS) @ (falling * (_EULER_MACLAURIN * other).sum(axis=1))
+    scale: float = rate ** (power + 1)
+    return scaled_upper_gamma(power, rate * x) / scale + 0.5 * x**power - derivatives

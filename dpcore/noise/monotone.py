@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -60,6 +61,6 @@ class MonotonePair(Pair):
         high = self.largest
         steps = np.linspace(-high, high, STEPS)
         masses = -np.diff(np.append(1.0, self.tails(steps)[0]))
-        divergence = lambda s: math.log(float(masses @ np.exp(s * (steps - high)))) / s + high  # noqa: E731
+        divergence: Callable[[float], float] = lambda s: math.log(float(masses @ np.exp(s * (steps - high)))) / s + high  # noqa: E731
         found = [divergence(s) if s > 0 else float(masses @ steps) for s in (orders - 1).ravel().tolist()]
         return np.reshape(found, orders.shape)

@@ -106,7 +106,8 @@ class Side:
         """
         layout = self._layout
         k = layout.cells
-        x, weights = k * float(self.period) + u, np.exp(-self.epsilon * k)
+        x = k.astype(float) * float(self.period) + u
+        weights = np.exp(-self.epsilon * k)
         if self.lattice:
             lower, upper = lattice_costs(x, self.loss)
         else:
@@ -118,7 +119,7 @@ class Side:
         low, high = math.fsum(weights * lower * (1 - slack)), math.fsum(weights * upper * (1 + slack))
         return max(low + more - off, 0.0), high + more + off + layout.beyond
 
-    def _limits(self, k: Array, u: float, x: Array, blur: float) -> Array:
+    def _limits(self, k: NDArray[np.int64], u: float, x: Array, blur: float) -> Array:
         """Bounds of c just right of x = k + u, lower ones where breaks are moved outwards, blur > 0."""
         breaks = self.loss.breaks
         whole = np.floor(breaks)
@@ -135,7 +136,8 @@ class Side:
         """Cells where breaks are, closed forms in between and after the last; cells that count for nothing left out."""
         few, many = (math.ceil(decays / self.epsilon) + 1 for decays in (FEW, MOST))
         cells, factors, errors = [], np.zeros(EXPANSION), np.zeros(EXPANSION)
-        edge, done, cut = 0.0, 0, False
+        edge, cut = 0.0, False
+        done: float = 0  # periods, infinite after the last piece
         for piece in self.loss.pieces:
             first, last = self._whole_periods(piece)
             free = not (piece.constant or piece.coefficient)
@@ -153,8 +155,9 @@ class Side:
         layout = Layout(np.concatenate(cells), factors[:terms], errors[:terms], edge, beyond)
         short = replace(layout, cells=layout.cells[layout.cells < few], beyond=self._beyond(few))
         if len(short.cells) < len(layout.cells):
-            whole = [0.0, float(self.period)]
-            value = math.fsum(self._cells(whole, short.cells)[0]) + float(short.factors @ self._moments(*whole, terms))
+            end = float(self.period)
+            moments = self._moments(0.0, end, terms)
+            value = math.fsum(self._cells([0.0, end], short.cells)[0]) + float(short.factors @ moments)
             if short.beyond * self.period <= UNIT * value:
                 return short
         return layout
@@ -327,7 +330,8 @@ def _curved_sums(piece: Piece, a: Array, b: Array) -> tuple[Array, Array]:
     the logarithm's is multiplied by itself.
     """
     near, far = np.minimum(np.abs(a), np.abs(b)), np.maximum(np.abs(a), np.abs(b))
-    n, p, spread = far - near + 1, piece.power, 0.0
+    n, p = far - near + 1, piece.power
+    spread: Array | float = 0.0
     if p == 2:
         total = n * (near * near + near * (n - 1) + (n - 1) * (2 * n - 1) / 6)
     else:

@@ -8,6 +8,7 @@ view of it.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -104,13 +105,13 @@ class PiecewiseNoise(SolvedNoise):
 
         Mirror images stay mirror images; `monotone` densities do not rise away from 0 [noise.whole].
         """
-        masses = np.maximum(np.asarray(masses, dtype=float), 0.0)
+        kept: Array = np.maximum(np.asarray(masses, dtype=float), 0.0)
         breaks = np.asarray(breaks, dtype=np.int64)
-        used = np.flatnonzero(masses > 1e-30)
+        used = np.flatnonzero(kept > 1e-30)
         if used.size:
-            masses, breaks = masses[used[0] : used[-1] + 1], breaks[used[0] : used[-1] + 2]
+            kept, breaks = kept[used[0] : used[-1] + 1], breaks[used[0] : used[-1] + 2]
         zero = Places.of(origin, sensitivity, resolution, breaks).position(0.0) - int(breaks[0])
-        weights, atom_weight = whole_weights(masses, atom, np.diff(breaks), zero, monotone=monotone)
+        weights, atom_weight = whole_weights(kept, atom, np.diff(breaks), zero, monotone=monotone)
         return cls(sensitivity, resolution, breaks, weights, atom_unit, atom_weight, origin, name)
 
     def with_atom(self, share: float, *, monotone: bool = False) -> PiecewiseNoise:
@@ -193,10 +194,10 @@ class PiecewiseNoise(SolvedNoise):
         return middle if own else math.nan
 
     @property
-    def cells_around_zero(self) -> tuple[Fraction, list[int], list[int]] | None:
+    def cells_around_zero(self) -> tuple[Fraction, Sequence[int], list[int]] | None:
         if self.atom_weight and self.atom_place:
             return None
-        return self.places.position(0.0), self.breaks.tolist(), self.weights.tolist()
+        return -self.places.origin / self.places.unit, self.breaks.tolist(), self.weights.tolist()
 
     def density(self, x: ArrayLike) -> Array:
         heights = np.concatenate([[0.0], self.masses / np.diff(self.edges), [0.0]])
@@ -205,14 +206,16 @@ class PiecewiseNoise(SolvedNoise):
     def cdf(self, x: ArrayLike) -> Array:
         x = np.asarray(x, dtype=float)
         smooth = np.interp(x, self.edges, np.concatenate([[0.0], np.cumsum(self.masses)]))
-        return np.minimum(smooth + self.atom_mass * (x >= self.atom_location), 1.0)
+        below: Array = np.minimum(smooth + self.atom_mass * (x >= self.atom_location), 1.0)
+        return below
 
     def quantile(self, u: ArrayLike) -> Array:
         u = np.asarray(u, dtype=float)
         cumulative = np.concatenate([[0.0], np.cumsum(self.masses)])
         cumulative /= max(cumulative[-1] + self.atom_mass, 1e-300)
         if not self.atom_weight:
-            return np.interp(u, cumulative, self.edges)
+            values: Array = np.interp(u, cumulative, self.edges)
+            return values
         below = float(np.interp(self.atom_location, self.edges, cumulative))
         shifted = np.where(u <= below, u, u - self.atom_mass)
         inside = (u > below) & (u <= below + self.atom_mass)
@@ -221,7 +224,7 @@ class PiecewiseNoise(SolvedNoise):
     def partial_moment(self, power: float, lo: float, hi: float) -> float:
         a, b = np.clip(self.edges[:-1], lo, hi), np.clip(self.edges[1:], lo, hi)
         q = power + 1
-        primitive = lambda x: np.sign(x) * np.abs(x) ** q / q  # noqa: E731
+        primitive: Callable[[Array], Array] = lambda x: np.sign(x) * np.abs(x) ** q / q  # noqa: E731
         heights = self.masses / np.diff(self.edges)
         return math.fsum(heights * np.where(b > a, primitive(b) - primitive(a), 0.0))
 
@@ -239,7 +242,8 @@ class PiecewiseNoise(SolvedNoise):
         return distance / self.sensitivity * self.resolution
 
     def shifts(self, limit: int) -> list[int]:
-        return candidate_shifts(self, limit).tolist()
+        shifts: list[int] = candidate_shifts(self, limit).tolist()
+        return shifts
 
     def outcomes(self, shift: float) -> tuple[Array, Array]:
         here, there, length = shared_cells(self, shift)

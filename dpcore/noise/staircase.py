@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -96,7 +97,7 @@ class Staircase(SymmetricNoise):
             even = loss.symmetrised()
             if even.grows_from_zero:
                 return cls(epsilon, sensitivity, first_step(Side.line(even, epsilon, sensitivity)).end, atom)
-            law = lambda logit: cls(epsilon, 1.0, _logistic(logit))  # noqa: E731
+            law: Callable[[float], Staircase] = lambda logit: cls(epsilon, 1.0, _logistic(logit))  # noqa: E731
             unit = loss.scaled(sensitivity)
             grid = [*np.linspace(-epsilon - 6.0, 6.0, 19), -epsilon / 2, *_kinks(unit)]
             gamma = _logistic(least_argument(lambda logit: law(logit)._search_loss(unit), grid, tolerance=1e-6))
@@ -149,7 +150,8 @@ class Staircase(SymmetricNoise):
         if centre == 0 and (math.isinf(y1) or periods * self.epsilon > 2):
             beyond = 0.0 if math.isinf(y1) else float(self._upper_moment(power, y1))
             tails = float(self._upper_moment(power, y0)) - beyond
-            return D**power * self._top * tails
+            unit: float = D**power
+            return unit * self._top * tails
         k = np.floor(y0) + np.arange(int(periods) + 3)
         edges = np.clip(np.column_stack([k, k + self.gamma, k + 1]), y0, y1)
         lengths_from, lengths_to = edges[:, :-1].ravel(), edges[:, 1:].ravel()
@@ -185,7 +187,8 @@ class Staircase(SymmetricNoise):
         corner = np.maximum(y, n + gamma)
         head = power_integral(power, y, corner) + b * power_integral(power, corner, n + 1)
         rest = self._period_sum(power, n + 1, 0.0, gamma) + b * self._period_sum(power, n + 1, gamma, 1.0)
-        return np.exp(-self.epsilon * n) * (head + b * rest)
+        moment: Array = np.exp(-self.epsilon * n) * (head + b * rest)
+        return moment
 
     def _period_sum(self, power: float, start: Array, u0: float, u1: float) -> Array:
         """Σ_{k ≥ 0} e^(−εk) ∫_{u0}^{u1} (start + k + u)^power du, elementwise over start."""
@@ -198,7 +201,8 @@ class Staircase(SymmetricNoise):
         if self.epsilon > 0.05:
             k = np.arange(int(_DECAYS / self.epsilon) + 2)
             from_start = start[..., None] + k
-            return power_integral(power, from_start + u0, from_start + u1) @ np.exp(-self.epsilon * k)
+            sums: Array = power_integral(power, from_start + u0, from_start + u1) @ np.exp(-self.epsilon * k)
+            return sums
         above, below = (geometric_sum(power + 1, self.epsilon, start + u) for u in (u1, u0))
         return (above - below) / (power + 1)
 
@@ -280,7 +284,7 @@ class Staircase(SymmetricNoise):
             "tail": {"ratio": math.exp(-self.epsilon), "period": self.sensitivity},
         }
 
-    def _excess(self, points: Array, levels, epsilon: float) -> float:
+    def _excess(self, points: Array, levels: Callable[[Array], tuple[Array, Array]], epsilon: float) -> float:
         """Σ over cells between the points of length·(e^(−ε₀k) − e^(ε − ε₀k'))₊, (k, k') the levels inside."""
         points = np.sort(points)
         k, far = levels(0.5 * (points[:-1] + points[1:]))

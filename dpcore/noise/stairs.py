@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -25,7 +26,7 @@ def stairs_pair(
     Beyond the centre both laws fall alike, so one period stands for all, times 1/(1 − e^−rate); beyond the other
     centre the same is true with P and Q exchanged.
     """
-    level = lambda i: np.floor((i - rise) / period) + 1  # noqa: E731
+    level: Callable[[Array], Array] = lambda i: np.floor((i - rise) / period) + 1  # noqa: E731
     near, far = level(left[0]), level(left[0] + shift)
     many = left[1] / -math.expm1(-rate)
     here, there = level(middle[0]), level(shift - middle[0])

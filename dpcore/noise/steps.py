@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from fractions import Fraction
 from typing import Any
 
@@ -57,7 +58,15 @@ def told(step: float) -> tuple[str, str]:
 
 
 class LatticeLaw(Noise):
-    """A law without a continuous part; subclasses give `pmf`."""
+    """A law without a continuous part."""
+
+    @property
+    @abstractmethod
+    def lattice_step(self) -> float: ...
+
+    @abstractmethod
+    def pmf(self, x: ArrayLike) -> Array:
+        """P(X = x)."""
 
     def density(self, x: ArrayLike) -> Array:
         """0: there is no continuous part."""
@@ -70,7 +79,8 @@ class LatticeLaw(Noise):
     def privacy_loss(self, outputs: ArrayLike, shift: float) -> Array:
         y = np.asarray(outputs, dtype=float)
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.log(self.pmf(y)) - np.log(self.pmf(y - shift))
+            ratio: Array = np.log(self.pmf(y)) - np.log(self.pmf(y - shift))
+        return ratio
 
     @property
     def release_step(self) -> float:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import secrets
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -21,9 +22,10 @@ from ..places import Places
 from ..script import LawScript, filled
 from ..search import bisections
 from .base import NEGLIGIBLE, Array
-from .ladder import point_of
-from .piecewise import SUBDIVISIONS, TOTAL, PiecewiseNoise
+from .ladder import SUBDIVISIONS, point_of
+from .piecewise import PiecewiseNoise
 from .solved import SolvedNoise
+from .whole import TOTAL
 
 CELLS_PER_MEAN = 80
 """Sums over the tail end after so many of its means, where e^−80 of it is left."""
@@ -89,7 +91,7 @@ class TailedNoise(SolvedNoise):
         return self.body.centre if self.body.origin == 0 and self.body.centre == 0 else math.nan
 
     @property
-    def cells_around_zero(self) -> tuple[Fraction, list[int], list[int]] | None:
+    def cells_around_zero(self) -> tuple[Fraction, Sequence[int], list[int]] | None:
         """Of the body: the tail falls from the origin."""
         return self.body.cells_around_zero if self.body.origin == 0 else None
 
@@ -102,7 +104,8 @@ class TailedNoise(SolvedNoise):
     def tail_cells(self, u: ArrayLike) -> Array:
         """Probability of the cells [u, u + 1) under the tail component, to a relative 1e-13 within `CELLS_PER_MEAN`."""
         u = np.asarray(u, dtype=float)
-        return np.exp(np.maximum(u, -u - 1) * math.log1p(-1 / self.tail_mean)) / (2 * self.tail_mean)
+        cells: Array = np.exp(np.maximum(u, -u - 1) * math.log1p(-1 / self.tail_mean)) / (2 * self.tail_mean)
+        return cells
 
     def unit_cells(self, first: int, last: int) -> Array:
         """Probability of every cell [u, u + 1), first ≤ u < last, to a relative 2e-13. (last − first,)"""
@@ -142,7 +145,7 @@ class TailedNoise(SolvedNoise):
         places, masses = self.listed_tail
         a, b = np.clip(places.floats[:-1], lo, hi), np.clip(places.floats[1:], lo, hi)
         q = power + 1
-        primitive = lambda x: np.sign(x) * np.abs(x) ** q / q  # noqa: E731
+        primitive: Callable[[Array], Array] = lambda x: np.sign(x) * np.abs(x) ** q / q  # noqa: E731
         tail = math.fsum(masses / self.unit * np.where(b > a, primitive(b) - primitive(a), 0.0))
         return (1 - self.share) * self.body.partial_moment(power, lo, hi) + self.share * tail
 
@@ -168,7 +171,8 @@ class TailedNoise(SolvedNoise):
         cells = self.unit_cells(-2 * reach, 2 * reach)
         fall = math.log1p(-1 / self.tail_mean)
         rest = 0.5 * self.share * math.exp(reach * fall)
-        own, other = [], []
+        own: list[Array | float] = []
+        other: list[Array | float] = []
         rest_of = shift - whole  # of a cell; two parts of it, and by how many cells each moves
         for part, moved in ((1 - rest_of, whole), (rest_of, whole + 1)):
             ratio = math.exp(moved * fall)  # of the moved law on the far left
@@ -214,7 +218,8 @@ class TailedNoise(SolvedNoise):
         far = max(0.0, math.log(self.share / NEGLIGIBLE)) * self.tail_mean
         reach = max(math.ceil(far), int(np.abs(self.body.breaks).max()))
         u = np.arange(-reach, reach + 1)
-        return self.body.origin + u * self.unit, self.unit_cells(-reach, reach)
+        edges = self.body.origin + u.astype(float) * self.unit
+        return edges, self.unit_cells(-reach, reach)
 
     def to_dict(self) -> dict[str, Any]:
         """The body, and the tail."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,6 +45,7 @@ class TruncatedLaplace(SymmetricNoise):
         epsilon, delta = privacy.epsilon, privacy.delta
         if delta == 0:
             raise InputError("delta", delta, "a positive number for truncated noise")
+        build: Callable[[float], TruncatedLaplace | Uniform]
         if epsilon == 0:
             build = lambda width: Uniform(width, name="Truncated Laplace")  # noqa: E731
             width = sensitivity / (2 * delta)

@@ -8,8 +8,10 @@ whichever machine of one kind, as long as no time limit ends a search.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, fields
+from typing import Any
 
 from ..errors import InputError
 from ..mechanisms import baselines
@@ -39,13 +41,13 @@ class Outcome:
     cells: int
     seconds: float = field(compare=False)
 
-    def as_dict(self) -> dict:
+    def as_dict(self) -> dict[str, Any]:
         """JSON types, without the problem."""
         parts = {name: getattr(self, name) for name in ("source", "mechanisms", "cells", "seconds")}
         return parts | {"certificate": None if self.certificate is None else asdict(self.certificate)}
 
     @classmethod
-    def from_dict(cls, problem: NoiseProblem, data: dict) -> Outcome:
+    def from_dict(cls, problem: NoiseProblem, data: dict[str, Any]) -> Outcome:
         """What `as_dict` wrote.
 
         Raises
@@ -72,7 +74,9 @@ def chains(problems: Sequence[NoiseProblem]) -> list[Chain]:
     for problem in problems:
         before = out[-1][-1] if out else None
         joined = before is not None and len(out[-1]) < LONGEST and _follows(problem, before)
-        (out[-1] if joined else out.append([]) or out[-1]).append(problem)
+        if not joined:
+            out.append([])
+        out[-1].append(problem)
     return [tuple(chain) for chain in out]
 
 
@@ -120,4 +124,6 @@ def outcomes(
 
 
 def _losses(problem: NoiseProblem) -> tuple[tuple[str, float], ...]:
-    return tuple((b.key, float(b.loss)) for b in baselines(problem) if b.valid and b.loss < float("inf"))
+    return tuple(
+        (b.key, float(b.loss)) for b in baselines(problem) if b.valid and b.loss is not None and b.loss < math.inf
+    )

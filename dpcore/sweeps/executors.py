@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 
 from ..errors import InputError, SolverError
 from ..extras import needs
@@ -16,7 +16,7 @@ from ..problem import SolverSettings
 from ..provenance import PROVENANCE
 from .chains import Chain, Outcome, outcomes, solve_chain
 
-Found = Iterator[tuple[int, Outcome]]
+Found = Generator[tuple[int, Outcome], None, None]
 Stop = Callable[[], bool]
 
 ATTEMPTS = 3

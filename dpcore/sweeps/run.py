@@ -117,7 +117,7 @@ def named_cluster() -> str | None:
 # The store -------------------------------------------------------------------------------------------
 
 
-def _topic(chain: Chain, settings: SolverSettings) -> tuple:
+def _topic(chain: Chain, settings: SolverSettings) -> tuple[Chain, SolverSettings, int]:
     return chain, settings, LONGEST
 
 

@@ -21,8 +21,8 @@ FORMATS = (".csv", ".parquet")
 def row(outcome: Outcome | Refused) -> dict[str, Any]:
     """One row, the columns of which are described in docs/cli.md; None where there is no number."""
     if isinstance(outcome, Refused):
-        values = {"epsilon": outcome.epsilon, "delta": outcome.delta, "loss": outcome.loss.spec}
-        return dict.fromkeys(_columns(False)) | values | {"source": outcome.reason, "version": __version__}
+        asked = {"epsilon": outcome.epsilon, "delta": outcome.delta, "loss": outcome.loss.spec}
+        return dict.fromkeys(_columns(False)) | asked | {"source": outcome.reason, "version": __version__}
     problem, proof, best = outcome.problem, outcome.certificate, outcome.best
     values: dict[str, Any] = {
         "epsilon": problem.privacy.epsilon, "delta": problem.privacy.delta, "sensitivity": problem.sensitivity,
