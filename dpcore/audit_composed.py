@@ -63,6 +63,6 @@ def composed_delta_upper(noise: PiecewiseNoise, releases: int, epsilon: float) -
 def grid_step(releases: int, epsilon: float) -> float:
     """A grid on which what rounding up adds stays far below δ: errors are of second order in the step. ε/releases is a
     multiple of it, for laws that owe their privacy to basic composition."""
-    wanted = max(epsilon, 0.05) / (1500 * max(1.0, releases**0.25))
+    wanted: float = max(epsilon, 0.05) / (1500 * max(1.0, releases**0.25))
     share = epsilon / releases
     return share / math.ceil(share / wanted) if share > 0.1 * wanted else wanted

@@ -96,7 +96,8 @@ class CuttingPlanes:
         rows = np.zeros((len(self._inner), self.partition.cells))
         heights, index = self.rho / self.partition.widths, np.arange(len(self._inner))
         rows[index, self._inner], rows[index, self._outer] = heights[self._inner], -heights[self._outer]
-        return rows / heights.max()
+        scaled: Array = rows / heights.max()
+        return scaled
 
     def _add_dense(self, rows: Array, lower: float, upper: float) -> None:
         at, columns = np.nonzero(rows)

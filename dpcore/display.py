@@ -6,17 +6,18 @@ The HTML has no script, no style sheet and nothing from elsewhere; every text in
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from . import numerals
 from .extras import needs
 from .noise.base import Array, Noise
-from .noise.lattice import lattice_points
 from .noise.outline import curve, window
+from .noise.steps import lattice_points
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -89,8 +90,9 @@ def svg(noise: Noise) -> str:
         every = max(1, len(x) // MOST_POINTS)
         line = x[::every], y[::every]
     top = max(line[1].max(initial=0.0) if line is not None else points[1].max(initial=0.0), 1e-300)
-    across = lambda x: 4 + (np.asarray(x) - low) / (high - low) * (WIDTH - 8)  # noqa: E731
-    down = lambda y: HEIGHT - 16 - np.asarray(y) / top * (HEIGHT - 26)  # noqa: E731
+    width, bottom = high - low, HEIGHT - 16
+    across: Callable[[ArrayLike], Array] = lambda x: 4 + (np.asarray(x) - low) / width * (WIDTH - 8)  # noqa: E731
+    down: Callable[[ArrayLike], Array] = lambda y: bottom - np.asarray(y) / top * (HEIGHT - 26)  # noqa: E731
     parts = []
     if line is not None and len(line[0]):
         places = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(across(line[0]), down(line[1])))
@@ -101,13 +103,13 @@ def svg(noise: Noise) -> str:
         parts.append(f'<path d="M{x:.1f} {down(0.0):.1f}V{y:.1f}" stroke="{ACCENT}" stroke-width="2"/>')
         parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{ACCENT}"/>')
     axis = f'<path d="M4 {down(0.0):.1f}H{WIDTH - 4}" stroke="currentColor"/>'
-    ends = "".join(
+    labels = "".join(
         f'<text x="{x}" y="{HEIGHT - 3}" text-anchor="{anchor}" font-size="11" fill="currentColor">{value:.3g}</text>'
         for x, anchor, value in ((4, "start", low), (WIDTH - 4, "end", high))
     )
     label = escape(f"{noise.name}, from {low:.3g} to {high:.3g}", quote=True)
     head = f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" role="img" aria-label="{label}">'
-    return f"{head}{''.join(parts)}{axis}{ends}</svg>"
+    return f"{head}{''.join(parts)}{axis}{labels}</svg>"
 
 
 def _stems(noise: Noise, low: float, high: float) -> tuple[Array, Array]:

@@ -148,7 +148,7 @@ def _narrowed(
     problem: NoiseProblem, error: float, mechanism: str, loss: Callable[[float], float], before: float | None, hi: float
 ) -> Inversion:
     """The crossing between a place that may miss the error (None: there is none) and one that reaches it."""
-    at_most = lambda epsilon: loss(epsilon) * (1 + CLOSED_FORM_ERROR)  # noqa: E731
+    at_most: Callable[[float], float] = lambda epsilon: loss(epsilon) * (1 + CLOSED_FORM_ERROR)  # noqa: E731
     reached = at_most(hi)
     if before is None:
         return Inversion(problem, mechanism, error, 0.0, hi, None, reached)

@@ -9,7 +9,7 @@ import numpy as np
 from .errors import InputError
 from .loss import UNIT, Loss
 from .loss.cells import lattice_costs
-from .noise.lattice import lattice_points
+from .noise.steps import lattice_points
 from .privacy import SENSITIVITY, Privacy
 
 

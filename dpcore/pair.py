@@ -155,7 +155,8 @@ class FinitePair(Pair):
         x, y = self.vertices
         if len(x) > 1 and x[1] == 0:  # impossible under P: rejected at no cost
             x, y = x[1:], y[1:]
-        return np.interp(np.asarray(alphas, dtype=float), x, y)
+        found: Array = np.interp(np.asarray(alphas, dtype=float), x, y)
+        return found
 
     def least_mu(self) -> float:
         """A piecewise linear function lies above the convex G_μ as soon as its corners do."""

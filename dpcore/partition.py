@@ -100,4 +100,4 @@ class Partition:
 
     def edges(self, sensitivity: float) -> NDArray[np.float64]:
         """Cell edges in the query's unit, (cells + 1,), each within 2 units in the last place."""
-        return self.points * (sensitivity / self.resolution)
+        return self.points.astype(np.float64) * (sensitivity / self.resolution)

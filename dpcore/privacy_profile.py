@@ -209,4 +209,4 @@ def parse_profile(text: str) -> PrivacyProfile:
     rows = [row.split(":") for row in rest.split(";")]
     if any(len(row) != 2 for row in rows):
         raise InputError("profile", text[:80], accepted)
-    return PairList(tuple(Privacy(*row) for row in rows))
+    return PairList(tuple(Privacy(epsilon, delta) for epsilon, delta in rows))

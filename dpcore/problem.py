@@ -210,7 +210,7 @@ class NoiseProblem:
     @property
     def paid_losses(self) -> tuple[Loss, ...]:
         """The loss and, with a budget, the second loss, as the law pays them."""
-        return (self.paid_loss,) if self.budget is None else (self.paid_loss, self.budget_loss)
+        return (self.paid_loss,) if self.budget_loss is None else (self.paid_loss, self.budget_loss)
 
     @property
     def simplified(self) -> NoiseProblem:
@@ -242,7 +242,7 @@ class NoiseProblem:
 def _support(support: object) -> tuple[float, float]:
     accepted = "two numbers LO < HI; an end left empty is infinite"
     try:
-        lo, hi = (float(v) for v in support)  # type: ignore[union-attr]
+        lo, hi = (float(v) for v in support)  # type: ignore[attr-defined]  # what has no two numbers is refused below
     except (TypeError, ValueError):
         raise InputError("support", support, accepted) from None
     if not lo < hi or lo == math.inf or hi == -math.inf or any(1e15 < abs(v) < math.inf for v in (lo, hi)):

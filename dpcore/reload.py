@@ -106,12 +106,12 @@ def _audited(noise: Noise, problem: NoiseProblem, stated: object) -> Certificate
     spent, kappa = _extras(noise, problem)
     lower = None
     if stated is not None:
-        lower = in_range(0, 1e300, **{"certificate.lower": stated})
+        lower = in_range(0, 1e300, also=(), **{"certificate.lower": stated})
         lower = lower if lower <= upper else None
     return Certificate(lower, upper, delta_upper, shift, budget_upper=spent, second_delta_upper=kappa)
 
 
-def _kept_profile(noise: Noise, problem: NoiseProblem, data: dict) -> ProfileProof | None:
+def _kept_profile(noise: Noise, problem: NoiseProblem, data: dict[str, Any]) -> ProfileProof | None:
     """The law's curve, audited anew against the whole promise, None without one."""
     if problem.profile is None:
         return None

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from string import Template
 from types import CodeType, FunctionType, ModuleType
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -25,14 +26,14 @@ class LawScript:
     number: str = "float"
 
 
-def carried(*functions: Callable) -> tuple[set[str], str]:
+def carried(*functions: Callable[..., object]) -> tuple[set[str], str]:
     """(import statements, source) of functions and of all functions of this package that they call, as they are
     written, so that a script runs what the tests test."""
     imports: set[str] = set()
     found: list[str] = []
     seen: set[str] = set()
 
-    def visit(function: Callable) -> None:
+    def visit(function: Callable[..., object]) -> None:
         if function.__name__ in seen:
             return
         seen.add(function.__name__)
@@ -77,7 +78,7 @@ def summary(lines: Iterable[str]) -> str:
     return "\n".join(textwrap.fill(line, 110) for line in lines)
 
 
-def literal(data: dict) -> str:
+def literal(data: dict[str, Any]) -> str:
     """A Python literal, one key a line."""
     rows = (f"    {json.dumps(key)}: {value!r}," for key, value in data.items())
     return "{\n" + "\n".join(rows) + "\n}"

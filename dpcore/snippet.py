@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from . import __version__
 from .json_checks import short
@@ -75,7 +76,11 @@ def python_snippet(solution: Solution) -> str:
 
 
 def noise_script(
-    noise: Noise, told: list[str], asked: dict, proved: dict, query_range: tuple[float, float] | None = None
+    noise: Noise,
+    told: list[str],
+    asked: dict[str, Any],
+    proved: dict[str, Any],
+    query_range: tuple[float, float] | None = None,
 ) -> str:
     """The script of a law with an exact sampler.
 
@@ -84,7 +89,7 @@ def noise_script(
     """
     law = noise.script()
     if query_range is None:
-        release, example = filled(_RELEASE, told=law.told, number=law.number), 1234
+        release, example = filled(_RELEASE, told=law.told, number=law.number), "1234"
     else:
         low, high = map(float, query_range)
         release, example = filled(_CLAMPED, low=repr(low), high=repr(high)), repr(low + 0.5 * (high - low))

@@ -20,7 +20,7 @@ import sqlite3
 import threading
 import time
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -229,7 +229,7 @@ class Store:
 # Solutions -------------------------------------------------------------------------------------------
 
 
-def topic(problem: NoiseProblem, settings: SolverSettings) -> tuple:
+def topic(problem: NoiseProblem, settings: SolverSettings) -> tuple[NoiseProblem, str, int]:
     """What decides an answer apart from how long and how far to go."""
     reference = settings.method == "reference"
     cells = settings.cells_per_sensitivity if reference else settings.max_cells_per_sensitivity
@@ -328,7 +328,7 @@ def _open(path: Path) -> sqlite3.Connection:
 
 
 @contextlib.contextmanager
-def _transaction(connection: sqlite3.Connection):
+def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield

@@ -43,7 +43,10 @@ def success_upper(privacy: Privacy, *, prior: float = 0.5) -> float:
 def likelier(losses: ArrayLike) -> NDArray[np.int64]:
     """The maximum-likelihood guess at privacy losses L: +1 for the truth's law P, −1 for the neighbour's Q, 0 if both
     are as likely."""
-    return np.sign(np.nan_to_num(np.asarray(losses, dtype=float), posinf=1, neginf=-1)).astype(np.int64)
+    guesses: NDArray[np.int64] = np.sign(np.nan_to_num(np.asarray(losses, dtype=float), posinf=1, neginf=-1)).astype(
+        np.int64
+    )
+    return guesses
 
 
 def posterior(prior: float, losses: ArrayLike) -> Array:

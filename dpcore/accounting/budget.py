@@ -130,7 +130,7 @@ def _factor(
         squares = math.fsum(one.uses * one.weight**2 for one in queries)
         mu = brentq(lambda x: epsilon_at(Gaussian(math.exp(-x)), delta, sensitivity=1.0) - epsilon, -30, 5, xtol=1e-10)
         return math.exp(mu) / math.sqrt(squares) * (1 - 1e-8)
-    promised = lambda x: total_of(rule, queries, math.exp(x), points=COARSE)  # noqa: E731
+    promised: Callable[[float], float] = lambda x: total_of(rule, queries, math.exp(x), points=COARSE)  # noqa: E731
     low = math.log(epsilon / math.fsum(one.weight * one.uses for one in queries)) - 1e-9
     if family == "gaussian":
         low -= 4
@@ -139,7 +139,7 @@ def _factor(
         low, high = high, high + 0.7
     while promised(low) > epsilon:
         low -= 0.7
-    goal = lambda x: min(promised(x), 1e6) - epsilon  # noqa: E731
+    goal: Callable[[float], float] = lambda x: min(promised(x), 1e6) - epsilon  # noqa: E731
     return math.exp(brentq(goal, low, high, xtol=2e-5)) * (1 - 4e-5) if high > low else math.exp(low)
 
 

@@ -57,7 +57,8 @@ class LossGrid:
 
     @cached_property
     def losses(self) -> Array:
-        return self.offset + (self.first + np.arange(len(self.masses))) * self.step
+        places: Array = self.offset + (self.first + np.arange(len(self.masses), dtype=float)) * self.step
+        return places
 
     @cached_property
     def thetas(self) -> Array:
@@ -108,8 +109,8 @@ def reach(pair: Pair, unseen: float = 1e-22) -> tuple[float, float]:
         own = pair.own[np.isfinite(pair.losses)]
         above, below = np.cumsum(own) > unseen, np.cumsum(own[::-1]) > 1e-15
         return (finite[len(own) - 1 - int(np.argmax(below))], finite[int(np.argmax(above))]) if finite else (0.0, 0.0)
-    none_left = lambda e: float(pair.tails(e)[0]) - infinite <= unseen  # noqa: E731
-    all_seen = lambda e: 1 - float(pair.tails(e)[0]) <= 1e-15  # noqa: E731
+    none_left: Callable[[float], bool] = lambda e: float(pair.tails(e)[0]) - infinite <= unseen  # noqa: E731
+    all_seen: Callable[[float], bool] = lambda e: 1 - float(pair.tails(e)[0]) <= 1e-15  # noqa: E731
     beside = [1e-9 * abs(loss) for loss in finite]
     if len(finite) > 1 and none_left(finite[0] + beside[0]) and all_seen(finite[-1] - beside[-1]):
         return finite[-1], finite[0]
@@ -136,7 +137,8 @@ def on_grid(pair: Pair, step: float, *, upper: bool, unseen: float = 1e-22) -> L
     low, high = (min(max(x, -LARGEST_LOSS), LARGEST_LOSS) for x in reach(pair, unseen))
     if (high - low) / step > MOST_CELLS:
         raise InputError("step", step, f"at least {(high - low) / MOST_CELLS:.3g} for losses up to {high:.3g}")
-    kept = tuple(float(x) for x in pair.tails(low - NEAR * step))  # what is below the lowest loss is forgotten
+    own_kept, other_kept = pair.tails(low - NEAR * step)  # what is below the lowest loss is forgotten
+    kept = float(own_kept), float(other_kept)
     lowest, largest = kept[0] - float(pair.tails(low + step)[0]), float(pair.tails(high - step)[0])
     own, start = max(((own, loss) for loss, own, _ in pair.atoms if low <= loss <= high), default=(0.0, low))
     if max(lowest, largest) > 2 * own:  # no single loss, but many that are next to an end
@@ -149,7 +151,7 @@ def on_grid(pair: Pair, step: float, *, upper: bool, unseen: float = 1e-22) -> L
     offset = 0.0 if abs(offset) <= NEAR * step else offset
     first = math.floor((low - offset) / step + NEAR)
     count = max(math.ceil((high - offset) / step - NEAR) - first, 1) + 1
-    losses = offset + (first + np.arange(count)) * step
+    losses: Array = offset + (first + np.arange(count, dtype=float)) * step
     curve = np.minimum.accumulate(np.clip(np.asarray(pair.delta(losses), dtype=float), 0.0, 1.0))
     if upper:
         if curve[-1] > pair.infinite:  # nothing that is finite but for rounding counts as infinite
@@ -165,13 +167,13 @@ def _lowest_together(pair: Pair, low: float, high: float, step: float, kept: tup
     As one they are no easier to tell apart than one by one, and nothing of them sits between grid points: most of what
     a sampled mechanism releases has a loss next to the lowest one. In terms of H: the line P − a Q it begins with meets
     the tangent one step later."""
-    excess = lambda x: float(_line(kept, x) - _tangent(pair, x + step, x))  # noqa: E731
+    excess: Callable[[float], float] = lambda x: float(_line(kept, x) - _tangent(pair, x + step, x))  # noqa: E731
     reached = 0.0
     while excess(low + reached) > 0 and low + reached < high:
         reached = 2 * reached + step
     before = (reached - step) / 2
     close = 1e-12 * step + 4e-16 * abs(low)
-    near = lambda reached, before: reached - before <= close or reached <= 0  # noqa: E731
+    near: Callable[[float, float], bool] = lambda reached, before: reached - before <= close or reached <= 0  # noqa: E731
     return low + bisection(lambda x: excess(low + x) <= 0, reached, before, near=near)[0]
 
 

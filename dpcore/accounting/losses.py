@@ -46,7 +46,8 @@ class Composed:
     @cached_property
     def losses(self) -> Array:
         """The finite losses, in step with `weights`."""
-        return self.offset + (self.first + np.arange(len(self.weights))) * self.step
+        places: Array = self.offset + (self.first + np.arange(len(self.weights), dtype=float)) * self.step
+        return places
 
     @cached_property
     def _curve(self) -> tuple[Array, Array, Array]:
@@ -103,8 +104,11 @@ def tilt_for(parts: Sequence[Part], *, delta: float | None = None, epsilon: floa
     """The tilt at which Chernoff's bound e^(growth − θε), which rounding is in proportion to, is least, at the ε asked
     for, or at the least one where δ(ε) ≤ e^(growth − θε) θ^θ/(1 + θ)^(1 + θ) allows the δ asked for [CKS20, Prop. 12].
     """
-    thetas = parts[0][0].thetas.tolist()
-    growth = lambda number: sum(count * grid.growth(number) for grid, count in parts)  # noqa: E731
+    thetas: list[float] = parts[0][0].thetas.tolist()
+
+    def growth(number: int) -> float:
+        return sum(count * grid.growth(number) for grid, count in parts)
+
     if epsilon is None:
         assert delta is not None
         goal = delta - infinite_mass(parts)

@@ -311,7 +311,7 @@ def parse_mechanism(text: str) -> Composable:
         if key in given:
             raise InputError(key, f"given twice in {text}", "once")
         given.add(key)
-        values[key] = in_range(0, 1e300, **{key: number})
+        values[key] = in_range(0, 1e300, also=(), **{key: number})
     for key in needed:
         _needed(values, key, f"a number, as in {name}:{key}=1")
     above(0, 1e12, sensitivity=values["sensitivity"])

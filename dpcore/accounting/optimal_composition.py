@@ -126,7 +126,7 @@ def _range(epsilon: float, count: int) -> Array:
     """The numbers of losses +ε among 0 … count that are enumerated; either side of them has probability at most UNSEEN,
     e^(−2t²/count) at a distance t from the mean [Hoeffding]."""
     mean, far = count * special.expit(epsilon), math.sqrt(-0.5 * count * math.log(UNSEEN)) + 1
-    return np.arange(max(math.floor(mean - far), 0), min(math.ceil(mean + far), count) + 1)
+    return np.arange(max(math.floor(mean - far), 0), min(math.ceil(mean + far), count) + 1, dtype=float)
 
 
 def _binomial(epsilon: float, count: int, j: Array) -> tuple[Array, float]:

@@ -47,5 +47,5 @@ def rounding_edges(noise: Noise, *, shift: float, step: float, low: float = -mat
     last = math.ceil(min(float(ends[1]) + max(shift, 0.0), high) / step)
     if last - first > MOST_CELLS:
         raise InputError("step", step, f"a step so large that at most {MOST_CELLS} of them cover the noise")
-    edges = (np.arange(first, last) + 0.5) * step
+    edges: Array = (np.arange(first, last, dtype=float) + 0.5) * step
     return edges[(edges >= low) & (edges < high)]

@@ -31,6 +31,8 @@ from .subsampling import Sampling
 from .truth import FINE, QUICK, Band, Truth
 
 Array = NDArray[np.float64]
+PairRule = Callable[[Sequence[Group], float], float]
+ReleaseRule = Callable[[tuple[Release, ...], float], tuple[float, str]]
 
 NAMES = {
     "basic": "Basic composition", "advanced": "Advanced composition", "advanced-tight": "Advanced, sharper mean",
@@ -92,22 +94,24 @@ def totals(
             assert delta is not None
             value, note = by_rule(tuple(releases), delta)
         else:
-            value, note = _inverse(lambda d, f=by_rule: f(tuple(releases), d)[0], epsilon), ""
+            value, note = _inverse(by_rule, tuple(releases), epsilon), ""
         out.append(Total(rule, value, None, certified, note))
     band = truth.epsilon(delta) if delta is not None else truth.delta(epsilon)  # type: ignore[arg-type]
     band = Band(band.lower, min([band.upper, *(one.upper for one in out if one.certified)]))
     return [*out, Total("exact", band.upper, band.lower)]
 
 
-def _inverse(epsilon_at_delta: Callable[[float], float], epsilon: float) -> float:
+def _inverse(rule: ReleaseRule, releases: tuple[Release, ...], epsilon: float) -> float:
     """The least δ at which a rule promises at most ε, rounded up; ∞ if it never does."""
     most = math.nextafter(1.0, 0.0)
-    if not epsilon_at_delta(most) <= epsilon:
+    passes: Callable[[float], bool] = lambda delta: rule(releases, delta)[0] <= epsilon  # noqa: E731
+    if not passes(most):
         return math.inf
-    if epsilon_at_delta(0.0) <= epsilon:
+    if passes(0.0):
         return 0.0
-    passes = lambda log_delta: epsilon_at_delta(math.exp(log_delta)) <= epsilon  # noqa: E731
-    high, _ = bisection(passes, 0.0, -80.0, near=lambda high, low: high - low <= 1e-9)
+    high, _ = bisection(
+        lambda log_delta: passes(math.exp(log_delta)), 0.0, -80.0, near=lambda high, low: high - low <= 1e-9
+    )
     return min(math.exp(high), most)
 
 
@@ -150,7 +154,7 @@ def _deviation(groups: Sequence[Group], rest: float) -> float:
     return math.sqrt(2 * max(-math.log(rest), 0.0) * _squares(groups))
 
 
-def _by_pairs(rule: Callable[[Sequence[Group], float], float]) -> Callable:
+def _by_pairs(rule: PairRule) -> ReleaseRule:
     """A rule of releases from a rule of pairs."""
 
     def spending(releases: tuple[Release, ...], share: float, delta: float) -> float:
@@ -169,7 +173,7 @@ def _by_pairs(rule: Callable[[Sequence[Group], float], float]) -> Callable:
     return found
 
 
-def _all(rule: Callable) -> tuple[float, ...]:
+def _all(rule: PairRule) -> tuple[float, ...]:
     """Basic composition needs no δ for itself."""
     return (1.0,) if rule is basic else ()
 
@@ -203,9 +207,11 @@ def renyi(releases: tuple[Release, ...], delta: float) -> tuple[float, str]:
 
     sampled = any(one.sampling is not None and one.sampling.rate < 1 for one in releases)
     orders = SAMPLED_ORDERS if sampled else ORDERS
-    total = lambda orders: sum(  # noqa: E731
-        one.count * divergences(replace(one, count=1), tuple(orders.tolist())) for one in releases
-    )
+
+    def total(orders: Array) -> Array:
+        each = (one.count * divergences(replace(one, count=1), tuple(orders.tolist())) for one in releases)
+        return sum(each, np.zeros(len(orders)))
+
     spent = total(orders)
     if delta <= 0 or not np.isfinite(spent).any():
         return math.inf, _why(releases)
@@ -227,7 +233,8 @@ def divergences(release: Release, orders: tuple[float, ...]) -> Array:
         return _sampled_gaussian(sampling, 1 / mu, orders)  # type: ignore[arg-type]
     places = np.array(orders)
     found = [np.asarray(release.pair(side).renyi(places)) for side in sides((release,))]
-    return np.maximum.reduce(found) * (1 + 1e-12)
+    largest: Array = np.maximum.reduce(found) * (1 + 1e-12)
+    return largest
 
 
 def _sampled_gaussian(sampling: Sampling, multiplier: float, orders: tuple[float, ...]) -> Array:
@@ -251,9 +258,9 @@ def _sampled_gaussian(sampling: Sampling, multiplier: float, orders: tuple[float
         accountant.compose(dp_event.SampledWithoutReplacementDpEvent(10**9, round(sampling.rate * 10**9 + 0.5), noise))
     known = np.isfinite(accountant.rdp)
     excess = np.append(0.0, asked[known] - 1)
-    return np.interp(
-        places - 1, excess, excess * np.append(0.0, accountant.rdp[known]), right=math.inf
-    ) / (places - 1) * (1 + 1e-12)  # fmt: skip
+    chords = np.interp(places - 1, excess, excess * np.append(0.0, accountant.rdp[known]), right=math.inf)
+    divergence: Array = chords / (places - 1) * (1 + 1e-12)
+    return divergence
 
 
 def _of_no_series(record: logging.LogRecord) -> bool:
@@ -363,7 +370,7 @@ def _total(rule: str, release: Release, delta: float) -> Total:
     return Total(rule, value, None, certified, note)
 
 
-RULES: dict[str, tuple[Callable[[tuple[Release, ...], float], tuple[float, str]], bool]] = {
+RULES: dict[str, tuple[ReleaseRule, bool]] = {
     "basic": (_by_pairs(basic), True),
     "advanced": (_by_pairs(advanced), True),
     "advanced-tight": (_by_pairs(advanced_tight), True),

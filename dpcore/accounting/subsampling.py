@@ -88,7 +88,8 @@ def subsampled_tradeoff(pair: Pair, alphas: ArrayLike, rate: float) -> Array:
     mixed = rate * np.asarray(pair.tradeoff(grid)) + (1 - rate) * (1 - grid)
     points = np.concatenate([np.column_stack([grid, mixed]), np.column_stack([mixed, grid])])
     hull = lower_hull(points)
-    return np.interp(np.asarray(alphas, dtype=float), hull[:, 0], hull[:, 1])
+    found: Array = np.interp(np.asarray(alphas, dtype=float), hull[:, 0], hull[:, 1])
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,7 +165,8 @@ class SampledPair(Pair):
                 found.append((math.log1p(rate * math.expm1(loss)), mixed, other))
         if self.side == "replace":
             up = [atom for atom in found if atom[0] > 0]
-            rest = 1 - float(sum(self._removed(np.zeros(1))[:2])[0])  # neither remove nor its mirror image has a say
+            above, below, _ = self._removed(np.zeros(1))
+            rest = 1 - float((above + below)[0])  # neither remove nor its mirror image has a say
             middle = [(0.0, rest, rest)] if rest > 0 else []
             found = [*up, *middle, *((-loss, other, own) for loss, own, other in reversed(up))]
         return tuple(sorted(found, key=lambda atom: -atom[0]))
@@ -173,11 +175,16 @@ class SampledPair(Pair):
         alphas = np.asarray(alphas, dtype=float)
         if self.side == "replace":
             return subsampled_tradeoff(self.base, alphas, self.rate)
-        mix = lambda x: self.rate * np.asarray(self.base.tradeoff(x)) + (1 - self.rate) * (1 - x)  # noqa: E731
+
+        def mix(x: Array) -> Array:
+            mixed: Array = self.rate * np.asarray(self.base.tradeoff(x)) + (1 - self.rate) * (1 - x)
+            return mixed
+
         if self.side == "add":
             return mix(alphas)
         grid = np.unique(np.concatenate([np.linspace(0, 1, 4001), np.geomspace(1e-12, 1, 2000)]))
-        return np.interp(alphas, mix(grid)[::-1], grid[::-1])
+        found: Array = np.interp(alphas, mix(grid)[::-1], grid[::-1])
+        return found
 
     def renyi(self, orders: ArrayLike) -> Array:
         """From a fine grid, rounded up; ∞ with an infinite loss."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -118,7 +118,7 @@ def gaussian_band(mu: float, delta: float) -> Band:
     found = epsilon_at(Gaussian(1 / mu), delta, sensitivity=1.0)
     if math.isfinite(found):
         return Band(found * (1 - 2e-9), found * (1 + 2e-9))
-    quantile = lambda tail: mu * mu / 2 - mu * float(special.ndtri(min(tail, 1.0)))  # noqa: E731
+    quantile: Callable[[float], float] = lambda tail: mu * mu / 2 - mu * float(special.ndtri(min(tail, 1.0)))  # noqa: E731
     upper = quantile(delta) * (1 + 1e-12)
     lower = max(quantile(-delta / math.expm1(-t)) - t for t in (0.1, 0.3, 1.0, 3.0, 10.0) if delta < -math.expm1(-t))
     return Band(max(lower * (1 - 1e-12), 0.0), upper)

@@ -38,7 +38,8 @@ def worst_shift_upper(noise: PiecewiseNoise, epsilon: float, sensitivity: float 
     limit = noise.resolution
     if sensitivity is not None:
         limit = math.ceil(decimal(sensitivity) / noise.unit)
-    worst, where = noise.atom_weight << BITS, 0
+    worst: int | Fraction = noise.atom_weight << BITS
+    where = 0
     signs = (1,) if noise.is_symmetric else (1, -1)
     for shift in candidate_shifts(noise, limit).tolist():
         for sign in signs:
@@ -75,7 +76,7 @@ def _uncovered_upper(noise: PiecewiseNoise, epsilon: float, shift: int) -> int |
         covering = E * cover
         more = weights > covering * (1 + 8 * UNIT)
         doubt = ~more & (weights > covering * (1 - 8 * UNIT))
-    exact = (int(weights[more].sum()) << BITS) - growth * int(cover[more].sum())
+    exact: int = (int(weights[more].sum()) << BITS) - growth * int(cover[more].sum())
     exact += sum(max((w << BITS) - growth * c, 0) for w, c in zip(weights[doubt].tolist(), cover[doubt].tolist()))
     exact += noise.atom_weight << BITS
     if parts is None:
@@ -88,7 +89,7 @@ def _uncovered_upper(noise: PiecewiseNoise, epsilon: float, shift: int) -> int |
     positive = here * (1 + 8 * UNIT) > E * there
     here, there, length = here[positive], there[positive], length[positive]
     blur = math.fsum(np.maximum(here - E * there, 0.0) * length) + 16 * UNIT * math.fsum(here * length)
-    return exact + math.ceil(Fraction(blur * (1 + 8 * UNIT)) * 2**BITS)
+    return exact + math.ceil(Fraction(blur * (1 + 8 * UNIT)) * (1 << BITS))
 
 
 def _overlaps(

@@ -28,4 +28,4 @@ def growth_lower(epsilon: float) -> int:
     if epsilon == 0:
         return 1 << BITS
     smaller = min(Decimal(epsilon), Decimal(repr(float(epsilon))))
-    return math.floor(Fraction(smaller.exp(Context(prec=60))) * (1 - Fraction(1, 10**50)) * 2**BITS)
+    return math.floor(Fraction(smaller.exp(Context(prec=60))) * (1 - Fraction(1, 10**50)) * (1 << BITS))

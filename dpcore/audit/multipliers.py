@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,4 +86,5 @@ def _monotone_terms(multipliers: Array, zero: int) -> tuple[Array, Array]:
     values = np.stack([np.where(peak, 2.0, 1.0), np.full(n, -1.0), np.full(n, -1.0)], axis=1) * multipliers[:, None]
     inside = (places >= 0) & (places < n)
     places, values = places[inside], values.ravel()[inside]
-    return np.bincount(places, values, n), np.bincount(places, np.abs(values), n)
+    added, size = np.bincount(places, values, n), np.bincount(places, np.abs(values), n)
+    return cast(Array, added), cast(Array, size)  # weights make floats, of which NumPy's types know nothing

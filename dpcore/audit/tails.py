@@ -48,7 +48,8 @@ def _one_shift_upper(here: Array, there: Array, growth: Array) -> Array:
     own = np.concatenate([[0.0], np.cumsum(here[order])])
     other = np.concatenate([[0.0], np.cumsum(there[order])])
     last = np.searchsorted(-ratio[order], -growth * (1 - 4 * UNIT), side="left")
-    return np.maximum(own[last] - growth * other[last], 0.0) + 4 * len(here) * UNIT * own[last]
+    found: Array = np.maximum(own[last] - growth * other[last], 0.0) + 4 * len(here) * UNIT * own[last]
+    return found
 
 
 def loss_upper(noise: TailedNoise, loss: Loss) -> float:
@@ -66,7 +67,7 @@ def _unlisted_upper(noise: TailedNoise, loss: Loss) -> float:
     edges = noise.listed_tail[0].floats
     far = max(abs(float(edges[0])), abs(float(edges[-1]))) * (1 + 1e-12)
     step = (noise.tail_mean + 1) * noise.unit
-    size = max(
+    size: float = max(
         abs(p.constant) + abs(p.coefficient) * (abs(p.anchor) + 2**p.power * (far**p.power + 24 * step**p.power))
         for p in loss.pieces
         if p.lo < edges[0] or p.hi > edges[-1]

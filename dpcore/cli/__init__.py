@@ -46,7 +46,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return int(finished.code or 0)
     name = f"dpcore {arguments.command}"
     try:
-        return arguments.run(arguments)
+        code: int = arguments.run(arguments)
+        return code
     except InputError as error:
         field = _OPTION_NAMES.get(error.field, error.field)
         return complain(name, f"{field} = {clipped(error.value)}: expected {error.accepted}", EXIT_BAD_INPUT)

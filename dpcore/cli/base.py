@@ -28,7 +28,7 @@ class Parser(argparse.ArgumentParser):
     """A parser that reports a mistake in one line and does not guess abbreviations."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, allow_abbrev=False, **kwargs)
+        super().__init__(*args, **{**kwargs, "allow_abbrev": False})
 
     def error(self, message: str) -> NoReturn:
         self.exit(EXIT_BAD_INPUT, f"{self.prog}: {one_line(message)} (see {self.prog} --help)\n")
@@ -37,7 +37,7 @@ class Parser(argparse.ArgumentParser):
 @contextlib.contextmanager
 def stop_on_interrupt() -> Iterator[Callable[[object], bool]]:
     """A progress callback that asks to stop after Ctrl-C. A second Ctrl-C does not wait for the solver."""
-    asked = []
+    asked: list[object] = []
 
     def note(*_: object) -> None:
         if asked:

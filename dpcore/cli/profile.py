@@ -88,7 +88,8 @@ def _numbers(name: str, text: str) -> list[float]:
 def report(query: VectorQuery, found: list[Allocation]) -> list[dict[str, Any]]:
     """One JSON object per mechanism. A mechanism that does not exist has `error` null and a `reason`."""
     from ..problem_fields import finite
-    from ..vector.compare import allocation, decibels
+    from ..vector.compare import allocation
+    from ..vector.query import decibels
 
     known = {one.key: one for one in found}
     references = {key: known.get(key) or allocation(query, key) for key in {one.reference for one in found}}
@@ -105,7 +106,7 @@ def report(query: VectorQuery, found: list[Allocation]) -> list[dict[str, Any]]:
             "reduction_db": finite(decibels(ratio)),
             "reduction_ratio": finite(ratio),
             "reduction_over": one.reference,
-            "guarantee": [one.guarantee.epsilon, one.guarantee.delta] if exists else None,
+            "guarantee": [one.guarantee.epsilon, one.guarantee.delta] if one.guarantee else None,
             "kinds": _runs(one.kinds),
             "proof": one.proof,
             "reason": one.reason,

@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .. import __version__
@@ -25,7 +26,7 @@ from .reading import (
 if TYPE_CHECKING:
     from ..problem import NoiseProblem
     from ..solution import Solution
-    from ..sweeps import Found
+    from ..sweeps import Found, Refused
 
 LIST = "numbers with commas; LOW:HIGH:COUNT for COUNT of them on a log scale"
 
@@ -76,8 +77,8 @@ def _sweep(arguments: argparse.Namespace) -> int:
     found: dict[int, Found] = {}
     with stop_on_interrupt() as stop:
         store = Store(None if arguments.fresh else default_folder())
-        asked = {"workers": workers, "cluster": cluster, "store": store, "stop": lambda: stop(None)}
-        for one in sweep(problems, settings, **asked):
+        asked = partial(sweep, workers=workers, cluster=cluster, store=store, stop=lambda: stop(None))
+        for one in asked(problems, settings):
             found[one.index] = one
             _tell(one)
         interrupted = stop(None)
@@ -90,7 +91,7 @@ def _sweep(arguments: argparse.Namespace) -> int:
     return ended("dpcore sweep", interrupted)
 
 
-def _problems(arguments: argparse.Namespace) -> tuple[list[NoiseProblem], list]:
+def _problems(arguments: argparse.Namespace) -> tuple[list[NoiseProblem], list[Refused]]:
     from ..sweeps import grid, read_axis
 
     for name in ("epsilon", "delta"):

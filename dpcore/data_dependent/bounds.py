@@ -96,8 +96,8 @@ def lower_step(
             further=rows_lower(problem, term, nodes, cap),
             mirrored=term.folds,
         )
-        if i < len(seeds) and seeds[i] is not None:
-            program.seed(*_refined(seeds[i], costs.shape, program.related))
+        if i < len(seeds) and (seed := seeds[i]) is not None:
+            program.seed(*_refined(seed, costs.shape, program.related))
         outcome = program.solve(deadline, stop, enough=GAIN, gain=GAIN)
         floor = max(float(problem.loss.value(0.0)), 0.0) * float(term.weights.sum()) * (1 - 1e-12)
         bound = floor
@@ -236,7 +236,8 @@ def _strict_shape(grid: Grid) -> Array:
     """Densities 1 + (1 − distance/K) about each law's own cells: they fall away from them, and larger values release
     more (the ratio of neighbouring rows grows from point to point)."""
     own = 0.5 * (np.array(grid.breaks[:-1]) + np.array(grid.breaks[1:]) - 1)
-    return 2 - np.abs(np.arange(grid.cells)[None, :] - own[:, None]) / grid.cells
+    shape: Array = 2 - np.abs(np.arange(grid.cells)[None, :] - own[:, None]) / grid.cells
+    return shape
 
 
 def _admissible(problem: DataDependentProblem, channel: Channel, cap: float | None) -> bool:

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from .._validate import decimal, real
 from ..loss import Loss
 from ..noise.ladder import chosen
-from ..noise.piecewise import TOTAL
+from ..noise.whole import TOTAL
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -134,7 +134,8 @@ class Grid:
         """Pairs of different laws that belong to two values within the sensitivity, (G, G)."""
         first, last = np.array(self.breaks[:-1]), np.array(self.breaks[1:]) - 1
         apart = np.maximum(first[None, :] - last[:, None], first[:, None] - last[None, :])
-        return (apart <= self.reach + self.tied) & ~np.eye(self.laws, dtype=bool)
+        near: NDArray[np.bool_] = (apart <= self.reach + self.tied) & ~np.eye(self.laws, dtype=bool)
+        return near
 
     def cell_of(self, value: float | Fraction) -> int:
         """The cell of a true value; values outside the range count as its nearer end."""
@@ -235,7 +236,8 @@ class Channel:
             costs = loss.mean(edges[None, :-1] - f[:, None], edges[None, 1:] - f[:, None])
         else:
             costs = loss.value(self.grid.points[None, :] - f[:, None])
-        return (self.masses[laws] * costs).sum(axis=1) + self.atom_masses[laws] * float(loss.value(0.0))
+        means: Array = (self.masses[laws] * costs).sum(axis=1) + self.atom_masses[laws] * float(loss.value(0.0))
+        return means
 
     @cached_property
     def _ladders(self) -> list[list[int]]:
@@ -258,4 +260,4 @@ class Channel:
             return min(max(value, low), high)
         if not self.spread:
             return float(self.grid.points[index - 1])
-        return float(decimal(low) + part_of(*self.grid.edges[index - 1 : index + 1], SUBDIVISIONS))
+        return float(decimal(low) + part_of(self.grid.edges[index - 1], self.grid.edges[index], SUBDIVISIONS))

@@ -124,7 +124,7 @@ def _moment_upper(
         least, most = -high, -low  # f ↦ c(y − f)
     else:
         values = loss.value(np.stack([middles - stop, middles - start, np.clip(0.0, middles - stop, middles - start)]))
-        bound = (values.max(axis=0) - values.min(axis=0)) / 8
+        bound: Array = (values.max(axis=0) - values.min(axis=0)) / 8
         return bound if rising else -bound
     return (most if rising else least) * h / 12
 
@@ -154,7 +154,8 @@ class Queries:
         first = np.searchsorted(self.laws, np.arange(count))
         last = np.searchsorted(self.laws, np.arange(count), side="right") - 1
         apart = np.maximum(first[None, :] - last[:, None], first[:, None] - last[None, :])
-        return (apart <= self.reach) & ~np.eye(count, dtype=bool)
+        near: NDArray[np.bool_] = (apart <= self.reach) & ~np.eye(count, dtype=bool)
+        return near
 
 
 def queries(problem: DataDependentProblem, resolution: int, breaks: tuple[int, ...] = ()) -> list[Queries]:

@@ -13,7 +13,8 @@ from .. import __version__
 from .._validate import decimal, real
 from ..errors import CertificateError, InputError
 from ..export import layout, noise_to_csv, solution_from_dict, solution_to_dict, spec_stem
-from ..noise.piecewise import TOTAL, PiecewiseNoise
+from ..noise.piecewise import PiecewiseNoise
+from ..noise.whole import TOTAL
 from ..problem import SolverSettings
 from ..problem_fields import finite
 from ..reload import FORMAT, MAX_BYTES, RELOADED
@@ -158,7 +159,7 @@ def solution_from_json(text: str | bytes, *, name: str = "this text") -> Solutio
         raise InputError("mechanism file", text, "a file as `python -m dpcore data-dependent` writes it") from None
 
 
-def _solution(data: dict) -> Solution:
+def _solution(data: dict[str, Any]) -> Solution:
     problem = data_dependent_problem(
         real(epsilon=data["epsilon"]),
         real(delta=data["delta"]),
@@ -210,7 +211,7 @@ def _partition_fits(problem: DataDependentProblem, channel: Channel) -> bool:
     return inner == tuple(decimal(b) for b in problem.partition) and not channel.atoms.any()
 
 
-def _channel(problem: DataDependentProblem, fields: dict) -> Channel:
+def _channel(problem: DataDependentProblem, fields: dict[str, Any]) -> Channel:
     cells, reach = int(fields["cells"]), int(fields["reach"])
     if not 1 <= cells <= MAX_FILE_CELLS or not 1 <= reach <= 10**6:
         raise InputError("mechanism.cells", cells, f"a whole number from 1 to {MAX_FILE_CELLS}")
@@ -219,7 +220,7 @@ def _channel(problem: DataDependentProblem, fields: dict) -> Channel:
     return Channel(grid, weights, np.array([int(a) for a in fields["atoms"]], dtype=np.int64), fields["spread"] is True)
 
 
-def _clamped(problem: DataDependentProblem, fields: dict, lower: float, cap: float | None) -> Solution:
+def _clamped(problem: DataDependentProblem, fields: dict[str, Any], lower: float, cap: float | None) -> Solution:
     independent = solution_from_dict(fields["independent"])
     asked, found = independent.problem, independent.certificate
     same = (asked.privacy, asked.sensitivity, asked.loss) == (problem.privacy, problem.sensitivity, problem.loss)

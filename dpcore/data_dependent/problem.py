@@ -134,7 +134,7 @@ class DataDependentProblem:
 def _range(ends: object) -> tuple[float, float]:
     accepted = "two numbers LO < HI"
     try:
-        low, high = (float(v) for v in ends)  # type: ignore[union-attr]
+        low, high = (float(v) for v in ends)  # type: ignore[attr-defined]  # what has no two numbers is refused below
     except (TypeError, ValueError):
         raise InputError("query_range", ends, accepted) from None
     if not (low < high and math.isfinite(low) and math.isfinite(high) and max(abs(low), abs(high)) <= 1e15):

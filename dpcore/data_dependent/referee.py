@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -191,7 +192,8 @@ def multiplier_bound_lower(
     brackets = Brackets.of(costs.ravel()).with_terms(a * points + b, other * points + b, E, y, a * laws + other, delta)
     rates, n = np.maximum(proof.rates, 0.0), costs.size
     paid, dues = proof.values * rates[proof.rows], rates * proof.limits
-    added, size = (np.bincount(proof.columns, values, n) for values in (paid, np.abs(paid)))
+    # Weights make floats, of which NumPy's types know nothing.
+    added, size = (cast(Array, np.bincount(proof.columns, values, n)) for values in (paid, np.abs(paid)))
     price = math.fsum(dues) + 4 * UNIT * math.fsum(np.abs(dues))
     terms = np.bincount(proof.columns, minlength=n)
     return brackets.with_rows(added, size, terms, price).lower(laws=laws, mirrored=mirrored)

@@ -150,6 +150,7 @@ class _Planes:
 
     def _excess(self, a: int, b: int, shift: int) -> Array:
         """p_a(i) − E p_b(i − shift) on the window."""
+        assert self.masses is not None
         return self.masses[a, self.window] - self.amplification * _shifted(self.masses[b], shift)[self.window]
 
     def _add(self, a: int, b: int, shift: int, event: Flags) -> None:

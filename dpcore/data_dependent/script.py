@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .. import __version__
 from .._validate import decimal
 from ..noise.ladder import chosen
@@ -83,17 +85,17 @@ def script(solution: Solution) -> str:
     return noise_script(mechanism.noise, describe(solution), asked, proved, mechanism.query_range)
 
 
-def _channel_script(channel: Channel, told: list[str], asked: dict, proved: dict) -> str:
+def _channel_script(channel: Channel, told: list[str], asked: dict[str, Any], proved: dict[str, Any]) -> str:
     grid = channel.grid
     low, high = map(float, grid.query_range)
     if channel.spread:
         edges = "\n".join(f'    Fraction("{edge}"),' for edge in grid.edges)
         places = filled(_PARTS, edges=edges, subdivisions=SUBDIVISIONS)
         released = "a uniform point from EDGES[b] to EDGES[b + 1], counted from LOW"
-        functions, drawn = (part_of,), "float(LOW + part_of(EDGES[place - 1], EDGES[place], SUBDIVISIONS))"
+        functions, drawn = [part_of], "float(LOW + part_of(EDGES[place - 1], EDGES[place], SUBDIVISIONS))"
     else:
         places = filled(_POINTS, points=wrapped(grid.points.tolist()))
-        released, functions, drawn = "the point POINTS[b]", (), "POINTS[place - 1]"
+        released, functions, drawn = "the point POINTS[b]", [], "POINTS[place - 1]"
     imports, functions_ = carried(chosen, cell_of, *functions)
     own = {"from bisect import bisect_right", "from fractions import Fraction", "from itertools import accumulate"}
     rows = ("    [\n" + wrapped(row, " " * 8) + "\n    ]," for row in channel.weights.tolist())
@@ -122,7 +124,7 @@ def describe(solution: Solution) -> list[str]:
     ]
 
 
-def _proved(solution: Solution) -> dict:
+def _proved(solution: Solution) -> dict[str, Any]:
     certificate = solution.certificate
     return {
         "lower": certificate.lower,

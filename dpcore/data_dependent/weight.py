@@ -134,7 +134,8 @@ class Density:
         index = np.minimum((u * self.parts).astype(int), self.parts - 1)
         inside = u * self.parts - index
         left, right = np.array(self.left), np.array(self.right)
-        return (left[index] * (1 - inside) + right[index] * inside) / float(self.total)
+        heights: Array = (left[index] * (1 - inside) + right[index] * inside) / float(self.total)
+        return heights
 
     def pieces(self, start: Fraction, stop: Fraction) -> Iterator[tuple[Fraction, Fraction, float, float]]:
         """(from, to, value at from, value at to) of the linear pieces that tile [start, stop] ⊂ [0, 1]."""

@@ -8,8 +8,9 @@
 Numbers are written by `dpcore.numerals`.
 """
 
+from ..noise.outline import curve
 from .costs import Bar, gap, losses, shown_loss
-from .densities import Law, curve, density, window
+from .densities import Law, density, window
 from .draws import Draws, dots, histogram
 from .palette import DARK, LIGHT, Palette, hue, line, palette, series
 from .parts import band, chosen, entry, finish, folded, impossible, log_ticks, upright

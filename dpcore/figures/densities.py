@@ -12,8 +12,8 @@ import plotly.graph_objects as go
 from .. import numerals
 from ..noise import outline
 from ..noise.base import Noise
-from ..noise.lattice import lattice_points
 from ..noise.outline import curve
+from ..noise.steps import lattice_points
 from .palette import Palette, hue, line
 from .parts import finish, log_ticks
 

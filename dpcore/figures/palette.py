@@ -11,6 +11,7 @@ A chart that shows something else than mechanisms takes the same hues in order: 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from ..mechanisms import INTEGER_MECHANISMS, MECHANISMS
 
@@ -71,13 +72,13 @@ def hue(colours: Palette, key: str) -> str:
     return colours.hues[REGISTERED[key].hue] if key in REGISTERED else colours.muted
 
 
-def line(key: str, colours: Palette, *, width: float | None = None) -> dict:
+def line(key: str, colours: Palette, *, width: float | None = None) -> dict[str, Any]:
     """A mechanism's line for Plotly: the optimum solid and stronger, every other one with its dash."""
     wide = (2.5 if key == "optimal" else 2) * colours.type / 14
     style = {"color": hue(colours, key), "width": width or wide}
     return style if key == "optimal" else style | {"dash": REGISTERED[key].dash if key in REGISTERED else "dash"}
 
 
-def series(colours: Palette, number: int) -> dict:
+def series(colours: Palette, number: int) -> dict[str, Any]:
     """The line of the `number`-th curve of a chart that does not show mechanisms."""
     return line(SERIES[number % len(SERIES)], colours)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Sequence
+from typing import Any
 
 import plotly.graph_objects as go
 
@@ -89,7 +90,7 @@ def upright(figure: go.Figure, left: float, right: float | None = None, **style:
     figure.layout.shapes = (*figure.layout.shapes, shape)
 
 
-def entry(figure: go.Figure, name: str, style: dict, **marker: object) -> None:
+def entry(figure: go.Figure, name: str, style: dict[str, Any], **marker: object) -> None:
     """A legend entry for something drawn as a shape."""
     figure.add_scatter(x=[None], y=[None], name=name, hoverinfo="skip", marker=marker or None, **style)
 
@@ -103,7 +104,7 @@ def chosen(figure: go.Figure, x: float, y: float, label: str, colours: Palette) 
     )  # fmt: skip
 
 
-def log_ticks(low: float, high: float) -> dict:
+def log_ticks(low: float, high: float) -> dict[str, Any]:
     """A logarithmic axis with plain texts at the powers of ten, between them where there are few, at some of them where
     there are many, for `update_xaxes(**log_ticks(…))`."""
     low = max(low, 1e-12)

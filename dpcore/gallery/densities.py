@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -47,7 +48,8 @@ class LogLinear:
     def _below(self) -> Array:
         """P(X ≤ knot)."""
         sums = np.concatenate([[0.0], np.cumsum(self._masses)])
-        return sums / sums[-1]
+        below: Array = sums / sums[-1]
+        return below
 
     def log_density(self, x: ArrayLike) -> Array:
         """ln p(x); −∞ outside. At a knot the cell to its right counts (at the last one the cell to its left)."""
@@ -158,7 +160,8 @@ class TruncatedNormal:
             else:
                 tail = np.logaddexp(special.log_ndtr(a), np.log(u) + self._log_mass)
                 x = self.centre + self.sigma * special.ndtri_exp(np.minimum(tail, 0.0))
-        return np.clip(x, self.low, self.high)
+        inside: Array = np.clip(x, self.low, self.high)
+        return inside
 
     def mean_distance(self, point: float) -> float:
         """E|X − point|: closed form with the centre inside, else Gauss quadrature from the end nearer to the centre,
@@ -177,9 +180,9 @@ class TruncatedNormal:
         end, sign = (self.low, 1.0) if self.centre < self.low else (self.high, -1.0)
         length = min(self.high - self.low, 50 * unit)
         break_ = sign * (point - end)
-        density = lambda t: math.exp(float(self.log_density(end + sign * t)))  # noqa: E731
+        density: Callable[[float], float] = lambda t: math.exp(float(self.log_density(end + sign * t)))  # noqa: E731
         kinks = [break_] if 0 < break_ < length else None
-        return integrate.quad(lambda t: density(t) * abs(t - break_), 0, length, points=kinks, limit=200)[0]
+        return float(integrate.quad(lambda t: density(t) * abs(t - break_), 0, length, points=kinks, limit=200)[0])
 
 
 def _phi(x: float) -> float:

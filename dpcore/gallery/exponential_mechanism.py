@@ -23,7 +23,8 @@ def probabilities(utilities: ArrayLike, epsilon: float, sensitivity: float) -> A
     if utilities.ndim != 1 or not len(utilities) or not np.all(np.isfinite(utilities)):
         raise InputError("utilities", utilities.tolist(), "at least one finite number")
     rate = above(0, 1e6, epsilon=epsilon) / (2 * above(0, 1e12, sensitivity=sensitivity))
-    return softmax(rate * (utilities - utilities.max()))
+    masses: Array = softmax(rate * (utilities - utilities.max()))
+    return masses
 
 
 def expected_shortfall(utilities: ArrayLike, epsilon: float, sensitivity: float) -> float:
@@ -57,7 +58,8 @@ def rank_utilities(data: ArrayLike, candidates: ArrayLike, level: float = 0.5) -
     data, level = np.sort(np.asarray(data, float)), in_range(0, 1, level=level)
     candidates, target = np.asarray(candidates, float), level * len(data)
     below, up_to = (np.searchsorted(data, candidates, side=side) for side in ("left", "right"))
-    return -np.maximum(0.0, np.maximum(below - target, target - up_to))
+    utilities: Array = -np.maximum(0.0, np.maximum(below - target, target - up_to))
+    return utilities
 
 
 def revenues(values: ArrayLike, prices: ArrayLike) -> Array:

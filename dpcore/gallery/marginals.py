@@ -95,7 +95,10 @@ def gaussian_wins_from(privacy: Privacy, *, measure: str = "mean") -> int:
     ------
     InputError : beyond `MOST_COLUMNS`, or δ = 0.
     """
-    wins = lambda d: _single("gaussian", d, privacy, measure) < _single("laplace", d, privacy, measure)  # noqa: E731
+
+    def wins(d: int) -> bool:
+        return _single("gaussian", d, privacy, measure) < _single("laplace", d, privacy, measure)
+
     if not wins(MOST_COLUMNS):
         raise InputError("delta", privacy.delta, f"one at which Gaussian noise wins below {MOST_COLUMNS} columns")
     return bisection(wins, MOST_COLUMNS, 0, mean=whole_half)[0]

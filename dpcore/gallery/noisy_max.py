@@ -41,9 +41,11 @@ def probabilities(groups: Groups, epsilon: float, noise: str) -> Array:
     scores, counts = _read(groups)
     scale = 2 / above(0, 1e6, epsilon=epsilon)
     gaps = (scores - scores.max()) / scale
+    shares: Array
     if noise == "gumbel":
         weights = counts * np.exp(gaps)
-        return weights / weights.sum()
+        shares = weights / weights.sum()
+        return shares
     if noise not in NOISES:
         raise InputError("noise", noise, ", ".join(NOISES))
     law = _laplace if noise == "laplace" else _exponential
@@ -53,7 +55,8 @@ def probabilities(groups: Groups, epsilon: float, noise: str) -> Array:
     with np.errstate(invalid="ignore", over="ignore"):
         others = np.exp(below - log_cdf)  # all but one of the group; −∞ − (−∞) where none is below: no mass
     wins = counts * (np.where(density > 0, density * np.nan_to_num(others), 0.0) @ weights)
-    return wins / wins.sum()
+    shares = wins / wins.sum()
+    return shares
 
 
 def expected_gap(groups: Groups, epsilon: float, noise: str) -> float:

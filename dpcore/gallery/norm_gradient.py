@@ -85,10 +85,12 @@ class Mean(Target):
         return np.clip(_numbers(rows, 1), 0.0, 1.0)
 
     def loss(self, theta: ArrayLike, rows: Array) -> Array:
-        return ((rows - np.asarray(theta, dtype=float)[..., None]) ** 2).sum(axis=-1)
+        total: Array = ((rows - np.asarray(theta, dtype=float)[..., None]) ** 2).sum(axis=-1)
+        return total
 
     def gradient(self, theta: ArrayLike, rows: Array) -> Array:
-        return 2 * (np.asarray(theta, dtype=float)[..., None] - rows).sum(axis=-1)
+        slope: Array = 2 * (np.asarray(theta, dtype=float)[..., None] - rows).sum(axis=-1)
+        return slope
 
     def estimate(self, rows: Array) -> float:
         return float(rows.mean())
@@ -129,10 +131,12 @@ class Quantile(Target):
         theta, rows = np.asarray(theta, dtype=float), np.sort(rows)
         rank, sums = np.searchsorted(rows, theta, side="right"), np.append(0.0, np.cumsum(rows))
         behind, ahead = rank * theta - sums[rank], sums[-1] - sums[rank] - (len(rows) - rank) * theta
-        return (1 - self.tau) * behind + self.tau * ahead
+        total: Array = (1 - self.tau) * behind + self.tau * ahead
+        return total
 
     def gradient(self, theta: ArrayLike, rows: Array) -> Array:
-        return np.searchsorted(np.sort(rows), np.asarray(theta, dtype=float), side="right") - self.tau * len(rows)
+        below = np.searchsorted(np.sort(rows), np.asarray(theta, dtype=float), side="right")
+        return below.astype(np.float64) - self.tau * len(rows)
 
     def estimate(self, rows: Array) -> float:
         """The middle of all θ with gradient from ≤ 0 to ≥ 0."""
@@ -156,7 +160,7 @@ class Quantile(Target):
         height = -_epsilon(epsilon) / (2 * self.loss_sensitivity) * (values - values.min())
         return LogLinear(knots, height[:-1], height[1:])
 
-    def _cells(self, rows: Array) -> tuple[Array, Array]:
+    def _cells(self, rows: Array) -> tuple[Array, NDArray[np.intp]]:
         """(ends of the intervals between rows, number of rows at or below each interval)."""
         knots = np.unique(np.concatenate([[self.low], rows, [self.high]]))
         return knots, np.searchsorted(rows, knots[:-1], side="right")
@@ -197,11 +201,13 @@ class Slope(Target):
 
     def loss(self, theta: ArrayLike, rows: Array) -> Array:
         x, y = rows.T
-        return ((y - np.asarray(theta, dtype=float)[..., None] * x) ** 2).sum(axis=-1)
+        total: Array = ((y - np.asarray(theta, dtype=float)[..., None] * x) ** 2).sum(axis=-1)
+        return total
 
     def gradient(self, theta: ArrayLike, rows: Array) -> Array:
         x, y = rows.T
-        return 2 * ((np.asarray(theta, dtype=float)[..., None] * x - y) * x).sum(axis=-1)
+        slope: Array = 2 * ((np.asarray(theta, dtype=float)[..., None] * x - y) * x).sum(axis=-1)
+        return slope
 
     def estimate(self, rows: Array) -> float:
         square, product = _products(rows)

@@ -97,7 +97,8 @@ def draw_direction(rate: ArrayLike, dimension: int, rng: np.random.Generator) ->
     rate = np.atleast_1d(np.asarray(rate, dtype=float))
     normal = rng.standard_normal((len(rate), dimension))
     length = rng.standard_gamma(dimension, len(rate)) / rate
-    return normal / np.linalg.norm(normal, axis=1, keepdims=True) * length[:, None]
+    vectors: Array = normal / np.linalg.norm(normal, axis=1, keepdims=True) * length[:, None]
+    return vectors
 
 
 def minimise(table: Table, ridge: ArrayLike, linear: ArrayLike, *, steps: int = 60) -> Array:
@@ -145,7 +146,8 @@ def _halved(table: Table, theta: Array, step: Array, descent: Array, ridge: Arra
 
 def _objective(signed: Array, theta: Array, ridge: Array, linear: Array) -> Array:
     losses = np.logaddexp(0.0, -theta @ signed.T).sum(axis=1)
-    return losses + 0.5 * ridge * (theta**2).sum(axis=1) + (linear * theta).sum(axis=1)
+    total: Array = losses + 0.5 * ridge * (theta**2).sum(axis=1) + (linear * theta).sum(axis=1)
+    return total
 
 
 def perturbed_objective(table: Table, spent: ArrayLike, ridge: ArrayLike, rng: np.random.Generator) -> Array:
@@ -183,7 +185,8 @@ def privacy_loss(one: Table, other: Table, theta: ArrayLike, spent: Split) -> tu
 def accuracy(table: Table, theta: Array) -> Array:
     """Share of rows that each θ puts on the right side, (B,); a row on the line counts half."""
     margin = theta @ table.signed.T
-    return (margin > 0).mean(axis=1) + 0.5 * (margin == 0).mean(axis=1)
+    shares: Array = (margin > 0).mean(axis=1) + 0.5 * (margin == 0).mean(axis=1)
+    return shares
 
 
 def example(people: int, rng: np.random.Generator, *, steepness: float = 6.0, turn: float = 0.6) -> Table:

@@ -28,7 +28,8 @@ class Law:
     def cdf(self, x: ArrayLike) -> Array:
         """P(release ≤ x)."""
         ends, below = _distinct(self.ends, np.concatenate([[0.0], np.cumsum(self.masses)]))
-        return np.interp(x, ends, np.minimum(below / below[-1], 1.0))
+        found: Array = np.interp(np.asarray(x, float), ends, np.minimum(below / below[-1], 1.0))
+        return found
 
     def quantile(self, u: ArrayLike) -> Array:
         """The place below which the release lies with probability u."""
@@ -36,7 +37,8 @@ class Law:
         below /= below[-1]
         place = np.clip(np.searchsorted(below, u, side="left") - 1, 0, len(self.masses) - 1)
         share = (np.asarray(u, float) - below[place]) / np.maximum(below[place + 1] - below[place], 1e-300)
-        return self.ends[place] + np.clip(share, 0, 1) * np.diff(self.ends)[place]
+        found: Array = self.ends[place] + np.clip(share, 0, 1) * np.diff(self.ends)[place]
+        return found
 
     def mean_error(self, about: float) -> float:
         """E|release − about|."""

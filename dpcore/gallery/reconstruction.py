@@ -128,7 +128,8 @@ def expected_recovery_estimate(rows: int, questions: int, sigma: float) -> float
 def recovered(truth: Array, estimates: Array) -> Array:
     """Share of rows whose estimate is on the right side of ½; of each column, if there are several."""
     right = (estimates > 0.5) == (truth > 0.5 if estimates.ndim == 1 else truth[:, None] > 0.5)
-    return right.mean(axis=0)
+    shares: Array = right.mean(axis=0)
+    return shares
 
 
 def recovered_by_seed(rows: int, questions: int, design: str, sigmas: Array, seeds: range) -> Array:
@@ -162,7 +163,10 @@ def consistent(answers: Array, most: float) -> NDArray[np.bool_]:
         raise InputError("answers", len(answers), "one answer per subset")
     bits = all_subsets(rows)
     sums = bits @ bits.T
-    return np.all(np.abs(sums - np.asarray(answers)[:, None]) <= in_range(0, rows, most=most) + 1e-9, axis=0)
+    fits: NDArray[np.bool_] = np.all(
+        np.abs(sums - np.asarray(answers)[:, None]) <= in_range(0, rows, most=most) + 1e-9, axis=0
+    )
+    return fits
 
 
 def wary_answers(truth: NDArray[np.integer], most: float) -> Array:

@@ -74,7 +74,8 @@ class Bounds:
         if rows.ndim < 2 or rows.shape[-1] != 2 or not rows.size or not np.isfinite(rows).all():
             raise InputError("rows", f"{rows.shape} values", "at least one row of two finite numbers")
         low, high = (np.array([self.x[i], self.y[i]]) for i in (0, 1))
-        return np.clip((2 * np.clip(rows, low, high) - low - high) / (high - low), -1.0, 1.0)
+        mapped: Array = np.clip((2 * np.clip(rows, low, high) - low - high) / (high - low), -1.0, 1.0)
+        return mapped
 
     def line(self, coefficients: Array) -> Array:
         """(α, β) of lines in the data's units from those in [−1, 1]², (…, 2)."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,7 +62,7 @@ class Brackets:
         n = len(self.total)
         # A term named twice must not count as two: λ is the largest multiplier.
         _, first, index = np.unique(limits * n + events, return_index=True, return_inverse=True)
-        weights = np.bincount(index, np.maximum(weights, 0.0), len(first))
+        weights = cast(Array, np.bincount(index, np.maximum(weights, 0.0), len(first)))  # the types forget: floats
         events, covers, limits = events[first], covers[first], limits[first]
         factors, shares = (np.broadcast_to(v, index.shape)[first] for v in (factors, shares))
         inside = (covers >= 0) & (covers < n)
