@@ -38,9 +38,10 @@ STATES: dict[str, list[dict[str, str]]] = {
         IDLE | {"promise": "gdp", "loss": "lp"}, IDLE | {"loss": "pinball"}, IDLE | {"loss": "exceed"},
         {"gap": "50", "panel": "Try it"},
     ],
-    "tradeoff_maps": [IDLE | {"loss": "exceed"}, IDLE | {"loss": "pinball"}],
+    "tradeoff_maps": [IDLE | {"loss": loss} for loss in ("exceed", "pinball", "asym", "lp")],
     "data_dependent": [
         IDLE | {"loss": "pinball", "weight": "normal", "cap": "number"}, IDLE | {"loss": "exceed"},
+        IDLE | {"loss": "asym"}, IDLE | {"loss": "lp"},
         {"gap": "50", "panel": "Release one value"},
     ],
     "vector_queries": [{}, {"panel": "applications"}],

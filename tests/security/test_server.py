@@ -10,12 +10,13 @@ import uuid
 
 import pytest
 from hostile import random_text
-from running import ROOT, apart
+from running import apart
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from benchmarks.visitor import Visitor
+from pages.registry import PAGES
 from service.headers import HEADERS
 
 
@@ -146,7 +147,7 @@ def test_every_page_opens_one_after_the_other_in_one_session(service):
                 assert not visitor.exceptions, title
             return list(visitor.pages)
 
-    assert len(apart(walk())) == (ROOT / "app.py").read_text().count("st.Page(")
+    assert apart(walk()) == [page.title for page in PAGES]
 
 
 def test_the_log_says_nothing_about_visitors_or_what_they_asked(service):
