@@ -55,6 +55,7 @@ def proof_of(noise: PiecewiseNoise | TailedNoise, profile: PrivacyProfile, place
         if profile.releases == 1:  # an ordinary pair, whose audit rounds up less
             joint = float(curve_upper(noise, [epsilon])[0])
         else:
+            assert isinstance(noise, PiecewiseNoise)  # a law for several releases together has no tails
             joint = composed_delta_upper(noise, profile.releases, epsilon)
         return ProfileProof((), (epsilon,), (joint,), (delta,), pure_from_upper(noise))
     end = pure_from_upper(noise)

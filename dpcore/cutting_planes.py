@@ -131,6 +131,7 @@ class CuttingPlanes:
 
     def separate(self) -> None:
         """Add violated cuts [SLW, Alg. 2], drop slack ones; `done` when nothing is violated."""
+        assert self.masses is not None
         self.rounds += 1
         where = (self.partition.points, self.masses, self.amplification)
         excess = shortfalls(*where, self.partition.shifts, self.window) - self.target
@@ -145,18 +146,18 @@ class CuttingPlanes:
         if not chosen.size:
             self.done = True
             return
-        self._drop()
+        self._drop(self.masses)
         shifts = self.partition.shifts[chosen]
         self._add_cuts(worst_events(*where, shifts, self.window), shifts)
         self.found += len(shifts)
 
-    def _drop(self) -> None:
+    def _drop(self, masses: Array) -> None:
         """Remove slack cuts, at most once per value of the relaxation, so that the method still ends."""
-        value = float(self.costs @ self.masses)
+        value = float(self.costs @ masses)
         if self.drop_slack is None or self.rounds % self.drop_every or value <= self._dropped_at:
             return
         self._dropped_at = value
-        slack = self.target - self._cut_rows(self.events, self.shifts) @ self.masses
+        slack = self.target - self._cut_rows(self.events, self.shifts) @ masses
         gone = slack > self.drop_slack
         self.program.delete_rows(self.fixed + np.flatnonzero(gone))
         self.events, self.shifts = self.events[~gone], self.shifts[~gone]

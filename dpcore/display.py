@@ -17,7 +17,7 @@ from . import numerals
 from .extras import needs
 from .noise.base import Array, Noise
 from .noise.outline import curve, window
-from .noise.steps import lattice_points
+from .noise.steps import LatticeLaw, lattice_points
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -114,7 +114,7 @@ def svg(noise: Noise) -> str:
 
 def _stems(noise: Noise, low: float, high: float) -> tuple[Array, Array]:
     """(place, probability) of the points of a law on a lattice, of the atoms of any other, inside the window."""
-    if noise.lattice_step is None:
+    if not isinstance(noise, LatticeLaw):
         atoms = [(x, mass) for x, mass in noise.atoms if low <= x <= high and mass > 0]
         return np.array([x for x, _ in atoms]), np.array([mass for _, mass in atoms])
     step = noise.lattice_step

@@ -12,6 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import highspy
 import numpy as np
@@ -37,13 +38,19 @@ _FINAL = {
 _PAUSED = (highspy.HighsModelStatus.kIterationLimit, highspy.HighsModelStatus.kTimeLimit)
 
 
+def _silent() -> Any:
+    """HiGHS that prints nothing. Its own types name neither its constructor's nor all methods."""
+    highs = highspy.Highs()  # type: ignore[no-untyped-call]  # the package types itself only in part
+    highs.setOptionValue("output_flag", False)
+    return highs
+
+
 class LinearProgram:
     """A growing linear program with a warm basis."""
 
     def __init__(self, *, tolerance: float = 1e-9) -> None:
-        self._highs = highspy.Highs()
+        self._highs = _silent()
         for option, value in (
-            ("output_flag", False),
             ("threads", 1),
             ("presolve", "off"),
             ("solver", "simplex"),
@@ -198,8 +205,7 @@ def read_model(path: str) -> ModelFile:
     ------
     SolverError : HiGHS cannot read it.
     """
-    highs = highspy.Highs()
-    highs.setOptionValue("output_flag", False)
+    highs = _silent()
     if highs.readModel(str(path)) == highspy.HighsStatus.kError:
         raise SolverError("the model file cannot be read")
     highs.ensureRowwise()
@@ -239,8 +245,7 @@ def write_model(path: str, model: ModelFile) -> None:
     lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
     lp.a_matrix_.num_col_, lp.a_matrix_.num_row_ = lp.num_col_, lp.num_row_
     lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = model.starts, model.columns, model.values
-    highs = highspy.Highs()
-    highs.setOptionValue("output_flag", False)
+    highs = _silent()
     LinearProgram._check(highs.passModel(lp))
     if model.hessian is not None:
         starts, rows, values = model.hessian

@@ -200,13 +200,13 @@ def parse_profile(text: str) -> PrivacyProfile:
     family, _, rest = text.strip().partition(":")
     accepted = "gdp:MU, list:EPSILON:DELTA;EPSILON:DELTA;… or composed:T:EPSILON:DELTA"
     if family == "gdp":
-        return GaussianProfile(rest)  # type: ignore[arg-type]
+        return GaussianProfile(rest)  # type: ignore[arg-type]  # a text, which it reads itself
     if family == "composed" and rest.count(":") == 2:
         releases, epsilon, delta = rest.split(":")
-        return Composed(releases, Privacy(epsilon, delta))  # type: ignore[arg-type]
+        return Composed(releases, Privacy(epsilon, delta))  # type: ignore[arg-type]  # texts, which they read
     if family != "list" or not rest:
         raise InputError("profile", text[:80], accepted)
     rows = [row.split(":") for row in rest.split(";")]
     if any(len(row) != 2 for row in rows):
         raise InputError("profile", text[:80], accepted)
-    return PairList(tuple(Privacy(epsilon, delta) for epsilon, delta in rows))
+    return PairList(tuple(Privacy(*row) for row in rows))  # type: ignore[arg-type]  # texts, which it reads itself

@@ -23,7 +23,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,11 +79,16 @@ def solve_reference(
     units = infima(problem.paid_loss, partition.refined().padded(), problem.sensitivity)
     bracket = _Bracket(problem, partition, settings, progress, clock, floor=float(units.min()))
     window = (partition.breaks[0], partition.breaks[-1])
-    options = {"scale": max(bracket.upper, 1e-300), "add_all_above": add_all_above, "drop_slack": drop_slack}
-    options["drop_every"] = whole(1, 10**6, drop_every=drop_every)
+    relaxed = partial(
+        CuttingPlanes,
+        scale=max(bracket.upper, 1e-300),
+        add_all_above=add_all_above,
+        drop_slack=drop_slack,
+        drop_every=whole(1, 10**6, drop_every=drop_every),
+    )
     means = problem.paid_loss.mean(*_ends(partition, problem.sensitivity))
-    upper = CuttingPlanes(problem, partition, window, means, unused=MARGIN, **options)
-    lower = CuttingPlanes(problem, partition.padded(), window, _cell_infima(units, partition.padded()), **options)
+    upper = relaxed(problem, partition, window, means, unused=MARGIN)
+    lower = relaxed(problem, partition.padded(), window, _cell_infima(units, partition.padded()))
     while not (upper.done and lower.done) and not bracket.finished():
         for planes in (upper, lower):
             if planes.done or bracket.finished():
@@ -95,7 +100,7 @@ def solve_reference(
                 planes.separate()
         if lower.done and not lower.failure and lower.partition.cells < len(units):
             finer = partition.refined().padded()
-            lower = CuttingPlanes(problem, finer, window, units, inherited=lower, **options)
+            lower = relaxed(problem, finer, window, units, inherited=lower)
     return bracket.solution([planes.failure for planes in (upper, lower) if planes.failure])
 
 
@@ -209,7 +214,8 @@ class _Bracket:
     ) -> None:
         self.problem, self.partition, self.settings, self.progress = problem, partition, settings, progress
         self.clock, self.deadline = clock, clock + settings.time_limit
-        self.cuts, self.trace, self.stopped = 0, [], False
+        self.cuts, self.stopped = 0, False
+        self.trace: list[Progress] = []
         self.even = problem.folds and partition.is_symmetric
         self.lower = floor
         self.noise, self.delta, self.shift = _private_law(problem, partition.resolution)
@@ -322,7 +328,8 @@ def _monotone(partition: Partition, masses: Array) -> Array:
     density[:zero] = np.maximum.accumulate(density[:zero])
     density[zero:] = np.maximum.accumulate(density[zero:][::-1])[::-1]
     raised = density * partition.widths
-    return raised / raised.sum()
+    shares: Array = raised / raised.sum()
+    return shares
 
 
 def _law(problem: NoiseProblem, partition: Partition, masses: Array) -> PiecewiseNoise:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import singledispatch
+from typing import Protocol, cast
 
 import numpy as np
 
@@ -43,6 +44,14 @@ __all__ = [
 ]
 
 
+class ClosedForm(Protocol):
+    """What laws offer that no audit below is for; those without `loss_upper` stand in no certificate."""
+
+    def shortfall(self, epsilon: float, sensitivity: float) -> float: ...
+
+    def loss_upper(self, loss: Loss) -> float: ...
+
+
 def delta_upper(noise: Noise, epsilon: float, sensitivity: float) -> float:
     """δ(ε): the largest P(A) − e^ε P(A − φ) over events A and shifts |φ| ≤ sensitivity, ε ≥ 0; rounded up for solved
     laws, for closed forms as exact as their formula says (at least ten digits)."""
@@ -55,7 +64,8 @@ def shortfall_upper(noise: Noise, epsilon: float, sensitivity: float | None = No
 
     sensitivity : None, for laws that have a sensitivity of their own, is that one.
     """
-    return noise.shortfall(epsilon, sensitivity), sensitivity
+    assert sensitivity is not None  # a closed form has none of its own
+    return cast(ClosedForm, noise).shortfall(epsilon, sensitivity), sensitivity
 
 
 @shortfall_upper.register(LatticeNoise)
@@ -87,7 +97,7 @@ curve_upper.register(TailedNoise, tails.curve_upper)
 @singledispatch
 def loss_upper(noise: Noise, loss: Loss) -> float:
     """An upper bound of E c(X), with a derived slack, of laws that may stand in a certificate."""
-    return noise.loss_upper(loss)
+    return cast(ClosedForm, noise).loss_upper(loss)
 
 
 loss_upper.register(PiecewiseNoise, cells.loss_upper)

@@ -84,7 +84,8 @@ def _uncovered_upper(noise: PiecewiseNoise, epsilon: float, shift: int) -> int |
     if len(parts[0]) <= FEW:
         terms = (Fraction(length, width) * (w << BITS) - Fraction(length, other) * growth * c
                  for w, width, c, other, length in zip(*(column.tolist() for column in parts)))  # fmt: skip
-        return exact + sum(max(term, Fraction(0)) for term in terms)
+        partly: int | Fraction = sum(max(term, Fraction(0)) for term in terms)
+        return exact + partly
     here, there, length = parts[0] / parts[1], parts[2] / parts[3], parts[4].astype(float)
     positive = here * (1 + 8 * UNIT) > E * there
     here, there, length = here[positive], there[positive], length[positive]

@@ -67,7 +67,8 @@ def _run(arguments: argparse.Namespace) -> int:
         asked["epsilon"] = in_range(0, 600, epsilon=arguments.epsilon)
     if arguments.out is not None:
         refuse_unwritable(arguments.out)
-    write_out(layout(report(releases, totals(releases, **asked), asked)) + "\n", arguments.out)
+    found = totals(releases, delta=asked.get("delta"), epsilon=asked.get("epsilon"))
+    write_out(layout(report(releases, found, asked)) + "\n", arguments.out)
     return 0
 
 
@@ -86,7 +87,7 @@ def _release(group: dict[str, str]) -> Release:
     name, _, rest = group["mechanism"].strip().partition(":")
     mechanism = _from_file(rest) if name == "file" else parse_mechanism(group["mechanism"])
     sampling = None if "sampling" not in group else parse_sampling(group["sampling"])
-    return Release(mechanism, group.get("count", 1), sampling)  # type: ignore[arg-type]
+    return Release(mechanism, group.get("count", 1), sampling)  # type: ignore[arg-type]  # a text, which it reads itself
 
 
 def _from_file(path: str) -> Composable:

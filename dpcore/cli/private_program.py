@@ -105,7 +105,7 @@ def read_program(arguments: argparse.Namespace) -> PrivateProgram:
     if arguments.lower_limits is None:
         raise InputError("lower-limits", MISSING, "a CSV file with a line row,limit for every private row")
     rows, guaranteed = load_rows(arguments.lower_limits, model)
-    sensitivity = MISSING if arguments.sensitivity is None else arguments.sensitivity
+    sensitivity: Any = MISSING if arguments.sensitivity is None else arguments.sensitivity
     return PrivateProgram(
         model, rows, guaranteed, sensitivity, arguments.epsilon, arguments.delta, arguments.granularity
     )

@@ -67,9 +67,10 @@ def _release(query: VectorQuery, found: list[Allocation], value: list[float]) ->
     """One exact release with the best of the mechanisms that have an exact sampler."""
     able = [one for one in found if one.noise is not None and not one.noise.inexact]
     if not able:
-        why = "; ".join(f"{one.key}: {one.reason or one.noise.inexact}" for one in found)
+        why = "; ".join(f"{one.key}: {one.noise.inexact if one.noise else one.reason}" for one in found)
         raise InputError("mechanism", ", ".join(one.key for one in found), f"one that releases exactly ({why})")
     best = min(able, key=lambda one: one.error)
+    assert best.noise is not None and best.guarantee is not None
     return {
         "key": best.key,
         "error": best.error,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Callable
+from typing import Any
 
 from ..errors import InputError
 from ..loss import Loss, load_table, parse_loss
@@ -59,11 +61,13 @@ def add_solver_options(parser: argparse.ArgumentParser) -> None:
 def read_problem(arguments: argparse.Namespace) -> NoiseProblem:
     """The problem the options describe."""
     texts = {name: getattr(arguments, name, None) for name in FIELDS}
-    values = {name: READERS.get(name, _as_it_is)(text) for name, text in texts.items() if text is not None}
+    values: dict[str, Any] = {
+        name: READERS.get(name, _as_it_is)(text) for name, text in texts.items() if text is not None
+    }
     if arguments.integer:
         values["granularity"] = 1.0
     if "profile" in values:
-        profile = values["profile"] = read_profile(texts["profile"], arguments)
+        profile = values["profile"] = read_profile(values["profile"], arguments)
         values |= {"epsilon": profile.anchor.epsilon, "delta": profile.anchor.delta}
     return noise_problem(**values)
 
@@ -90,7 +94,8 @@ def read_support(text: str) -> tuple[float, float]:
     if not colon or ":" in high:
         raise InputError("support", text, accepted)
     ends = zip((low, high), LINE)
-    return tuple(read_number(end, "support", accepted) if end.strip() else far for end, far in ends)  # type: ignore[return-value]
+    lo, hi = (read_number(end, "support", accepted) if end.strip() else far for end, far in ends)
+    return lo, hi
 
 
 def read_budget(text: str) -> Budget:
@@ -99,7 +104,7 @@ def read_budget(text: str) -> Budget:
     if not sign or not loss.strip() or not most.strip():
         raise InputError("budget", text, "LOSS=MOST, such as exceed:2=0.05")
     try:
-        return Budget(read_loss(loss), most)  # type: ignore[arg-type]
+        return Budget(read_loss(loss), most)  # type: ignore[arg-type]  # a text, which it reads itself
     except InputError as error:
         name = error.field if error.field.startswith("budget") else f"budget {error.field}"
         raise InputError(name, error.value, error.accepted) from None
@@ -111,12 +116,17 @@ def read_second(text: str) -> Privacy:
     if not colon or ":" in delta:
         raise InputError("second", text, "EPSILON:DELTA, such as 3:1e-4")
     try:
-        return Privacy(epsilon, delta)  # type: ignore[arg-type]
+        return Privacy(epsilon, delta)  # type: ignore[arg-type]  # texts, which it reads itself
     except InputError as error:
         raise InputError(f"second {error.field}", error.value, error.accepted) from None
 
 
-READERS = {"loss": read_loss, "support": read_support, "budget": read_budget, "second": read_second}
+READERS: dict[str, Callable[[str], object]] = {
+    "loss": read_loss,
+    "support": read_support,
+    "budget": read_budget,
+    "second": read_second,
+}
 """What makes values of the texts of options."""
 
 
@@ -124,7 +134,7 @@ def read_profile(text: str, arguments: argparse.Namespace) -> PrivacyProfile:
     """gdp:MU, list:FILE, or composed:T with --epsilon and --delta."""
     family, _, rest = text.strip().partition(":")
     if family == "composed" and ":" not in rest:
-        return Composed(rest, Privacy(arguments.epsilon, arguments.delta))  # type: ignore[arg-type]
+        return Composed(rest, Privacy(arguments.epsilon, arguments.delta))  # type: ignore[arg-type]  # texts
     if (arguments.epsilon, arguments.delta) != (MISSING, MISSING):
         raise InputError("profile", text, "no --epsilon and --delta next to it, but for composed:T")
     if family == "list" and (":" not in rest or os.path.exists(rest)):
@@ -141,7 +151,7 @@ def read_pairs(name: str) -> PairList:
         reason = getattr(error, "strerror", None) or "no text"
         raise InputError("profile list:FILE", name, f"a readable CSV file ({reason})") from None
     rows = read_columns(text, ("epsilon", "delta"), "profile list:FILE", "two columns, epsilon and delta")
-    return PairList(tuple(Privacy(*row) for row in rows.values()))  # type: ignore[arg-type]
+    return PairList(tuple(Privacy(*row) for row in rows.values()))  # type: ignore[arg-type]  # texts, which it reads itself
 
 
 def read_settings(arguments: argparse.Namespace) -> SolverSettings:

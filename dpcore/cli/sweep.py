@@ -155,8 +155,9 @@ def _frontier(arguments: argparse.Namespace) -> int:
 def _point(solution: Solution) -> dict[str, float | None]:
     from ..problem_fields import finite
 
-    proof = solution.certificate
+    budget, proof = solution.problem.budget, solution.certificate
+    assert budget is not None
     return {
-        "most": solution.problem.budget.most, "lower": proof.lower, "upper": proof.upper, "gap": finite(proof.gap),
+        "most": budget.most, "lower": proof.lower, "upper": proof.upper, "gap": finite(proof.gap),
         "against_upper": proof.budget_upper, "delta_upper": proof.delta_upper,
     }  # fmt: skip

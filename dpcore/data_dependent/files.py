@@ -67,6 +67,7 @@ def channel_solution_to_dict(solution: Solution) -> dict[str, Any]:
 def _mechanism(solution: Solution) -> dict[str, Any]:
     mechanism = solution.mechanism
     if isinstance(mechanism, ClampedNoise):
+        assert solution.independent is not None  # it is what is clamped
         return {"family": "clamped", "independent": solution_to_dict(solution.independent)}
     grid = mechanism.grid
     return {
@@ -96,6 +97,7 @@ def channel_to_csv(solution: Solution) -> str:
     and proved is in the JSON file of the same name."""
     problem, mechanism = solution.problem, solution.mechanism
     if isinstance(mechanism, ClampedNoise):
+        assert solution.independent is not None
         return noise_to_csv(solution.independent)
     grid = mechanism.grid
     low = decimal(problem.query_range[0])

@@ -9,6 +9,8 @@ import math
 import time
 from dataclasses import dataclass
 
+import numpy as np
+
 from ..errors import InfeasibleError
 from ..noise.piecewise import PiecewiseNoise
 from ..optimal import solve as solve_independent
@@ -71,14 +73,16 @@ class _Found:
 class Search(Anytime):
     """The state of one solve: the best bracket so far and the steps taken."""
 
+    problem: DataDependentProblem  # type: ignore[assignment]  # of a problem Anytime asks but the loss and the support
+
     def __init__(
         self, problem: DataDependentProblem, settings: SolverSettings, progress: ProgressCallback | None = None
     ) -> None:
-        super().__init__(problem, settings, progress, settings.gap)  # type: ignore[arg-type]
+        super().__init__(problem, settings, progress, settings.gap)  # type: ignore[arg-type]  # as above
         self._grids = Resolutions(problem, settings.max_cells_per_sensitivity)
         self._steps: dict[str, list[Step]] = {"lower": [], "upper": []}
         self.best: _Found | None = None
-        self.cap = None if problem.instance_cap == "auto" else problem.instance_cap
+        self.cap = problem.instance_cap if isinstance(problem.instance_cap, float) else None
         self._independent: NoiseSolution | None = None
         self._clamped_upper = math.inf
 
@@ -122,8 +126,8 @@ class Search(Anytime):
         grid = Grid.make(problem.query_range, problem.sensitivity, resolution, breaks)
         channel = Channel.constant(grid)
         if problem.monotone:
-            widths = [[float(b - a) for a, b in zip(grid.edges, grid.edges[1:])]] * grid.laws
-            channel = Channel.from_masses(grid, widths, [0.0] * grid.laws, spread=True)
+            widths = np.array([[float(b - a) for a, b in zip(grid.edges, grid.edges[1:])]] * grid.laws)
+            channel = Channel.from_masses(grid, widths, np.zeros(grid.laws), spread=True)
             if not referee.is_monotone(channel):
                 return
         self._offer(channel, "the same release for every true value")
@@ -192,7 +196,7 @@ class Search(Anytime):
         self._cells, self._pairs = max(self._cells, step.cells), max(self._pairs, step.pairs)
         if side == "lower":
             self.lower = max(self.lower, step.bound)
-        elif step.bound < self.upper:
+        elif step.channel is not None and step.bound < self.upper:
             grid = step.channel.grid
             instance = referee.instance_loss_upper(step.channel, problem.loss)
             self._accept(
@@ -243,11 +247,11 @@ class Search(Anytime):
                 return base * multiple
         return self._grids.following(largest, 1.3)
 
-    def _solution(self) -> Solution:  # type: ignore[override]
+    def _solution(self) -> Solution:  # type: ignore[override]  # an answer to another problem
         if self.best is None:
             raise InfeasibleError("instance_cap", self.cap, self._what_is_possible())
-        found, channel = self.best, isinstance(self.best.mechanism, Channel)
-        grid = found.mechanism.grid if channel else None
+        found, mechanism = self.best, self.best.mechanism
+        grid = mechanism.grid if isinstance(mechanism, Channel) else None
         certificate = Certificate(self.lower, found.upper, found.delta_upper, found.worst_shift, found.repaired)
         return Solution(
             problem=self.problem,

@@ -13,7 +13,7 @@ from .. import numerals
 from ..noise import outline
 from ..noise.base import Noise
 from ..noise.outline import curve
-from ..noise.steps import lattice_points
+from ..noise.steps import LatticeLaw, lattice_points
 from .palette import Palette, hue, line
 from .parts import finish, log_ticks
 
@@ -77,11 +77,13 @@ def _probabilities(
     """A stem for every point of the law named "optimal" (the first if there is none), markers joined by a line for the
     others."""
     figure, top = go.Figure(), 0.0
-    steps = [law.noise.lattice_step for law in laws]
-    low, high = span[0] - 0.6 * steps[0], span[1] + 0.6 * steps[0]
-    for law, step in sorted(zip(laws, steps), key=lambda one: one[0].key == "optimal"):
+    known = [(law, law.noise) for law in laws if isinstance(law.noise, LatticeLaw)]
+    room = 0.6 * known[0][1].lattice_step
+    low, high = span[0] - room, span[1] + room
+    for law, noise in sorted(known, key=lambda one: one[0].key == "optimal"):
+        step = noise.lattice_step
         x = lattice_points(math.ceil(low / step), math.floor(high / step) - math.ceil(low / step) + 1, step)
-        y = law.noise.pmf(x)
+        y = noise.pmf(x)
         top, best = max(top, float(y.max(initial=0.0))), law.key == "optimal"
         hover = f"<b>{law.name}</b><br>exactly %{{x:.6g}} {unit}<br>probability %{{y:.4g}}<extra></extra>"
         if best:

@@ -7,6 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 
 @njit(cache=True, nogil=True)
@@ -62,7 +66,7 @@ def _events(breaks, density, amplification, shifts, lo, hi):
     return out
 
 
-def shortfalls(breaks, masses, amplification, shifts, window):
+def shortfalls(breaks: Ints, masses: Array, amplification: float, shifts: Ints, window: tuple[int, int]) -> Array:
     """Largest Σ_A p − e^ε Σ_A p(· − φ) over events A of unit cells inside the window, for every shift.
 
     Parameters
@@ -77,6 +81,8 @@ def shortfalls(breaks, masses, amplification, shifts, window):
     return _shortfalls(breaks, masses / np.diff(breaks), amplification, shifts, window[0], window[1])
 
 
-def worst_events(breaks, masses, amplification, shifts, window):
+def worst_events(
+    breaks: Ints, masses: Array, amplification: float, shifts: Ints, window: tuple[int, int]
+) -> NDArray[np.bool_]:
     """The events that attain `shortfalls`, bool (m, hi − lo): membership of the window's unit cells."""
     return _events(breaks, masses / np.diff(breaks), amplification, shifts, window[0], window[1])
