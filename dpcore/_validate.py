@@ -57,7 +57,7 @@ def _number(name: str, value: object, accepted: str, fits: Callable[[float], boo
         number = read_number(value, name, accepted, fits)
     else:
         try:
-            number = float(value)  # type: ignore[arg-type]
+            number = float(value)  # type: ignore[arg-type]  # what is no number raises
         except (TypeError, ValueError, OverflowError):
             raise InputError(name, value, accepted) from None
     if not math.isfinite(number) or isinstance(value, bool) or not fits(number):

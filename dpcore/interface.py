@@ -68,7 +68,7 @@ def _in_keywords(function: Callable[P, R]) -> Callable[P, R]:
     options = [p for p in own.parameters.values() if p.kind is Parameter.KEYWORD_ONLY]
     told = [p.replace(kind=Parameter.KEYWORD_ONLY) for p in signature(noise_problem).parameters.values()]
     merged = {p.name: p for p in (*ready, *told, *options)}
-    function.__signature__ = own.replace(parameters=list(merged.values()))  # type: ignore[attr-defined]
+    function.__signature__ = own.replace(parameters=list(merged.values()))  # type: ignore[attr-defined]  # `inspect.signature` reads it
     return function
 
 

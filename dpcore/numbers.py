@@ -205,7 +205,7 @@ def _quotient(text: str) -> float | None:
     above, below = (_plain(part.replace(",", ".")) for part in parts.group(3, 4)) if parts else (None, None)
     if above is None or not below:
         return None
-    return (int(parts[2] or 0) + above / below) * (-1 if parts[1] == "-" else 1)  # type: ignore[index]
+    return (int(parts[2] or 0) + above / below) * (-1 if parts[1] == "-" else 1)  # type: ignore[index]  # `above` is None without `parts`
 
 
 def _plain(text: str) -> float | None:

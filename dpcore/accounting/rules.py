@@ -96,7 +96,7 @@ def totals(
         else:
             value, note = _inverse(by_rule, tuple(releases), epsilon), ""
         out.append(Total(rule, value, None, certified, note))
-    band = truth.epsilon(delta) if delta is not None else truth.delta(epsilon)  # type: ignore[arg-type]
+    band = truth.epsilon(delta) if delta is not None else truth.delta(epsilon)  # type: ignore[arg-type]  # one is given
     band = Band(band.lower, min([band.upper, *(one.upper for one in out if one.certified)]))
     return [*out, Total("exact", band.upper, band.lower)]
 
@@ -230,7 +230,7 @@ def divergences(release: Release, orders: tuple[float, ...]) -> Array:
     mechanism, sampling = release.mechanism, release.sampling
     sampled = sampling is not None and sampling.rate < 1
     if sampled and (mu := mechanism.gaussian_mu) is not None:
-        return _sampled_gaussian(sampling, 1 / mu, orders)  # type: ignore[arg-type]
+        return _sampled_gaussian(sampling, 1 / mu, orders)  # type: ignore[arg-type]  # `sampled`: there is one
     places = np.array(orders)
     found = [np.asarray(release.pair(side).renyi(places)) for side in sides((release,))]
     largest: Array = np.maximum.reduce(found) * (1 + 1e-12)

@@ -63,7 +63,7 @@ class Side:
         """ε at δ, or δ at ε, of everything repeated so many times, from above or below."""
         parts = [(grid, times * count) for grid, count in (self.above if upper else self.below)]
         made = compose(parts, delta=delta, epsilon=epsilon)
-        return made.delta(epsilon) if delta is None else made.epsilon(delta)  # type: ignore[arg-type]
+        return made.delta(epsilon) if delta is None else made.epsilon(delta)  # type: ignore[arg-type]  # one of the two is given
 
 
 class Truth:

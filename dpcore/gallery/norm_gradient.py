@@ -181,11 +181,11 @@ class Slope(Target):
         object.__setattr__(self, "bound", in_range(0.1, 100, bound=self.bound))
 
     @property
-    def low(self) -> float:  # type: ignore[override]
+    def low(self) -> float:  # type: ignore[override]  # read only, like a field of a frozen class
         return -self.bound
 
     @property
-    def high(self) -> float:  # type: ignore[override]
+    def high(self) -> float:  # type: ignore[override]  # read only, like a field of a frozen class
         return self.bound
 
     @property
