@@ -49,7 +49,11 @@ class Places:
 
     def position(self, x: float) -> Fraction | float:
         """The index, in between as well, of a number; infinite numbers are theirs."""
-        return x if math.isinf(x) else (decimal(x) - self.origin) / self.unit
+        return x if math.isinf(x) else self.index_of(x)
+
+    def index_of(self, x: float) -> Fraction:
+        """`position` of a finite number."""
+        return (decimal(x) - self.origin) / self.unit
 
     def below(self, x: float, *, inclusive: bool) -> int:
         """How many places lie below a number, or are the number where that counts."""

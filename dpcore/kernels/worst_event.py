@@ -78,11 +78,13 @@ def shortfalls(breaks: Ints, masses: Array, amplification: float, shifts: Ints, 
     -------
     float64 (m,), at least 0. O(n) per shift.
     """
-    return _shortfalls(breaks, masses / np.diff(breaks), amplification, shifts, window[0], window[1])
+    found: Array = _shortfalls(breaks, masses / np.diff(breaks), amplification, shifts, window[0], window[1])
+    return found
 
 
 def worst_events(
     breaks: Ints, masses: Array, amplification: float, shifts: Ints, window: tuple[int, int]
 ) -> NDArray[np.bool_]:
     """The events that attain `shortfalls`, bool (m, hi − lo): membership of the window's unit cells."""
-    return _events(breaks, masses / np.diff(breaks), amplification, shifts, window[0], window[1])
+    found: NDArray[np.bool_] = _events(breaks, masses / np.diff(breaks), amplification, shifts, window[0], window[1])
+    return found

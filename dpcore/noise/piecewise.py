@@ -197,7 +197,7 @@ class PiecewiseNoise(SolvedNoise):
     def cells_around_zero(self) -> tuple[Fraction, Sequence[int], list[int]] | None:
         if self.atom_weight and self.atom_place:
             return None
-        return -self.places.origin / self.places.unit, self.breaks.tolist(), self.weights.tolist()
+        return self.places.index_of(0.0), self.breaks.tolist(), self.weights.tolist()
 
     def density(self, x: ArrayLike) -> Array:
         heights = np.concatenate([[0.0], self.masses / np.diff(self.edges), [0.0]])

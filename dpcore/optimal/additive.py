@@ -18,7 +18,7 @@ from ..noise.piecewise import PiecewiseNoise
 from ..noise.staircase import Staircase, amplitude_gamma
 from ..noise.truncated_laplace import TruncatedLaplace
 from ..privacy_profile import PairList
-from ..problem import NoiseProblem, SolverSettings
+from ..problem import Budget, NoiseProblem, SolverSettings
 from ..solution import Certificate, Progress, Solution
 from . import laws
 from .anytime import Anytime, ProgressCallback
@@ -120,16 +120,17 @@ class Search(Anytime):
             return record.upper <= budget.most or (record.lower > budget.most and record.gap <= 1e-3)
 
         solution = Search(cheapest, settings, settled).run()
-        self._least_spent = solution.certificate
-        if self._least_spent.lower > budget.most:
-            raise self._over_budget()
-        return solution.noise if self._least_spent.upper <= budget.most else None
+        least = self._least_spent = solution.certificate
+        if least.lower is not None and least.lower > budget.most:
+            raise self._over_budget(least, budget)
+        return solution.noise if least.upper <= budget.most else None
 
-    def _over_budget(self) -> InfeasibleError:
-        least, budget = self._least_spent, self.problem.budget
+    @staticmethod
+    def _over_budget(least: Certificate, budget: Budget) -> InfeasibleError:
+        lower = 0.0 if least.lower is None else least.lower
         # Six digits, on the safe side of both.
-        enough, known = f"{least.upper * (1 + 5e-6):.6g}", f"{least.lower * (1 - 5e-6):.6g}"
-        if least.lower > budget.most:
+        enough, known = f"{least.upper * (1 + 5e-6):.6g}", f"{lower * (1 - 5e-6):.6g}"
+        if lower > budget.most:
             accepted = f"at least {enough} ({budget.loss.title}: no private law keeps its mean below {known})"
         else:
             accepted = f"at least {enough} ({budget.loss.title}: no law was found, none is possible below {known})"
@@ -171,9 +172,10 @@ class Search(Anytime):
             self.lower = max(self.lower, lower)
             self._settled = self.problem.budget is None
         if self.problem.budget is not None:
-            staircase = laws.affordable(self.problem, staircase, 1.0) or thrifty
-            if staircase is None:
+            near = laws.affordable(self.problem, staircase, 1.0) or thrifty
+            if not isinstance(near, Staircase):  # nothing else is (ε, 0)-DP
                 return None
+            staircase = near
         upper = audit.loss_upper(staircase, self.problem.loss)
         self.best = _Found(staircase, upper, 0.0, self.problem.sensitivity, False, 0, "closed form")
         return staircase
@@ -269,7 +271,7 @@ class Search(Anytime):
                 choice = schedule.next(side, self._steps, self.lower, self.upper)
                 if choice is not None and choice not in failed:
                     largest = max(self._steps[choice[0]], key=lambda step: step.pairs)
-                    effort = largest.pairs
+                    effort: float = largest.pairs
                     if schedule.sizes_grow:
                         effort *= max(1.0, choice[1] / largest.k) ** 2
                     if choice[0] == "lower" and schedule.grading(choice[1], self._steps):
@@ -297,7 +299,7 @@ class Search(Anytime):
             self.lower = max(self.lower, step.bound)
         else:
             step = upper_step(self.problem, k, int(kind == "offset"), window, seed, limits)
-            if step.bound < self.upper:
+            if step.noise is not None and step.bound < self.upper:
                 figures = (step.bound, step.delta_upper, step.worst_shift, step.repaired, step.cells)
                 self.best = _Found(step.noise, *figures, "linear program")
         if step.status == "optimal":
@@ -312,8 +314,8 @@ class Search(Anytime):
 
     def _solution(self) -> Solution:
         problem, found = self.problem, self.best
-        if found is None and self._least_spent is not None:
-            raise self._over_budget()
+        if found is None and self._least_spent is not None and problem.budget is not None:
+            raise self._over_budget(self._least_spent, problem.budget)
         if found is None:
             lo, hi = problem.support
             raise InfeasibleError(
@@ -340,7 +342,7 @@ class Search(Anytime):
         kappa = None if second is None else audit.delta_upper(noise, second.epsilon, asked.sensitivity)
         proof = None
         if isinstance(asked.profile, PairList):
-            proof = proof_of(noise, asked.profile, ())
+            proof = proof_of(noise, asked.profile, ())  # type: ignore[arg-type]  # of a list: any law
         elif asked.profile is not None:  # one release
             proof = ProfileProof((), (asked.privacy.epsilon,), (delta_upper,), (asked.privacy.delta,), math.inf)
         return Certificate(self.lower, found.upper, delta_upper, shift, found.repaired, spent, kappa, proof)

@@ -8,6 +8,7 @@ release is at most t(ε′) = max {a − e^ε′ b : the coins (a, b) compose}, 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -81,6 +82,6 @@ def _one_direction(profile: Composed, a: Array, b: Array) -> Array:
     first = np.clip(np.nan_to_num(first, nan=T + 1.0, posinf=T + 1.0, neginf=0.0), 0, T + 1)
     inside = (first >= 1) & (first <= T)
     n = np.where(inside, first, 1.0)
-    tail = lambda p: np.where(inside, betainc(n, T - n + 1, p), np.where(first < 1, 1.0, 0.0))  # noqa: E731
+    tail: Callable[[Array], Array] = lambda p: np.where(inside, betainc(n, T - n + 1, p), np.where(first < 1, 1.0, 0.0))  # noqa: E731
     own, other = tail(a), math.exp(epsilon) * tail(b)
     return own - other - TAIL_ERROR * (own + other)

@@ -20,7 +20,7 @@ from ..accounting.curves import dominating_curve_upper
 from ..audit_composed import Losses, grid_step
 from ..audit_profile import ProfileProof
 from ..audit_shape import keeps_shape
-from ..errors import InputError
+from ..errors import InputError, SolverError
 from ..loss.cells import means as cell_means
 from ..noise.laplace import Laplace
 from ..noise.piecewise import PiecewiseNoise
@@ -32,7 +32,7 @@ from ..solution import Certificate, Solution
 from .additive import Search
 from .anytime import Anytime, ProgressCallback
 from .binary import binary_pairs
-from .lattice import Array, Lattice
+from .lattice import Array, Lattice, sums_at
 from .laws import best_staircase, staircase_with_atom
 from .lower import lower_step
 from .program import LatticeProgram, Seed
@@ -79,7 +79,7 @@ class ComposedSearch(Anytime):
         super().__init__(problem, settings, progress, settings.gap)
         self.promise: Composed = problem.profile  # type: ignore[assignment]
         self.best: _Found | None = None
-        self._centre: _Found | None = None  # the law around which programs look
+        self._centre: _Found | None = None
 
     def run(self) -> Solution:
         """The Gaussian, the staircase, the Laplace law and the optimum of one release, as wide as the accountant asks
@@ -183,7 +183,10 @@ class ComposedSearch(Anytime):
         """The narrowest Laplace law that keeps the promise, if one that costs less than the best so far does."""
         reach = 14 + math.log(self.promise.releases / self.promise.privacy.delta)
         low, high = 0.0, 1.0
-        cost = lambda scale: Laplace(self.problem.sensitivity * scale).expected_loss(self.problem.loss)  # noqa: E731
+
+        def cost(scale: float) -> float:
+            return Laplace(self.problem.sensitivity * scale).expected_loss(self.problem.loss)
+
         while cost(2 * high) < self.upper < math.inf:
             high *= 2
         while cost(high) >= WORTHWHILE * self.upper and high > NARROWEST:
@@ -232,9 +235,16 @@ class ComposedSearch(Anytime):
         left, right = (float(x) / self.problem.sensitivity for x in self.best.noise.interval(1 - 1e-6))
         return Window(-max(-left, right), max(-left, right))
 
+    @property
+    def _around(self) -> _Found:
+        """The law around which programs look."""
+        if self._centre is None:
+            raise ValueError("no law was offered yet")
+        return self._centre
+
     def _improve(self, k: int, count: int) -> None:
         """Programs around the best law, until they bring nothing more."""
-        ends = self._centre.noise.support
+        ends = self._around.noise.support
         reach = max(abs(e) for e in ends) / self.problem.sensitivity
         half = math.ceil(reach * k)
         folds = self.problem.folds
@@ -245,16 +255,16 @@ class ComposedSearch(Anytime):
         for _ in range(TURNS):
             if self._over:
                 return
-            before = self._centre.upper
+            before = self._around.upper
             seed = self._turn(lattice, epsilons, seed)
-            if seed is None or not self._centre.upper < before * (1 - 0.1 * self._goal):
+            if seed is None or not self._around.upper < before * (1 - 0.1 * self._goal):
                 return
 
     def _levels(self, count: int) -> Array:
         """ε′ from 0 to where a release of the best law has next to nothing left, denser near 0, and the promise's own
         ε."""
         losses = np.linspace(0, 40, 4001)
-        curve = dominating_curve_upper(self._centre.noise, losses)
+        curve = dominating_curve_upper(self._around.noise, losses)
         enough = 1e-3 * self.promise.privacy.delta / self.promise.releases  # next to nothing
         last = max(float(losses[np.argmax(curve <= max(enough, 1.01 * curve[-1]))]), 0.02)
         levels = last * np.linspace(0, 1, count) ** 1.5
@@ -266,11 +276,11 @@ class ComposedSearch(Anytime):
         agrees. Returns its seed, None if it brought no law."""
         promise, problem, D = self.promise, self.problem, self.problem.sensitivity
         goal = promise.privacy.delta
-        losses = self._delta(self._centre.noise)[1]
+        losses = self._delta(self._around.noise)[1]
         values, shares = losses.sums(promise.releases - 1, promise.privacy.epsilon)
         weights = exchange_weights(values, shares, promise.privacy.epsilon, epsilons)
-        curve = np.maximum(dominating_curve_upper(self._centre.noise, epsilons), 1e-12)  # rows must not vanish
-        most = float(weights @ curve) + (goal - self._centre.delta) / promise.releases
+        curve = np.maximum(dominating_curve_upper(self._around.noise, epsilons), 1e-12)  # rows must not vanish
+        most = float(weights @ curve) + (goal - self._around.delta) / promise.releases
         cells = places_of(problem, 2 * lattice.k, lattice.ends)
         costs = cell_means(problem.paid_loss, cells)
         deltas = np.maximum(curve, LEAST_DELTA)
@@ -306,6 +316,8 @@ class ComposedSearch(Anytime):
 
     def _solution(self) -> Solution:
         found, problem = self.best, self.problem
+        if found is None:
+            raise SolverError("no law could be certified")
         noise, privacy = found.noise, problem.privacy
         delta, shift = audit.shortfall_upper(noise, privacy.epsilon)
         proof = ProfileProof((), (privacy.epsilon,), (found.delta,), (privacy.delta,), math.inf)
@@ -329,4 +341,4 @@ def exchange_weights(values: Array, probabilities: Array, epsilon: float, epsilo
     x, grid = np.exp(np.minimum(at, epsilons[-1])), np.exp(epsilons)
     right = np.clip(np.searchsorted(grid, x, side="left"), 1, len(grid) - 1)
     part = np.clip((x - grid[right - 1]) / (grid[right] - grid[right - 1]), 0.0, 1.0)
-    return np.bincount(right - 1, share * (1 - part), len(grid)) + np.bincount(right, share * part, len(grid))
+    return sums_at(right - 1, share * (1 - part), len(grid)) + sums_at(right, share * part, len(grid))

@@ -85,6 +85,7 @@ def _monotone(found: list[Solution]) -> list[Solution]:
             )  # fmt: skip
         out.append(solution)
     for i in reversed(range(len(out) - 1)):
-        lower = max(out[i].certificate.lower, out[i + 1].certificate.lower)
-        out[i] = replace(out[i], certificate=replace(out[i].certificate, lower=lower))
+        own, tighter = out[i].certificate.lower, out[i + 1].certificate.lower
+        if own is not None and tighter is not None:
+            out[i] = replace(out[i], certificate=replace(out[i].certificate, lower=max(own, tighter)))
     return out

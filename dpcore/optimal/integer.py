@@ -19,13 +19,14 @@ from ..audit_shape import keeps_shape
 from ..errors import InfeasibleError, InputError
 from ..noise.base import Noise
 from ..noise.discrete import DiscreteStaircase, Geometric, IntegerStaircase
-from ..noise.lattice import LatticeNoise, lattice_points, stretched
+from ..noise.lattice import LatticeNoise, stretched
+from ..noise.steps import lattice_points
 from ..problem import NoiseProblem, SolverSettings
 from ..solution import Certificate, Solution
 from . import laws
 from .anytime import Anytime, ProgressCallback
-from .integer_bounds import Found, Limits, Stretch, best_point, lower_bound, upper_bound
-from .step import AUDIT_ROOM
+from .integer_bounds import Found, Stretch, best_point, lower_bound, upper_bound
+from .step import AUDIT_ROOM, Limits
 
 MOST_STEPS = 5000
 """Largest sensitivity, in steps."""
@@ -129,7 +130,7 @@ class IntegerSearch(Anytime):
 
     @property
     def _limits(self) -> Limits:
-        scale = self.upper if math.isfinite(self.upper) and self.upper > 0 else self.problem.granularity
+        scale = self.upper if math.isfinite(self.upper) and self.upper > 0 else self.problem.lattice_step
         return Limits(scale, self._goal, self._deadline, self._stop)
 
     def _take(self, found: Found) -> Found:
@@ -150,9 +151,9 @@ class IntegerSearch(Anytime):
         [Thm 8]; else that law cut off, with what is left of δ at its middle, and the truncated geometric law [G20]."""
         problem, k = self.problem, self._k
         staircase = best_staircase(problem) if problem.privacy.epsilon > 0 else None
-        if problem.privacy.delta == 0:
-            law = Geometric(staircase.epsilon, 1, staircase.location) if k == 1 else staircase
-            noise = stretched(law, problem.granularity)
+        if staircase is not None and problem.privacy.delta == 0:
+            law: IntegerStaircase = Geometric(staircase.epsilon, 1, staircase.location) if k == 1 else staircase
+            noise = stretched(law, problem.lattice_step)
             self.best = _Best(noise, audit.loss_upper(noise, problem.loss), 0.0, k, False, 0, "closed form")
             lower = laws.pure_lower(problem)
             if lower is not None:
@@ -189,7 +190,7 @@ class IntegerSearch(Anytime):
         flat = [p for p in problem.loss.pieces if p.coefficient == 0 and p.constant == least and p.lo <= best <= p.hi]
         if not flat:
             return
-        (lo, hi), step, wide = problem.lattice_support, decimal(problem.granularity), 40_000
+        (lo, hi), step, wide = problem.lattice_support, decimal(problem.lattice_step), 40_000
         centred = problem.folds or problem.monotone
         ends = [p.lo for p in flat if math.isfinite(p.lo)], [p.hi for p in flat if math.isfinite(p.hi)]
         middle = round(best_point(problem))
@@ -208,7 +209,7 @@ class IntegerSearch(Anytime):
         if not low <= first <= first + len(masses) - 1 <= high or len(masses) > self._most:
             return
         problem = self.problem
-        noise = LatticeNoise.from_masses(problem.granularity, first, masses, monotone=problem.monotone)
+        noise = LatticeNoise.from_masses(problem.lattice_step, first, masses, monotone=problem.monotone)
         delta_upper, shift = audit.lattice_shortfall_upper(noise.masses, problem.privacy.epsilon, self._k)
         upper = audit.loss_upper(noise, problem.loss)
         if delta_upper <= problem.privacy.delta and upper < self.upper and keeps_shape(noise, problem):
@@ -225,7 +226,7 @@ class IntegerSearch(Anytime):
         if problem.privacy.delta == 0:
             wide = (math.log(10 / GOAL) + 4 * (power - 1)) / epsilon + 3
         wide = k * wide * (1.0 if problem.folds else 1.5)
-        best, breaks = best_point(problem), problem.paid_loss.breaks / problem.granularity
+        best, breaks = best_point(problem), problem.paid_loss.breaks / problem.lattice_step
         near = breaks[np.abs(breaks) <= 4 * wide + 4 * k]
         low, high = min(best, near.min(initial=0.0)) - wide, max(best, near.max(initial=0.0)) + wide
         return (-max(-low, high), max(-low, high)) if problem.folds else (low, high)
@@ -258,7 +259,7 @@ class IntegerSearch(Anytime):
         problem, found = self.problem, self.best
         if found is None:
             raise self._no_law()
-        shift = float(lattice_points(found.worst_shift, 1, problem.granularity)[0])
+        shift = float(lattice_points(found.worst_shift, 1, problem.lattice_step)[0])
         certificate = Certificate(self.lower, found.upper, found.delta_upper, shift, found.repaired)
         seconds = time.perf_counter() - self._began
         trace = (*self._trace, self._record())
@@ -288,7 +289,7 @@ def coarsenings(k: int, points: float) -> list[tuple[int, int]]:
 def best_staircase(problem: NoiseProblem) -> DiscreteStaircase:
     """The discrete staircase, in steps, whose r, and for losses that are not even whose location, cost least; a search
     along both, which for many steps takes too long to be worth it where a program does better (δ > 0)."""
-    k, loss = problem.lattice_sensitivity, problem.paid_loss.scaled(problem.granularity)
+    k, loss = problem.lattice_sensitivity, problem.paid_loss.scaled(problem.lattice_step)
     law = DiscreteStaircase.calibrate(problem.privacy, k, loss)
     if problem.folds or problem.monotone:
         return law

@@ -19,8 +19,9 @@ from .. import audit
 from .._validate import decimal
 from ..audit_shape import keeps_shape
 from ..loss.cells import node_values
-from ..noise.lattice import LatticeNoise, lattice_points
+from ..noise.lattice import LatticeNoise
 from ..noise.staircase import amplitude_gamma
+from ..noise.steps import lattice_points
 from ..places import Places
 from ..problem import NoiseProblem
 from . import laws
@@ -105,14 +106,14 @@ def best_point(problem: NoiseProblem) -> float:
     """Where the loss is least, in steps; 0 for mirror images and monotone laws."""
     if problem.folds or problem.monotone:
         return 0.0
-    return problem.loss.minimiser(*problem.support)[0] / problem.granularity
+    return problem.loss.minimiser(*problem.support)[0] / problem.lattice_step
 
 
 def lower_bound(problem: NoiseProblem, m: int, stretch: Stretch, seed: Seed | None, limits: Limits) -> Found:
     """A lower bound from nodes m steps apart: the events lie in the stretch, the nodes reach one sensitivity further,
     where the outermost ones pay the least loss beyond them (a law may be thought clamped to them)."""
     lattice, anchor = _nodes(problem, m, stretch)
-    loss, step = problem.paid_loss, problem.granularity
+    loss, step = problem.paid_loss, problem.lattice_step
     points = _points(anchor, lattice, m, step)
     places = Places(Fraction(0), decimal(step), anchor + m * lattice.indices)
     costs = audit.lattice_costs(points, loss)[0] if m == 1 else node_values(loss, places)
@@ -129,7 +130,7 @@ def lower_bound(problem: NoiseProblem, m: int, stretch: Stretch, seed: Seed | No
 
     def enough(outcome: Outcome) -> bool:
         slack = outcome.rates.sum() * (outcome.shortfall - delta)
-        return 0 < slack <= SETTLED * limits.gap * outcome.objective
+        return bool(0 < slack <= SETTLED * limits.gap * outcome.objective)
 
     outcome = program.solve(limits.deadline, limits.stop, enough=enough)
     shifts, events, weights = program.multipliers(outcome)
@@ -181,7 +182,8 @@ def _seed(lattice: Lattice, outcome: Outcome) -> Seed:
 
     def at(x: Array) -> Array:
         index = np.floor(x * lattice.k + 0.5 + ROUNDED).astype(int) - lattice.first
-        return density[np.clip(index + 1, 0, len(density) - 1)]
+        near: Array = density[np.clip(index + 1, 0, len(density) - 1)]
+        return near
 
     rates = np.atleast_2d(outcome.rates)[0]
     active = np.unique(np.abs(lattice.shifts[rates > TINY * rates.max(initial=0.0)])) / lattice.k
@@ -208,9 +210,9 @@ class Spread:
     def gathered(self, values: Array) -> Array:
         """Mean of a function of the points over each node's points."""
         n = len(self.lattice.indices)
-        return sum(
-            share * values[t : t + self.m * (n - 1) + 1 : self.m] for t, share in enumerate(self.shares.tolist())
-        )
+        shares: list[float] = self.shares.tolist()
+        parts = (share * values[t : t + self.m * (n - 1) + 1 : self.m] for t, share in enumerate(shares))
+        return sum(parts, np.zeros(n))
 
     def points(self, step: float) -> Array:
         """Where the points are, in the query's unit."""
@@ -255,7 +257,7 @@ def upper_bound(problem: NoiseProblem, m: int, stretch: Stretch, seed: Seed | No
     nodes = spread(problem, m, stretch)
     if nodes is None:
         return Found(math.inf, None, math.inf, 0, False, None, None, 0, 0, "no node fits")
-    lattice, step, delta = nodes.lattice, problem.granularity, problem.privacy.delta
+    lattice, step, delta = nodes.lattice, problem.lattice_step, problem.privacy.delta
     costs = nodes.gathered(audit.lattice_costs(nodes.points(step), problem.paid_loss)[1])
     middle = (best_point(problem) - nodes.anchor) / m
     strict = private_masses(problem, lattice, costs, middle)
@@ -305,8 +307,8 @@ def certified(
     little as makes the audited δ at most the problem's."""
     delta, epsilon, weight, margin = problem.privacy.delta, problem.privacy.epsilon, 0.0, 1e-15
     for _ in range(24):
-        mixed = (1 - weight) * masses + (weight * strict[0] if weight else 0.0)
-        law = nodes.law(problem.granularity, mixed, problem.monotone)
+        mixed = (1 - weight) * masses + (weight * strict[0] if strict is not None and weight else 0.0)
+        law = nodes.law(problem.lattice_step, mixed, problem.monotone)
         bound, shift = audit.lattice_shortfall_upper(law.masses, epsilon, problem.lattice_sensitivity)
         if bound <= delta and keeps_shape(law, problem):
             return law, bound, shift, weight > 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,11 @@ ROUNDED = 1e-9
 
 NOT_ZERO = 1e-300
 """What is divided by is at least this."""
+
+
+def sums_at(index: Ints, values: Array, count: int) -> Array:
+    """Σ of the values with each index below `count`. (count,)"""
+    return cast(Array, np.bincount(index, values, count))  # whole numbers in NumPy's types, weights or not
 
 
 @dataclass(frozen=True)
@@ -170,7 +176,8 @@ class Lattice:
 
     def excess(self, r: Array, shift: int, amplification: float) -> Array:
         """r_i − E r_{i−shift} for every event index i; `r` is per index; outside the lattice r = 0."""
-        return faster("lattice_terms", lattice_terms).excess(r, self._event_positions, shift, amplification)
+        found: Array = faster("lattice_terms", lattice_terms).excess(r, self._event_positions, shift, amplification)
+        return found
 
     def excesses(self, r: Array, shifts: Ints, amplification: float) -> Iterator[Array]:
         """`excess` at each of the shifts."""
@@ -179,7 +186,8 @@ class Lattice:
     def shortfalls(self, r: Array, amplification: float) -> Array:
         """Σ_i max(0, r_i − E r_{i−j}) for every shift j in `shifts`."""
         terms = faster("lattice_terms", lattice_terms)
-        return terms.shortfalls(r, self._event_positions, self.shifts, amplification)
+        found: Array = terms.shortfalls(r, self._event_positions, self.shifts, amplification)
+        return found
 
     # The whole lattice ---------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -36,8 +37,8 @@ def geometric(lattice: Lattice, epsilon: float, centre: float) -> Array:
     """Masses ∝ e^{−ε|i − centre|/k} on the lattice: the ratio is at most e^{ε|j|/k} between cells j apart, so
     only what a shift uncovers at the ends counts against δ. (cells,)"""
     distance = np.abs(lattice.indices - centre) / lattice.k
-    masses = np.exp(-epsilon * (distance - distance.min()))
-    return masses / masses.sum()
+    masses: Array = np.exp(-epsilon * (distance - distance.min()))
+    return masses / float(masses.sum())
 
 
 def staircase(lattice: Lattice, epsilon: float, centre: float, inner: float) -> Array:
@@ -45,8 +46,8 @@ def staircase(lattice: Lattice, epsilon: float, centre: float, inner: float) -> 
     [GV14], cut off where the lattice ends. (cells,)"""
     distance = np.abs(lattice.indices - centre) / lattice.k
     level = np.maximum(np.ceil(distance - inner - ROUNDED), 0)
-    masses = np.exp(-epsilon * level)
-    return masses / masses.sum()
+    masses: Array = np.exp(-epsilon * level)
+    return masses / float(masses.sum())
 
 
 def gaussians(lattice: Lattice, problem: NoiseProblem, centre: float) -> list[Array]:
@@ -140,8 +141,8 @@ def private_masses(
     kinds.append(np.full(len(lattice.indices), 1 / len(lattice.indices)))
     if len(problem.privacies) > 2:
         kinds += gaussians(lattice, problem, middle)
-    fitting = [strict_law(masses, lattice, problem, costs, spending) for masses in kinds]
-    fitting = [law for law in fitting if law is not None]
+    tried = (strict_law(masses, lattice, problem, costs, spending) for masses in kinds)
+    fitting = [law for law in tried if law is not None]
     return min(fitting, key=lambda law: (law.cost / law.slack, law.shortfalls), default=None)
 
 
@@ -287,20 +288,22 @@ def pure_lower(problem: NoiseProblem) -> float | None:
 def affordable(problem: NoiseProblem, staircase: Staircase, share: float) -> Staircase | None:
     """The staircase whose mixture with the point at the minimiser, (1 − share) of it, meets the budget: the one given
     if it does, else the nearest on the way to the staircase that spends least; None if that spends too much too."""
-    loss, most = problem.budget_loss, problem.budget.most
+    budget, loss = problem.budget, problem.budget_loss
+    if budget is None or loss is None:
+        return staircase
     best = 0.0 if problem.folds or problem.monotone else problem.loss.minimiser()[0]
     at_atom = (1 - share) * float(loss.value(best))
 
     # The last ten millionth is for what the same law costs more on cells.
     def fits(noise: Staircase) -> bool:
-        return share * audit.loss_upper(noise, loss) + at_atom <= most * (1 - 1e-7)
+        return share * audit.loss_upper(noise, loss) + at_atom <= budget.most * (1 - 1e-7)
 
     if fits(staircase):
         return staircase
-    thrifty = best_staircase(replace(problem, loss=problem.budget.loss, budget=None))
+    thrifty = best_staircase(replace(problem, loss=budget.loss, budget=None))
     if not fits(thrifty):
         return None
-    between = lambda t: replace(  # noqa: E731
+    between: Callable[[float], Staircase] = lambda t: replace(  # noqa: E731
         thrifty,
         gamma=thrifty.gamma + t * (staircase.gamma - thrifty.gamma),
         location=thrifty.location + t * (staircase.location - thrifty.location),

@@ -79,7 +79,7 @@ def lower_step(
             rates.sum() * max(shortfall - limit, 0.0)
             for rates, shortfall, limit in zip(outcome.rates, outcome.shortfalls, deltas)
         )
-        return 0 < slack <= SETTLED * limits.gap * outcome.objective
+        return bool(0 < slack <= SETTLED * limits.gap * outcome.objective)
 
     outcome = program.solve(limits.deadline, limits.stop, enough=enough)
     shifts, events, weights = program.multipliers(outcome)

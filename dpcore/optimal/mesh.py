@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..loss import UNIT
-from .lattice import Array, Ints, Lattice
+from .lattice import Array, Ints, Lattice, sums_at
 
 BEYOND = 1.3
 """Nodes are graded up to this multiple of the outermost step's distance."""
@@ -45,7 +45,8 @@ class Grading:
             return i
         kept[self._outwards(k, 1)] = kept[-self._outwards(k, -1)] = True
         graded = kept[i % k] & (np.abs(i) <= self.reach * k)
-        return i[graded | (i % self.coarse == 0) | (i == first) | (i == last)]
+        nodes: Ints = i[graded | (i % self.coarse == 0) | (i == first) | (i == last)]
+        return nodes
 
     def _outwards(self, k: int, side: int) -> Ints:
         """Distances of the nodes from a whole number of sensitivities, on one side, up to half of one."""
@@ -95,8 +96,9 @@ class Mesh(Lattice):
         """The nodes of `lattice`, `grading.coarse` new steps to each of its own, and those that the grading keeps."""
         coarse = grading.coarse
         first, last = lattice.first - 2 * lattice.open_left, lattice.last + 2 * lattice.open_right
-        ends = (coarse * i for i in (lattice.k, first, last, lattice.event_first, lattice.event_last))
-        bare = Mesh(*ends, lattice.folded, coarse=coarse)
+        scaled = (coarse * i for i in (lattice.k, first, last, lattice.event_first, lattice.event_last))
+        k, first, last, event_first, event_last = scaled
+        bare = Mesh(k, first, last, event_first, event_last, lattice.folded, coarse=coarse)
         return replace(bare, nodes=tuple(grading.nodes(bare.k, bare.first, bare.last).tolist()))
 
     # Geometry ------------------------------------------------------------------------------------------
@@ -133,7 +135,8 @@ class Mesh(Lattice):
 
     @cached_property
     def fineness(self) -> Array:
-        return self.k / np.gradient(self.indices.astype(float))
+        fineness: Array = self.k / np.gradient(self.indices.astype(float))
+        return fineness
 
     def locate(self, x: Array) -> Ints:
         middles = 0.5 * (self.indices[1:] + self.indices[:-1])
@@ -161,9 +164,9 @@ class Mesh(Lattice):
                 for hat, value in ((number[left], 1 - share), (number[left + 1], share)):
                     use = inside & (hat >= 0) & (value > 0)
                     entries.append((hat[use], column[use], np.full(int(use.sum()), covers), value[use]))
-        hat, column, covers, value = (np.concatenate(v) for v in zip(*entries))
+        hat, column, covering, value = (np.concatenate(v) for v in zip(*entries))
         keys, index = np.unique(hat * self.classes + column, return_inverse=True)
-        event, cover = (np.bincount(index, value * mine, len(keys)) for mine in (~covers, covers))
+        event, cover = (sums_at(index, value * mine, len(keys)) for mine in (~covering, covering))
         shift, place = (np.concatenate(v) for v in zip(*numbers))
         return _Hats(shift, place, keys // self.classes, keys % self.classes, event, cover)
 
@@ -184,7 +187,8 @@ class Mesh(Lattice):
         return len(self._hats.shift)
 
     def events_at(self, shift: int) -> Ints:
-        return self._hats.place[self._hats.shift == shift]
+        events: Ints = self._hats.place[self._hats.shift == shift]
+        return events
 
     def pairs(self, shift: int, chosen: NDArray[np.bool_]) -> tuple[Ints, Ints]:
         events = np.flatnonzero(self._hats.shift == shift)[chosen]
@@ -204,7 +208,7 @@ class Mesh(Lattice):
 
     def sizes(self, event: Ints, reference: Array) -> Array:
         hats = self._hats
-        return np.bincount(hats.hat, hats.event * reference[hats.column], self.names)[event]
+        return sums_at(hats.hat, hats.event * reference[hats.column], self.names)[event]
 
     # Shortfalls ----------------------------------------------------------------------------------------
 
@@ -214,7 +218,7 @@ class Mesh(Lattice):
     def _balance(self, r: Array, amplification: float) -> Array:
         """Every hat's mean under the law less e^ε times that of its shifted copy; `r` is per index."""
         hats = self._hats
-        return np.bincount(
+        return sums_at(
             hats.hat, (hats.event - amplification * hats.cover) * r[self.representatives][hats.column], self.names
         )
 
@@ -227,7 +231,7 @@ class Mesh(Lattice):
 
     def shortfalls(self, r: Array, amplification: float) -> Array:
         positive = np.maximum(self._balance(r, amplification), 0.0)
-        return np.bincount(np.searchsorted(self.shifts, self._hats.shift), positive, len(self.shifts))
+        return sums_at(np.searchsorted(self.shifts, self._hats.shift), positive, len(self.shifts))
 
     # The whole lattice ---------------------------------------------------------------------------------
 
@@ -248,4 +252,5 @@ class Mesh(Lattice):
 
     def everywhere(self, values: Array) -> Array:
         between = np.interp(np.arange(self.first, self.last + 1), self.indices, values)
-        return between - 16 * UNIT * np.abs(values).max()  # a difference, a quotient, a product and a sum
+        lost: float = 16 * UNIT * np.abs(values).max()
+        return between - lost  # a difference, a quotient, a product and a sum

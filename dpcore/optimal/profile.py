@@ -17,10 +17,12 @@ import numpy as np
 from .. import audit, audit_profile
 from ..audit_profile import ProfileProof
 from ..audit_shape import keeps_shape
+from ..errors import SolverError
 from ..loss import Loss
 from ..noise.gaussian import Gaussian
-from ..noise.piecewise import TOTAL, PiecewiseNoise
+from ..noise.piecewise import PiecewiseNoise
 from ..noise.tailed import TailedNoise
+from ..noise.whole import TOTAL
 from ..privacy import Privacy
 from ..privacy_profile import MOST_PAIRS, GaussianProfile, PairList
 from ..problem import NoiseProblem, SolverSettings
@@ -98,10 +100,10 @@ class ProfileSearch(Anytime):
         if not (self.problem.folds or self.problem.monotone):
             spread = D * sigma
             best = self.problem.loss.minimiser()[0]
-            places = best + spread * np.linspace(-5, 5, 41)
+            tried = best + spread * np.linspace(-5, 5, 41)
             centre = least_argument(
                 lambda x: Gaussian(spread, float(x)).expected_loss(self.problem.loss),
-                places,
+                tried,
                 tolerance=SEARCHED_TO,
             )
         half = math.ceil(8.5 * sigma * k)  # beyond which less than 2e-17 lies
@@ -187,6 +189,8 @@ class ProfileSearch(Anytime):
 
     def _solution(self) -> Solution:
         found, problem = self.best, self.problem
+        if found is None:
+            raise SolverError("no law could be certified")
         noise, epsilon = found.noise, problem.privacy.epsilon
         delta = float(audit.curve_upper(noise, [epsilon])[0])
         certificate = Certificate(
@@ -219,7 +223,8 @@ def wavy_scores(scores: Array, mu: float) -> Array:
     def less(z: Array) -> Array:
         rest = np.mod(z, mu)[:, None] + turns
         weights = np.exp(-0.5 * rest**2)
-        return z - (weights * rest).sum(axis=1) / weights.sum(axis=1)
+        mean: Array = (weights * rest).sum(axis=1) / weights.sum(axis=1)
+        return z - mean
 
     return bisections(lambda z: less(z) < scores, scores - mu, scores + mu, rounds=60)[1]
 
@@ -228,7 +233,7 @@ def variance_lower(problem: NoiseProblem) -> float:
     """A lower bound for c·x² under μ-GDP: c (D/μ)² (1 − v), v = Var E[Z | Z mod μ] for a standard normal Z, bounded by
     (8π²/μ²) Σ n² q^(2n²)/(1 − 2Σ q^(n²)), q = e^(−2π²/μ²); 0 for other losses [method: A whole profile]."""
     scale = _square(problem.paid_loss)
-    if scale is None:
+    if scale is None or not isinstance(problem.profile, GaussianProfile):
         return 0.0
     mu = problem.profile.mu
     q = math.exp(-2 * math.pi**2 / mu**2)

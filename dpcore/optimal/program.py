@@ -226,7 +226,8 @@ class LatticeProgram:
         """Names of the pairs of a shift at the chosen of its events."""
         names, (event, cover) = self.lattice.names, self.lattice.pairs(shift, chosen)
         other = event != cover  # r_a − E r_a is never positive
-        return (level * names + event[other]) * (names + 1) + cover[other] + 1
+        named: Ints = (level * names + event[other]) * (names + 1) + cover[other] + 1
+        return named
 
     def _pairs(self, names: Ints) -> tuple[Ints, Ints, Ints]:
         """(level, event, cover) of terms."""
@@ -236,8 +237,8 @@ class LatticeProgram:
     def _rows_of(self, names: Ints) -> Rows:
         lat, (level, event, cover) = self.lattice, self._pairs(names)
         starts, classes, values = lat.rows(event, cover, np.array([E for E, _ in self._limits])[level])
-        shifts, owners = zip(*((shift, np.arange(len(names))) for shift, _ in lat.terms(event, cover)))
-        shifts, owners = np.concatenate(shifts), np.concatenate(owners)
+        each = [shift for shift, _ in lat.terms(event, cover)]
+        shifts, owners = np.concatenate(each), np.tile(np.arange(len(names)), len(each))
         used = shifts != 0
         limits = self._names(shifts[used], level[owners[used]])
         return Rows(starts, classes, values, lat.sizes(event, self._rho), owners[used], limits)
@@ -272,7 +273,8 @@ class LatticeProgram:
         if not active.size:
             return shifts[:0]
         distance = np.abs(np.abs(shifts[:, None]) / self.lattice.k - active[None, :]).min(axis=1)
-        return shifts[distance < 0.5 / seed.cells + 0.5 / self.lattice.cells]
+        near: Ints = shifts[distance < 0.5 / seed.cells + 0.5 / self.lattice.cells]
+        return near
 
     # Solving -----------------------------------------------------------------------------------------
 
@@ -281,7 +283,7 @@ class LatticeProgram:
     ) -> Outcome:
         """Rounds of solving and adding violated pairs, until nothing is violated or `enough(outcome)`."""
         lat = self.lattice
-        outcome = None
+        outcome: Outcome | None = None
         for _ in range(rounds):
             status = self.rows.run(deadline, stop)
             if status in ("infeasible", "unbounded") or (status != "optimal" and outcome is not None):
@@ -302,6 +304,8 @@ class LatticeProgram:
                 self.add_shifts(shifts, level)
             if not self._add_violated(r, violated, KEEP) and not self._add_violated(r, violated, 0.0):
                 return outcome
+        if outcome is None:
+            raise ValueError("at least one round")
         return outcome
 
     def _add_violated(self, r: Array, violated: list[Ints], share: float) -> int:
@@ -348,6 +352,5 @@ class LatticeProgram:
             shifts.append(np.full(len(bare), j))
             events.append(bare)
             weights.append(np.full(len(bare), rate[j + lat.k]))
-        shifts, events, weights = np.concatenate(shifts), np.concatenate(events), np.concatenate(weights)
-        used = weights > 0
-        return lat.spread(shifts[used], events[used], weights[used])
+        used = np.concatenate(weights) > 0
+        return lat.spread(np.concatenate(shifts)[used], np.concatenate(events)[used], np.concatenate(weights)[used])

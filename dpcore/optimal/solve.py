@@ -59,8 +59,9 @@ def solve_many(
         if settings.method != "certified" or problem.granularity or problem.whole_curve:
             yield solve(problem, settings, progress)
             continue
-        near = before is not None and before.asked == replace(problem, privacy=before.asked.privacy)
-        if near:  # other ε align otherwise, smaller δ need wider laws: lattices that suited those are in the way here
+        near = False
+        if before is not None and before.asked == replace(problem, privacy=before.asked.privacy):
+            # other ε align otherwise, smaller δ need wider laws: lattices that suited those are in the way here
             one, two = before.asked.privacy, problem.privacy
             near = one.epsilon == two.epsilon and one.delta <= two.delta
         before = Search(problem, settings, progress, before if near else None)

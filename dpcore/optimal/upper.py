@@ -122,10 +122,10 @@ def upper_step(
 
 def _spending(problem: NoiseProblem, cells: Places, atom_x: float) -> laws.Spending | None:
     """The budget on cells with these ends."""
-    if problem.budget is None:
+    budget, loss = problem.budget, problem.budget_loss
+    if budget is None or loss is None:
         return None
-    loss = problem.budget_loss
-    return laws.Spending(cell_means(loss, cells), float(loss.value(atom_x)), problem.budget.most)
+    return laws.Spending(cell_means(loss, cells), float(loss.value(atom_x)), budget.most)
 
 
 CARRIED = 1e-6
@@ -196,8 +196,8 @@ def _certified(
         if repair is not None and attempt:
             rows = rows or _rows(problem, lattice, masses, atom, repair, spending)
             weight = _share(rows, 8.0 ** (attempt - 1))
-        mixed = (1 - weight) * masses + (weight * repair.masses if weight else 0.0)
-        mixed_atom = (1 - weight) * atom + (weight * repair.atom if weight else 0.0)
+        mixed = (1 - weight) * masses + (weight * repair.masses if repair is not None and weight else 0.0)
+        mixed_atom = (1 - weight) * atom + (weight * repair.atom if repair is not None and weight else 0.0)
         mixed[mixed < dust] = 0.0
         noise = PiecewiseNoise.from_masses(
             sensitivity=problem.sensitivity,
@@ -256,14 +256,15 @@ def _fallen(masses: Array, lattice: Lattice) -> Array:
     out = masses.copy()
     out[right] = np.minimum.accumulate(out[right])
     out[left] = np.minimum.accumulate(out[left][::-1])[::-1]
-    return out * (masses.sum() / out.sum())
+    share: float = masses.sum() / out.sum()
+    return out * share
 
 
 def _atom_on_lattice(problem: NoiseProblem, resolution: int, atom_x: float) -> tuple[int, int]:
     """(parts of a unit, place of the atom in them): at atom_x, or where that takes too many parts within the support
     next to it."""
     grid = places_of(problem, resolution, [0])
-    position = grid.position(atom_x)
+    position = grid.index_of(atom_x)
     if position.denominator <= FINEST:
         return position.denominator, position.numerator
     unit, (lo, hi) = round(position * FINEST), (grid.position(end) * FINEST for end in problem.support)

@@ -10,12 +10,15 @@ import math
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import InfeasibleError, SolverError
 from ..lp import LinearProgram
 from .feasibility import Checker
 from .program import Array, Ints
 from .scaling import Scaling
+
+Flags = NDArray[np.bool_]
 
 ROOMS = (1e-3, 1e-5, 1e-7)
 """Room asked of every row of an anchor, in parts, where rows are scaled to right-hand sides of about 1."""
@@ -130,7 +133,7 @@ def _optimal(status: str, phase: str) -> None:
         raise SolverError(f"{phase}: {status}")
 
 
-def _room_program(scaling: Scaling, equal: Array, low: Array, high: Array) -> tuple[LinearProgram, Ints, Ints]:
+def _room_program(scaling: Scaling, equal: Flags, low: Array, high: Array) -> tuple[LinearProgram, Ints, Ints]:
     """maximise Σ_i u(t_i) where row i keeps its limits with t_i (scaled) to spare, u concave and piecewise linear,
     steep near 0: a little room in every row comes first. Also the rows with upper and with lower limits, which are
     repeated with t_i."""

@@ -90,11 +90,11 @@ class Planner:
 
     def _plan(self, x: Array, y: Array, low: Array, high: Array, prove: bool) -> Plan | None:
         """The plan of a scaled solution and its row multipliers."""
-        x, share = self._anchors.inside(self._scaling.point(x), low, high)
-        if x is None:
+        inner, share = self._anchors.inside(self._scaling.point(x), low, high)
+        if inner is None:
             return None
-        best = self.proved(x, self._scaling.multipliers(y), low, high) if prove else None
-        return Plan(x, self.model.objective(x), share, best)
+        best = self.proved(inner, self._scaling.multipliers(y), low, high) if prove else None
+        return Plan(inner, self.model.objective(inner), share, best)
 
     def proved(self, x: Array, y: Array, low: Array, high: Array) -> float | None:
         """What no plan within these row limits can better, from any multipliers y; None if y proves nothing."""

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from ..errors import InputError
 from ..loss import UNIT
 from ..noise.lattice import LatticeNoise
-from ..noise.piecewise import TOTAL
+from ..noise.whole import TOTAL
 from ..rows.program import KEEP, PrivacyProgram, Rows, Uncovered
 from ..rows.referee import Brackets
 
@@ -169,9 +169,9 @@ class _Program:
 
     def multipliers(self) -> tuple[Ints, Ints, Array]:
         """(shifts, points, weights) for `mean_lower`."""
-        rates, weights = self.rows.multipliers(self.rows.lp.row_duals(), self.scale)
+        rates, most = self.rows.multipliers(self.rows.lp.row_duals(), self.scale)
         shift, point = np.divmod(self.rows.names, self.n + 1)
-        pairs = np.minimum(weights, rates[shift])
+        pairs = np.minimum(most, rates[shift])
         shifts, points, weights = [self.shifts[shift]], [point], [pairs]
         for t in np.flatnonzero(rates > 0).tolist():
             shifts.append(np.full(len(self._bare[t]), self.shifts[t]))
@@ -186,7 +186,8 @@ def truncated_geometric(epsilon: float, delta: float, k: int) -> Array:
     n = truncation_steps(epsilon, delta, k)
     masses = np.exp(-epsilon / k * np.abs(np.arange(n + 1) - 0.5 * n))
     # A point that rounding drops from an end uncovers the k points behind it, e^ε times as heavy.
-    return np.maximum(masses / math.fsum(masses), 1 / TOTAL)
+    raised: Array = np.maximum(masses / math.fsum(masses), 1 / TOTAL)
+    return raised
 
 
 def truncation_steps(epsilon: float, delta: float, k: int) -> int:
@@ -223,6 +224,8 @@ def optimal_law(
         share = deadline if d == k else time.perf_counter() + 0.2 * (deadline - time.perf_counter())
         best = _solved(epsilon, delta, d, gap, share, stop, lower / unit)
         lower = max(lower, best[0] * unit * (1 - 4 * UNIT))
+    if best is None:
+        raise ValueError("every number of steps divides itself")
     _, (law, upper, usage, repaired) = best
     return ProportionalLaw(
         LatticeNoise(float(step), law.first, law.weights), lower, upper * float(step) * (1 + 2 * UNIT), usage, repaired

@@ -169,7 +169,8 @@ def largest_gradient(program: PrivateProgram) -> Array | None:
     reach = np.maximum(np.abs(lo), np.abs(hi))
     if not np.isfinite(reach).all():
         return None
-    return (np.abs(model.costs) + abs(model.quadratic) @ reach) * (1 + (len(reach) + 8) * UNIT)
+    largest: Array = np.abs(model.costs) + abs(model.quadratic) @ reach
+    return largest * (1 + (len(reach) + 8) * UNIT)
 
 
 def spectral_condition(rows: sparse.csr_array) -> tuple[float | None, str]:
@@ -186,7 +187,8 @@ def spectral_condition(rows: sparse.csr_array) -> tuple[float | None, str]:
     most = min(m, n)
     if sum(math.comb(m, r) for r in range(1, most + 1)) > MOST_SUBSETS:
         return None, ""
-    worst, dependent = 0.0, []
+    worst = 0.0
+    dependent: list[set[int]] = []
     for r in range(1, most + 1):
         for subset in map(set, combinations(range(m), r)):
             if any(smaller <= subset for smaller in dependent):

@@ -142,7 +142,8 @@ def drawn_limits(program: PrivateProgram, noise: RowNoise) -> Array:
     if not noise.keeps:
         raise InputError("mechanism", noise.key, "one that keeps the limits; the others are for comparison only")
     drawn = np.array([_drawn(program, noise, float(b)) for b in program.signs * program.limits])
-    return program.signs * np.clip(drawn, program.signs * program.guaranteed, program.signs * program.limits)
+    limits: Array = program.signs * np.clip(drawn, program.signs * program.guaranteed, program.signs * program.limits)
+    return limits
 
 
 def _drawn(program: PrivateProgram, noise: RowNoise, limit: float) -> float:
@@ -152,6 +153,8 @@ def _drawn(program: PrivateProgram, noise: RowNoise, limit: float) -> float:
     if isinstance(law, LatticeNoise):
         step, drawn = decimal(law.step), law.draw()
     else:
+        if noise.steps is None:
+            raise InputError("mechanism", noise.key, "a law that can be drawn exactly")
         k, n = noise.steps
         step = decimal(program.granularity) if program.granularity else Fraction(program.sensitivity) / FINE
         drawn = draw_truncated_geometric(Fraction(program.epsilon) / k, n) - n

@@ -15,11 +15,11 @@ from .mixed import mixed
 from .profile import SensitivityProfile
 from .pure import blocks, k_norm, planar, staircases
 from .query import Allocation, VectorQuery, decibels
-from .scales import RULES, allocate, gaussian_family, laplace_family, relaxed_laplace_family
+from .scales import RULES, Family, allocate, gaussian_family, laplace_family, relaxed_laplace_family
 
 Progress = Callable[[float], bool | None]
 
-FAMILIES = {
+FAMILIES: dict[str, tuple[str, Callable[[Privacy], Family]]] = {
     "gaussian": ("Gaussian", gaussian_family),
     "laplace": ("Laplace", laplace_family),
     "laplace-relaxed": ("Laplace with δ", relaxed_laplace_family),

@@ -104,8 +104,12 @@ def _descend(
 def _objective(X: Array, y: Array, model: str, regularisation: float, theta: Array) -> Array:
     scores = theta @ X.T
     if model == "lasso":
-        return 0.5 * ((scores - y) ** 2).mean(axis=1) + regularisation * np.abs(theta).sum(axis=1)
-    return np.logaddexp(0, -y * scores).mean(axis=1) + 0.5 * regularisation * (theta**2).sum(axis=1)
+        size: Array = np.abs(theta).sum(axis=1)
+        fit: Array = 0.5 * ((scores - y) ** 2).mean(axis=1)
+        return fit + regularisation * size
+    fit = np.logaddexp(0, -y * scores).mean(axis=1)
+    size = (theta**2).sum(axis=1)
+    return fit + 0.5 * regularisation * size
 
 
 def _optimum(X: Array, y: Array, model: str, regularisation: float) -> float:

@@ -57,7 +57,11 @@ def draw_stepped_radius(size: int, fall: Fraction, inner: int, period: int, *, d
     R^m ≤ next·period^(m−1)·(i + 1)…(i + m), factor by factor, and the right-hand side is the law of a sum again.
     """
     whole = 2 if diamond else 2**size  # cells(R) ≤ whole·R^m
-    cells = (lambda r: 2 * r * r - 2 * r + 1) if diamond else (lambda r: (2 * r) ** size)
+
+    def cells(r: int) -> int:
+        count: int = 2 * r * r - 2 * r + 1 if diamond else (2 * r) ** size
+        return count
+
     following = inner + period
     beyond = fall * whole * following * period ** (size - 1) * math.factorial(size) / (1 - fall) ** (size + 1)
     first = Fraction(cells(inner)) / (cells(inner) + beyond)
@@ -103,7 +107,7 @@ def laplace_steps(scales: list[float], resource: float, fine: int) -> list[tuple
 
 
 def block_steps(
-    sensitivities: list[float], ends: list[int], budgets: list[float], gammas: list, fine: int
+    sensitivities: list[float], ends: list[int], budgets: list[float], gammas: list[float | None], fine: int
 ) -> list[tuple[int, Fraction]]:
     """Blocks that end at `ends`, densities ∝ e^(−budget·level(max_i |t_i|/λ_i)); gamma None: level(ρ) = ρ."""
     out, start = [], 0
@@ -114,7 +118,7 @@ def block_steps(
     return out
 
 
-def drawn_block(size: int, budget: float, gamma: float, fine: int) -> tuple[int, list[int]]:
+def drawn_block(size: int, budget: float, gamma: float | None, fine: int) -> tuple[int, list[int]]:
     """(steps to the sensitivity, cells). One coordinate: the very law of the accountant, rounded down to the lattice;
     a larger block: an ε-DP law within 2⁻⁶⁰ of the one displayed."""
     if gamma is None:
@@ -155,8 +159,8 @@ def staircase_steps(
 ) -> list[tuple[int, Fraction]]:
     """λ_i times staircase noise with an atom at 0."""
     points = max(fine, Fraction(gamma).denominator)
-    draw = lambda: draw_staircase(Fraction(epsilon), Fraction(gamma), Fraction(atom), points)  # noqa: E731
-    return [(draw(), Fraction(value) / points) for value in sensitivities]
+    law = Fraction(epsilon), Fraction(gamma), Fraction(atom)
+    return [(draw_staircase(*law, points), Fraction(value) / points) for value in sensitivities]
 
 
 def noisy(value: float, drawn: int, step: Fraction) -> float:

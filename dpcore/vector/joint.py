@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Drawn = tuple[int, int, Fraction]
 """(coordinate, steps drawn, length of a step)."""
-Recipe = tuple[Callable, dict[str, Any]]
+Recipe = tuple[Callable[..., list[tuple[int, Fraction]]], dict[str, Any]]
 """A function of `exact` and its numbers but for `fine`, as plain Python has them."""
 
 MOST = 1e300
@@ -36,7 +36,8 @@ MOST = 1e300
 class Part(Protocol):
     """Noise of some coordinates, independent of all other parts."""
 
-    coordinates: Ints
+    @property
+    def coordinates(self) -> Ints: ...
 
     @property
     def sampler(self) -> str:
@@ -56,10 +57,21 @@ class Part(Protocol):
 class Exact:
     """A part with a recipe."""
 
-    sampler: ClassVar[str] = ""
+    coordinates: Ints
+
+    @property
+    def sampler(self) -> str:
+        return ""
+
+    @property
+    def recipe(self) -> Recipe | None:
+        raise NotImplementedError
 
     def draw(self) -> Iterator[Drawn]:
-        function, numbers = self.recipe
+        recipe = self.recipe
+        if recipe is None:
+            raise InputError("noise", self.sampler, "a law with an exact sampler")
+        function, numbers = recipe
         for i, (steps, step) in zip(self.coordinates.tolist(), function(**numbers, fine=FINE)):
             yield i, steps, step
 
@@ -141,7 +153,8 @@ class Planar(Exact):
     def sample(self, rng: np.random.Generator, size: int) -> Array:
         radii = _stepped(rng, size, 2, self.epsilon, self.gamma)[:, None]
         total, difference = rng.uniform(-1.0, 1.0, (2, size, 1))
-        return self.total * radii * np.hstack([total + difference, total - difference]) / 2
+        drawn: Array = self.total * radii * np.hstack([total + difference, total - difference]) / 2
+        return drawn
 
     @property
     def recipe(self) -> Recipe:
@@ -208,7 +221,8 @@ class JointNoise:
         """
         answer = _answer(value, self.dimension)
         if rng is not None:
-            return answer + self.sample(rng, 1)[0]
+            noise: Array = self.sample(rng, 1)[0]
+            return answer + noise
         if self.inexact:
             accepted = f"one whose parts all have exact samplers: {self.inexact}, only samples for looking"
             raise InputError("mechanism", "inexact", accepted)

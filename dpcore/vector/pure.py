@@ -203,4 +203,5 @@ def _smooth_costs(sizes: NDArray[np.int64], power: float) -> Array:
     """`smooth_cost` of many sizes."""
     from scipy.special import poch
 
-    return poch(sizes + 1.0, power) / (power + 1)
+    costs: Array = poch(sizes + 1.0, np.float64(power)) / (power + 1)
+    return costs

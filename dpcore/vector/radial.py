@@ -62,9 +62,15 @@ def staircase_unit(size: int, power: float, epsilon: float) -> tuple[float, floa
     if size == 1 and power == 1:
         gamma = amplitude_gamma(epsilon)
     else:
-        logistic = lambda x: 1 / (1 + np.exp(-x))  # noqa: E731
-        moment = lambda x: radial_moment(size, power, epsilon, logistic(x))  # noqa: E731
-        gamma = float(logistic(least_argument_vectorised(moment, np.linspace(-epsilon - 6.0, 8.0, 41))))
+
+        def logistic(x: Array) -> Array:
+            share: Array = 1 / (1 + np.exp(-x))
+            return share
+
+        def moment(x: Array) -> Array:
+            return radial_moment(size, power, epsilon, logistic(x))
+
+        gamma = float(logistic(np.asarray(least_argument_vectorised(moment, np.linspace(-epsilon - 6.0, 8.0, 41)))))
     return face_factor(size, power) * float(radial_moment(size, power, epsilon, np.array(gamma))), gamma
 
 
@@ -117,7 +123,7 @@ class Cost:
 
     def values(self, budgets: Array) -> Array:
         """a·V(ε) of each block, exact up to rounding for the law it gets."""
-        out = self.coefficients * self.smooth / budgets**self.power
+        out: Array = self.coefficients * self.smooth / budgets**self.power
         for i in self.stepped(budgets):
             out[i] = self.coefficients[i] * staircase_unit(int(self.sizes[i]), self.power, float(budgets[i]))[0]
         return out
@@ -134,8 +140,11 @@ def split(cost: Cost, epsilon: float) -> Array:
     """
     from scipy.optimize import brentq
 
-    spent = lambda log_price: math.log(float(cost.budgets(math.exp(log_price)).sum()) / epsilon)  # noqa: E731
     p = cost.power
+
+    def spent(log_price: float) -> float:
+        return math.log(float(cost.budgets(math.exp(log_price)).sum()) / epsilon)
+
     guess = math.log(p) + (p + 1) * math.log(math.fsum((cost.smooth * cost.coefficients) ** (1 / (p + 1))) / epsilon)
     low, high = guess, guess
     while spent(low) < 0:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..accounting.accountant import Accountant
 from ..errors import InputError
-from ..loss import absolute, power, squared
+from ..loss import Loss, absolute, power, squared
 from ..noise.piecewise import PiecewiseNoise
 from ..noise.staircase import Staircase
 from ..noise.truncated_laplace import TruncatedLaplace
@@ -78,7 +78,10 @@ def lp_optimal(
     if reason := _unsuitable(query, groups):
         return Allocation.missing(KEY, NAME, "gaussian-iid", reason)
     deadline = time.perf_counter() + time_limit
-    stop = lambda error: time.perf_counter() > deadline or bool(progress and progress(error))  # noqa: E731
+
+    def stop(error: float) -> bool:
+        return time.perf_counter() > deadline or bool(progress and progress(error))
+
     shares = closed_form_split(query, groups.counts, groups.gains)
     bench = _Bench(query, groups, stop)
     best, best_at, proof = None, (1.0, 1.0), ""
@@ -97,7 +100,7 @@ def lp_optimal(
     delta = bench.delta(laws)
     if not delta <= query.privacy.delta:  # the finer laws spend a little more: give back until they fit
         s = bench.largest_stretch(shares, best_at[1], GAPS[1])
-        laws = bench.laws(shares, s, best_at[1], GAPS[1]) if s is not None else None
+        laws = bench.laws(shares, s, best_at[1], GAPS[1]) if s is not None else []
         delta = bench.delta(laws) if laws else math.inf
     if not delta <= query.privacy.delta:
         return Allocation.missing(KEY, NAME, "gaussian-iid", "no split was certified in the time given")
@@ -187,7 +190,10 @@ class _Bench:
 
     def largest_stretch(self, shares: tuple[Array, Array], t: float, gap: float = GAPS[0]) -> float | None:
         """The largest s (within 1 %) for which (s·ε_g, t·δ_g) is certified; None if none was found."""
-        passes = lambda s: self.delta(self.laws(shares, s, t, gap)) <= self.query.privacy.delta  # noqa: E731
+
+        def passes(s: float) -> bool:
+            return self.delta(self.laws(shares, s, t, gap)) <= self.query.privacy.delta
+
         low = 1.0
         while not passes(low):
             low -= 0.02 if low > 0.9 else 0.1
@@ -213,11 +219,11 @@ def _unsuitable(query: VectorQuery, groups: _Groups) -> str:
     return ""
 
 
-def _loss(exponent: float):
+def _loss(exponent: float) -> Loss:
     return absolute() if exponent == 1 else squared() if exponent == 2 else power(exponent)
 
 
-def _closed_form(epsilon: float, delta: float, loss) -> float:
+def _closed_form(epsilon: float, delta: float, loss: Loss) -> float:
     privacy = Privacy(epsilon, delta)
     truncated = TruncatedLaplace.calibrate(privacy, 1.0).expected_loss(loss)
     return min(truncated, Staircase.calibrate(privacy, 1.0, loss, atom=delta).expected_loss(loss))

@@ -124,7 +124,8 @@ def worst_change(query: VectorQuery, q: int) -> Array:
     # With the n smallest ratios λ^q/w at their caps, the level is (total − filled[n])/(weight of the others).
     n = min(int(np.searchsorted(filled[:-1] + caps / weights * still_open, total)), len(order) - 1)
     level = (total - filled[n]) / still_open[n]
-    return np.minimum(lam, (level * w) ** (1 / q))
+    scales: Array = np.minimum(lam, (level * w) ** (1 / q))
+    return scales
 
 
 def resource_upper(query: VectorQuery, q: int, scales: Array, live: NDArray[np.bool_]) -> float:

@@ -62,7 +62,7 @@ class Sheet:
         try:
             return [read_number(cell, "", accepted) for cell in cells]
         except InputError as error:
-            line, value = self.lines[cells.index(error.value)], error.value or "a blank"
+            line, value = self.lines[cells.index(str(error.value))], error.value or "a blank"
             raise InputError(place(line), f"{value} in {self.label(at)}", error.accepted) from None
 
     @cached_property
