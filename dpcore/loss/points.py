@@ -72,7 +72,7 @@ def _from_json(text: str) -> list[tuple[float, float]]:
 
 def _from_lines(text: str) -> list[tuple[float, float]]:
     rows = read_columns(text, ("error", "loss"), "loss table", _ACCEPTED)
-    return [tuple(read_number(cell, f"loss table line {at}", _ACCEPTED) for cell in row) for at, row in rows.items()]  # type: ignore[misc]
+    return [tuple(read_number(cell, f"loss table line {at}", _ACCEPTED) for cell in row) for at, row in rows.items()]  # type: ignore[misc]  # two cells a row
 
 
 def _reason(error: Exception) -> str:

@@ -119,7 +119,7 @@ class IntegerStaircase(LatticeLaw):
         return self.period * (math.ceil(42 / self.rate) + 1)
 
     @cached_property
-    def atoms(self) -> tuple[tuple[float, float], ...]:  # type: ignore[override]
+    def atoms(self) -> tuple[tuple[float, float], ...]:  # type: ignore[override]  # read only, like a field of a frozen class
         """All points but the last e^−42 of the probability: about 84·period/rate of them; prefer `pmf`."""
         k = self.location + np.arange(-self._reach, self._reach + 1)
         return tuple(zip(k.astype(float).tolist(), self.pmf(k).tolist()))

@@ -95,7 +95,7 @@ class LatticeNoise(LatticeLaw, SolvedNoise):
         return bool((self.weights == self.weights[::-1]).all())
 
     @property
-    def atoms(self) -> tuple[tuple[float, float], ...]:  # type: ignore[override]
+    def atoms(self) -> tuple[tuple[float, float], ...]:  # type: ignore[override]  # read only, like a field of a frozen class
         return tuple(zip(self.points.tolist(), self.masses.tolist()))
 
     @property
@@ -206,7 +206,7 @@ class Stretched(LatticeLaw):
     step: float
 
     @property
-    def name(self) -> str:  # type: ignore[override]
+    def name(self) -> str:  # type: ignore[override]  # read only, like a field of a frozen class
         return self.law.name
 
     @property
@@ -225,7 +225,7 @@ class Stretched(LatticeLaw):
         return float(decimal(self.step) * self.law.location)
 
     @property
-    def atoms(self) -> tuple[tuple[float, float], ...]:  # type: ignore[override]
+    def atoms(self) -> tuple[tuple[float, float], ...]:  # type: ignore[override]  # read only, like a field of a frozen class
         return tuple((float(decimal(self.step) * int(x)), mass) for x, mass in self.law.atoms)
 
     @property

@@ -168,7 +168,7 @@ class PiecewiseNoise(SolvedNoise):
         return bool((self.weights == self.weights[::-1]).all() and (widths == widths[::-1]).all())
 
     @property
-    def atoms(self) -> tuple[tuple[float, float], ...]:  # type: ignore[override]
+    def atoms(self) -> tuple[tuple[float, float], ...]:  # type: ignore[override]  # read only, like a field of a frozen class
         return ((self.atom_location, self.atom_mass),) if self.atom_weight else ()
 
     @property

@@ -61,7 +61,7 @@ class SymmetricNoise(Noise):
 
     @property
     def parameters(self) -> dict[str, float]:
-        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]  # subclasses are dataclasses
 
     @property
     def support(self) -> tuple[float, float]:
@@ -72,7 +72,7 @@ class SymmetricNoise(Noise):
         return self.location
 
     @property
-    def atoms(self) -> tuple[tuple[float, float], ...]:  # type: ignore[override]
+    def atoms(self) -> tuple[tuple[float, float], ...]:  # type: ignore[override]  # read only, like a field of a frozen class
         return ((self.location, self.atom),) if self.atom else ()
 
     def density(self, x: ArrayLike) -> Array:

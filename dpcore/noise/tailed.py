@@ -65,7 +65,7 @@ class TailedNoise(SolvedNoise):
             raise ValueError("a body without an atom, a share between 0 and 1 and a mean of at least 2 cells")
 
     @property
-    def name(self) -> str:  # type: ignore[override]
+    def name(self) -> str:  # type: ignore[override]  # read only, like a field of a frozen class
         return self.body.name
 
     @property

@@ -63,7 +63,7 @@ class Uniform(SymmetricNoise):
         return {"half_width": self.half_width, "atom": self.atom, "location": self.location}
 
     @property
-    def is_flat(self) -> bool:  # type: ignore[override]
+    def is_flat(self) -> bool:  # type: ignore[override]  # read only, like a field of a frozen class
         return self.atom == 0
 
     @property

@@ -77,7 +77,7 @@ class ComposedSearch(Anytime):
         self, problem: NoiseProblem, settings: SolverSettings, progress: ProgressCallback | None = None
     ) -> None:
         super().__init__(problem, settings, progress, settings.gap)
-        self.promise: Composed = problem.profile  # type: ignore[assignment]
+        self.promise: Composed = problem.profile  # type: ignore[assignment]  # `solve` sends no other here
         self.best: _Found | None = None
         self._centre: _Found | None = None
 

@@ -69,7 +69,7 @@ class ProfileSearch(Anytime):
         self, problem: NoiseProblem, settings: SolverSettings, progress: ProgressCallback | None = None
     ) -> None:
         super().__init__(problem, settings, progress, settings.gap)
-        self.profile: GaussianProfile = problem.profile  # type: ignore[assignment]
+        self.profile: GaussianProfile = problem.profile  # type: ignore[assignment]  # `solve` sends no other here
         self.best: _Found | None = None
         self._seeds: dict[str, Seed | None] = {"lower": None, "upper": None}
 

@@ -167,7 +167,7 @@ def parse_profile(text: str, *, normalise: str = "none") -> SensitivityProfile:
     """
     word, colon, rest = text.strip().partition(":")
     if colon:
-        return SensitivityProfile.preset(word.strip().lower(), rest.strip(), normalise=normalise)  # type: ignore[arg-type]
+        return SensitivityProfile.preset(word.strip().lower(), rest.strip(), normalise=normalise)  # type: ignore[arg-type]  # a text, which it reads
     refuse_scaling(normalise)
     return SensitivityProfile(tuple(read_numbers(text, "profile", PROFILES, commas=True)))
 
