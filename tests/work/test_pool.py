@@ -40,14 +40,20 @@ def until(true: Callable[[], object]) -> None:
 
 
 @pytest.fixture(scope="module")
-def pool() -> Iterator[Pool]:
+def two() -> Iterator[Pool]:
     with pytest.MonkeyPatch.context() as patch:  # tasks of this module are found by those processes, too
         patch.setenv("PYTHONPATH", str(Path(__file__).parent))
         patch.setattr("work.pool.LONGEST", 0.1)  # the tests below kill often
         found = Pool(2)
-        until(lambda: found.ready == 2)
         yield found
         found.close()
+
+
+@pytest.fixture
+def pool(two) -> Pool:
+    """With two processes, whatever the test before has done to them."""
+    until(lambda: two.ready == 2 and all(process._process.poll() is None for process in two._processes))
+    return two
 
 
 def outcome(act: Callable[[], Any]) -> Any:
