@@ -90,9 +90,7 @@ $(DEVELOP): requirements-dev.txt requirements-docs.txt $(RUNTIME)
 $(WARM): $(RUNTIME) $(wildcard dpcore/*.py dpcore/kernels/*.py dpcore/optimal/*.py)
 	@echo "Compiling (once)"
 	@mkdir -p $(@D)
-	@$(PYBIN) -m dpcore solve --epsilon 1 --delta 0.2 --gap 0.02 >/dev/null
-	@$(PYBIN) -m dpcore solve --epsilon 1 --delta 0.2 --gap 0.02 --loss pinball:0.8 >/dev/null
-	@$(PYBIN) -m dpcore solve --epsilon 1 --delta 0.2 --cells 4 --method reference >/dev/null
+	@$(PYBIN) -m work.warm
 	@touch $@
 
 # The browser tests drive Chromium. Where it can be installed without asking, it is.
