@@ -36,6 +36,7 @@ test: $(DEVELOP) chromium
 
 bench: $(DEVELOP)
 	$(PYBIN) -m benchmarks.bench_solve
+	$(PYBIN) -m benchmarks.bench_everything
 	$(PYBIN) -m benchmarks.bench_kernels
 	$(PYBIN) -m benchmarks.bench_growth
 	$(PYBIN) -m benchmarks.bench_solve --loss l2
