@@ -189,10 +189,10 @@ class ModelFile:
     row_upper: Array
     lower: Array
     upper: Array
-    starts: NDArray[np.int64]
-    columns: NDArray[np.int64]
+    starts: NDArray[np.signedinteger]
+    columns: NDArray[np.signedinteger]
     values: Array
-    hessian: tuple[NDArray[np.int64], NDArray[np.int64], Array] | None
+    hessian: tuple[NDArray[np.signedinteger], NDArray[np.signedinteger], Array] | None
     row_names: tuple[str, ...]
     column_names: tuple[str, ...]
     continuous: bool

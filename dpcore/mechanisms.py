@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -13,10 +14,10 @@ from ._validate import whole
 from .audit import delta_upper
 from .loss import Loss
 from .noise.base import Noise
-from .noise.discrete import DiscreteStaircase, Geometric
+from .noise.discrete import DiscreteStaircase, Geometric, IntegerStaircase
 from .noise.gaussian import Gaussian
 from .noise.laplace import Laplace
-from .noise.lattice import stretched
+from .noise.lattice import Stretched, stretched
 from .noise.staircase import Staircase
 from .noise.symmetric import SymmetricNoise
 from .noise.truncated_laplace import TruncatedLaplace
@@ -26,11 +27,13 @@ from .privacy_profile import Composed, GaussianProfile, PairList
 from .problem import NoiseProblem
 from .search import bisection, least_argument
 
-Rule = Callable[[Privacy, float, Loss], Noise]
+Rule = Callable[[Privacy, float, Loss], SymmetricNoise]
+WholeRule = Callable[[Privacy, int, Loss], IntegerStaircase]
+RuleType = TypeVar("RuleType", Rule, WholeRule)
 
 
 @dataclass(frozen=True)
-class Entry:
+class Entry(Generic[RuleType]):
     """A mechanism, and what the rest of the package has to know about it.
 
     name : for people.   source : citation key of the README's list.
@@ -43,13 +46,13 @@ class Entry:
 
     name: str
     source: str
-    rule: Rule
+    rule: RuleType
     hue: str
     dash: str
     needs_epsilon: bool = False
     needs_delta: bool = False
     largest_epsilon: float = math.inf
-    on_curve: Callable[[float, float], Noise] | None = None
+    on_curve: Callable[[float, float], SymmetricNoise] | None = None
 
     @property
     def is_pure(self) -> bool:
@@ -81,7 +84,7 @@ class Baseline:
     reason: str = ""
 
 
-MECHANISMS: dict[str, Entry] = {
+MECHANISMS: dict[str, Entry[Rule]] = {
     "laplace": Entry("Laplace", "Awan", Laplace.calibrate, "laplace", "dash", needs_epsilon=True),
     "truncated-laplace": Entry(
         "Truncated Laplace", "G20", TruncatedLaplace.calibrate, "truncated-laplace", "dashdot", needs_delta=True
@@ -99,7 +102,7 @@ MECHANISMS: dict[str, Entry] = {
 }  # fmt: skip
 """Mechanisms for real-valued queries, in the order in which they are shown."""
 
-INTEGER_MECHANISMS: dict[str, Entry] = {
+INTEGER_MECHANISMS: dict[str, Entry[WholeRule]] = {
     "geometric": Entry("Geometric", "GV15", Geometric.calibrate, "laplace", "dash", needs_epsilon=True),
     "discrete-staircase": Entry(
         "Discrete staircase", "GV15", DiscreteStaircase.calibrate, "staircase", "longdash", needs_epsilon=True
@@ -145,10 +148,10 @@ def integer_baselines(privacy: Privacy, sensitivity: int, loss: Loss) -> list[Ba
 
 def _lattice_baselines(problem: NoiseProblem) -> list[Baseline]:
     """Every mechanism of `INTEGER_MECHANISMS` on a problem with a granularity."""
-    step, k = problem.granularity, problem.lattice_sensitivity
+    step, k = problem.lattice_step, problem.lattice_sensitivity
     out = []
     for entry in integer_baselines(problem.privacy, k, problem.loss.scaled(step)):
-        if entry.noise is None:
+        if not isinstance(entry.noise, IntegerStaircase):  # there is none
             out.append(entry)
             continue
         faults = _shape_faults(noise := stretched(entry.noise, step), problem)
@@ -157,13 +160,13 @@ def _lattice_baselines(problem: NoiseProblem) -> list[Baseline]:
     return out
 
 
-def _baseline(key: str, mechanism: Entry, problem: NoiseProblem) -> Baseline:
+def _baseline(key: str, mechanism: Entry[Rule], problem: NoiseProblem) -> Baseline:
     privacy = problem.privacy
     if reason := mechanism.missing(privacy):
         return Baseline(mechanism.name, key, None, None, False, reason)
     tried = []
     for pair in _calibrations(mechanism, problem):
-        noise = pair if isinstance(pair, Noise) else mechanism.rule(pair, problem.sensitivity, problem.loss)
+        noise = pair if isinstance(pair, SymmetricNoise) else mechanism.rule(pair, problem.sensitivity, problem.loss)
         if math.isfinite(noise.support[1]):
             noise = fitted(noise, problem.support, problem.loss)
         faults = [*_privacy_faults(mechanism, noise, problem), *_shape_faults(noise, problem)]
@@ -173,17 +176,18 @@ def _baseline(key: str, mechanism: Entry, problem: NoiseProblem) -> Baseline:
     return Baseline(mechanism.name, key, noise, loss, not faults, "; ".join(faults))
 
 
-def _calibrations(mechanism: Entry, problem: NoiseProblem) -> list[Privacy | Noise]:
+def _calibrations(mechanism: Entry[Rule], problem: NoiseProblem) -> Sequence[Privacy | SymmetricNoise]:
     """What a mechanism may be calibrated to: the pair (ε, δ), for a list every pair of it; for a whole curve the
     Gaussian on it, and pure laws at the largest ε that stays below it (or at ε/T, for T releases). Other laws share ε
     and δ among the releases."""
+    share = None
     if isinstance(problem.profile, Composed):
         total, low = problem.privacy, (EPSILON_RANGE[0], DELTA_RANGE[0])
         shares = (x / problem.profile.releases * (1 - 1e-12) for x in astuple(total))
         share = Privacy(*map(max, shares, low))
-    if not problem.whole_curve:
+    curve = _curve(problem)
+    if curve is None:
         return list(problem.privacies) if isinstance(problem.profile, PairList) else [problem.privacy]
-    curve = problem.profile.sufficient if isinstance(problem.profile, Composed) else problem.profile
     if mechanism.on_curve is not None:
         return [mechanism.on_curve(curve.mu, problem.sensitivity)]
     if mechanism.is_pure:
@@ -193,11 +197,18 @@ def _calibrations(mechanism: Entry, problem: NoiseProblem) -> list[Privacy | Noi
             return not curve_fault(noise, curve, problem.sensitivity)
 
         epsilons = [1 / _narrowest(passes, 1 / curve.mu)]
-        if isinstance(problem.profile, Composed):
+        if share is not None:
             epsilons.append(share.epsilon)
-        low, high = EPSILON_RANGE
-        return [Privacy(e, 0.0) for e in epsilons if low <= e <= high] or [problem.privacy]
-    return [share if isinstance(problem.profile, Composed) else problem.privacy]
+        least, most = EPSILON_RANGE
+        return [Privacy(e, 0.0) for e in epsilons if least <= e <= most] or [problem.privacy]
+    return [share or problem.privacy]
+
+
+def _curve(problem: NoiseProblem) -> GaussianProfile | None:
+    """A whole curve that the problem asks for, or that suffices for its releases; None for pairs."""
+    if isinstance(problem.profile, Composed):
+        return problem.profile.sufficient
+    return problem.profile if isinstance(problem.profile, GaussianProfile) else None
 
 
 def _narrowest(passes: Callable[[float], bool], scale: float) -> float:
@@ -221,10 +232,9 @@ def curve_fault(noise: Noise, curve: GaussianProfile, sensitivity: float) -> str
     return f"its delta stays at {true:.3g} however large epsilon"
 
 
-def _privacy_faults(mechanism: Entry, noise: Noise, problem: NoiseProblem) -> list[str]:
-    if problem.whole_curve:
-        curve = problem.profile.sufficient if isinstance(problem.profile, Composed) else problem.profile
-        if isinstance(problem.profile, Composed) and _shares(noise, problem):
+def _privacy_faults(mechanism: Entry[Rule], noise: Noise, problem: NoiseProblem) -> list[str]:
+    if (curve := _curve(problem)) is not None:
+        if isinstance(problem.profile, Composed) and _shares(noise, problem, problem.profile.releases):
             return []
         return [fault] if (fault := curve_fault(noise, curve, problem.sensitivity)) else []
     epsilon, delta = problem.privacy.epsilon, problem.privacy.delta
@@ -237,9 +247,9 @@ def _privacy_faults(mechanism: Entry, noise: Noise, problem: NoiseProblem) -> li
     return []
 
 
-def _shares(noise: Noise, problem: NoiseProblem) -> bool:
+def _shares(noise: Noise, problem: NoiseProblem, releases: int) -> bool:
     """T releases keep (ε, δ) by basic composition: one keeps (ε/T, δ/T)."""
-    epsilon, delta = (x / problem.profile.releases for x in astuple(problem.privacy))
+    epsilon, delta = problem.privacy.epsilon / releases, problem.privacy.delta / releases
     return delta_upper(noise, epsilon * (1 - 1e-13), problem.sensitivity) <= delta
 
 
@@ -254,7 +264,7 @@ def _extra_faults(noise: Noise, problem: NoiseProblem) -> list[str]:
     return faults
 
 
-def _shape_faults(noise: Noise, problem: NoiseProblem) -> list[str]:
+def _shape_faults(noise: SymmetricNoise | Stretched | IntegerStaircase, problem: NoiseProblem) -> list[str]:
     """Support, symmetry and monotonicity; every law here falls away from its own location on both sides."""
     faults = []
     (low, high), (lo, hi) = noise.support, problem.support
@@ -283,10 +293,8 @@ def fitted(noise: SymmetricNoise, support: tuple[float, float], loss: Loss) -> S
     best = nearest
     if ends[0] < ends[1]:
         grid = [nearest, *np.linspace(*ends, 9 if loss.grows_from_zero else 65).tolist()]
-        best = least_argument(
-            lambda location: dataclasses.replace(noise, location=location).expected_loss(loss), grid, tolerance=1e-6
-        )
-    return _nudged_inside(dataclasses.replace(noise, location=best), support)
+        best = least_argument(lambda location: noise.at(location).expected_loss(loss), grid, tolerance=1e-6)
+    return _nudged_inside(noise.at(best), support)
 
 
 def _nudged_inside(noise: SymmetricNoise, support: tuple[float, float]) -> SymmetricNoise:
@@ -295,5 +303,5 @@ def _nudged_inside(noise: SymmetricNoise, support: tuple[float, float]) -> Symme
         (low, high), (lo, hi) = noise.support, support
         if low < lo or high > hi:
             step = math.ulp(max(abs(low), abs(high), abs(noise.location)))
-            noise = dataclasses.replace(noise, location=noise.location + (step if low < lo else -step))
+            noise = noise.at(noise.location + (step if low < lo else -step))
     return noise

@@ -248,7 +248,8 @@ def _registered(key: str) -> tuple[Maker, tuple[str, ...], tuple[str, ...]]:
         zero = () if entry.needs_epsilon else (0,)
         epsilon = in_range(SMALLEST_EPSILON, LARGEST_EPSILON, also=zero, epsilon=values["epsilon"])
         privacy = Privacy(epsilon, values.get("delta", 0.0))
-        noise = entry.rule(privacy, sensitivity, absolute())
+        rule: Callable[..., Noise] = entry.rule
+        noise = rule(privacy, sensitivity, absolute())
         kept = privacy.epsilon <= entry.largest_epsilon
         kept = kept and delta_upper(noise, privacy.epsilon, sensitivity) <= privacy.delta
         return Additive(spec, noise, float(sensitivity), (privacy.epsilon, privacy.delta) if kept else None)

@@ -280,6 +280,6 @@ def whole_law(noise: Noise) -> tuple[IntegerStaircase, float] | None:
     return (noise, 1.0) if isinstance(noise, IntegerStaircase) else None
 
 
-def stretched(law: IntegerStaircase, step: float) -> Noise:
+def stretched(law: IntegerStaircase, step: float) -> IntegerStaircase | Stretched:
     """The law on multiples of the step; itself when that is 1."""
     return law if step == 1 else Stretched(law, float(step))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import fields
+from dataclasses import fields, replace
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,6 +34,10 @@ class SymmetricNoise(Noise):
 
     location: float
     atom: float = 0.0
+
+    def at(self, location: float) -> Self:
+        """The same law about another place."""
+        return replace(self, location=location)  # type: ignore[type-var]  # every law is a dataclass
 
     @property
     @abstractmethod

@@ -72,7 +72,7 @@ def plans_box(model: Model, low: Array, high: Array, known: Array | None) -> Box
         return implied_box(model, low, high)
     ends = (floor, math.inf) if model.maximise else (-math.inf, floor)
     low, high = np.append(low, ends[0]), np.append(high, ends[1])
-    matrix = sparse.csr_array(sparse.vstack([model.matrix, model.costs[None, :]], format="csr"))
+    matrix = sparse.csr_array(sparse.vstack([model.matrix, sparse.csr_array(model.costs[None, :])]))
     return implied_box(Model(model.costs, matrix, low, high, model.lower, model.upper), low, high)
 
 

@@ -50,7 +50,7 @@ def load_model(path: str | Path) -> Model:
     if raw.hessian is not None:
         starts, rows, values = raw.hessian
         lower = sparse.csc_array((values, rows, starts), shape=(n, n))
-        quadratic = lower + sparse.tril(lower, -1).T
+        quadratic = sparse.csr_array(lower + sparse.tril(lower, -1).T)
     return Model(
         raw.costs, matrix, raw.row_lower, raw.row_upper, raw.lower, raw.upper, quadratic, raw.maximise, raw.offset,
         _named(raw.row_names, "row"), _named(raw.column_names, "column"),

@@ -118,20 +118,20 @@ def _truncated(program: PrivateProgram, key: str) -> RowNoise:
     n = truncation_steps(program.epsilon, program.delta, k)
     if published:
         n = max(n, math.floor(2 * width / program.sensitivity * k))
-    elif program.steps and n <= AUDITED and (law := _on_grid(program, k)) is not None:
-        mean = -law.masses @ law.points
-        return RowNoise(key, law, mean, mean, True, f"{note}, on the grid of the limits", (k, len(law.weights) - 1))
+    elif program.granularity and n <= AUDITED and (grid := _on_grid(program, program.granularity, k)) is not None:
+        mean = -float(grid.masses @ grid.points)
+        return RowNoise(key, grid, mean, mean, True, f"{note}, on the grid of the limits", (k, len(grid.weights) - 1))
     law = TruncatedLaplace(scale, width, -width)
     # Rounding limits down may cost a step of its own.
-    reach = n * program.granularity if program.steps else (n + 1) * (program.sensitivity / FINE)
+    reach = n * program.granularity if program.granularity else (n + 1) * (program.sensitivity / FINE)
     return RowNoise(key, law, width, width, True, note, (k, n), reach * (1 + 4 * UNIT))
 
 
-def _on_grid(program: PrivateProgram, k: int) -> LatticeNoise | None:
+def _on_grid(program: PrivateProgram, step: float, k: int) -> LatticeNoise | None:
     """The truncated geometric law of whole steps, as the referee accepts it."""
     for spare in (0.0, 1e-9, 1e-6):
         masses = truncated_geometric(program.epsilon, program.delta * (1 - spare), k)
-        law = LatticeNoise.from_masses(program.granularity, -(len(masses) - 1), masses, name=NAMES["tight"])
+        law = LatticeNoise.from_masses(step, -(len(masses) - 1), masses, name=NAMES["tight"])
         if usage_upper(law.masses, program.epsilon, program.delta, k) <= 1:
             return law
     return None
@@ -143,14 +143,14 @@ def _optimal(program: PrivateProgram, gap: float, time_limit: float, stop: Calla
     if len(program.rows) > 1:
         accepted = f"that of the private limits, at least a {MOST_STEPS}th of the sensitivity, for the optimal noise of"
         accepted += f" {len(program.rows)} limits; real numbers are served by the tight truncated Laplace noise"
-        if not program.steps or program.steps > MOST_STEPS:
+        if not program.granularity or not program.steps or program.steps > MOST_STEPS:
             raise InputError("granularity", program.granularity, accepted)
-        law = optimal_law(
+        joint = optimal_law(
             program.epsilon, program.delta, program.steps, program.granularity, time_limit=time_limit, stop=stop
         )
         note = "least mean shift of all laws on the grid whose privacy loss is in proportion to the change of the limit"
-        if program.steps > 1 or law.upper <= law.lower * (1 + 1e-4):
-            return RowNoise("optimal", law.noise, law.lower, law.upper, True, note)
+        if program.steps > 1 or joint.upper <= joint.lower * (1 + 1e-4):
+            return RowNoise("optimal", joint.noise, joint.lower, joint.upper, True, note)
     from ..optimal import solve
 
     if program.epsilon < EPSILON_RANGE[0]:
@@ -167,16 +167,16 @@ def _optimal(program: PrivateProgram, gap: float, time_limit: float, stop: Calla
     law, note = solution.noise, "least mean shift of all (ε, δ)-DP noise that never exceeds 0"
     if not isinstance(law, PiecewiseNoise | LatticeNoise) or law.support[1] > 0:
         raise InputError("mechanism", "optimal", "tight: no one-sided law was found in time")
-    reach = -law.support[0] * (1 + 4 * UNIT)
-    return RowNoise("optimal", law, solution.certificate.lower, solution.certificate.upper, True, note, reach=reach)
+    reach, proof = -law.support[0] * (1 + 4 * UNIT), solution.certificate
+    return RowNoise("optimal", law, proof.lower or 0.0, proof.upper, True, note, reach=reach)
 
 
 def _violating(program: PrivateProgram, key: str) -> RowNoise:
     if key == "gaussian":
         if program.epsilon < EPSILON_RANGE[0]:
             raise InputError("epsilon", program.epsilon, f"at least {EPSILON_RANGE[0]:g} for Gaussian noise")
-        law = Gaussian.calibrate(Privacy(program.epsilon, program.delta), program.sensitivity)
-        return RowNoise(key, law, 0.0, 0.0, False, "unbiased; limits are exceeded half of the time")
+        normal = Gaussian.calibrate(Privacy(program.epsilon, program.delta), program.sensitivity)
+        return RowNoise(key, normal, 0.0, 0.0, False, "unbiased; limits are exceeded half of the time")
     law = Laplace.pure(program.epsilon, program.sensitivity)
     if key == "laplace":
         return RowNoise(key, law, 0.0, 0.0, False, "unbiased; limits are exceeded half of the time")

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -51,8 +52,8 @@ class Model:
     matrix: sparse.csr_array
     row_lower: Array
     row_upper: Array
-    lower: Array | float = 0.0
-    upper: Array | float = math.inf
+    lower: Array = 0.0  # type: ignore[assignment]  # one number for all, until it is spread
+    upper: Array = math.inf  # type: ignore[assignment]
     quadratic: sparse.csr_array | None = None
     maximise: bool = False
     offset: float = 0.0
@@ -60,7 +61,7 @@ class Model:
     column_names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        put = lambda name, value: object.__setattr__(self, name, value)  # noqa: E731
+        put = partial(object.__setattr__, self)
         put("costs", _vector("costs", self.costs))
         put("matrix", _sparse("matrix", self.matrix))
         m, n = self.matrix.shape
@@ -79,11 +80,11 @@ class Model:
         put("column_names", _names("column", self.column_names, n))
         if self.quadratic is not None:
             put("quadratic", _sparse("quadratic", self.quadratic))
-            self._check_curvature()
+            self._check_curvature(self.quadratic)
 
-    def _check_curvature(self) -> None:
+    def _check_curvature(self, q: sparse.csr_array) -> None:
         """Refuse what is not convex: only then is a local optimum the optimum."""
-        n, q = len(self.costs), self.quadratic
+        n = len(self.costs)
         if q.shape != (n, n):
             raise InputError("quadratic", f"{q.shape[0]} × {q.shape[1]}", f"{n} × {n}")
         if n > 2000:
@@ -92,7 +93,7 @@ class Model:
         if not np.allclose(dense, dense.T, rtol=1e-12, atol=0):
             raise InputError("quadratic", "an asymmetric matrix", "a symmetric matrix")
         object.__setattr__(self, "quadratic", sparse.csr_array(0.5 * (dense + dense.T)))
-        least = self._least_curvature
+        least = self._least_curvature(dense)
         if least < -1e-9 * np.abs(dense).max(initial=0.0) * n:
             kind = "negative semidefinite to maximise" if self.maximise else "positive semidefinite to minimise"
             raise InputError("quadratic", f"a matrix with an eigenvalue {least * self.sign:.4g}", kind)
@@ -102,9 +103,8 @@ class Model:
         """1 when minimising, −1 when maximising: sign·g is minimised."""
         return -1.0 if self.maximise else 1.0
 
-    @cached_property
-    def _least_curvature(self) -> float:
-        return float(np.linalg.eigvalsh(self.sign * self.quadratic.toarray())[0])
+    def _least_curvature(self, dense: Array) -> float:
+        return float(np.linalg.eigvalsh(self.sign * dense)[0])
 
     @cached_property
     def curvature_lower(self) -> float:
@@ -112,8 +112,9 @@ class Model:
         backward stable, n·64 units of round-off are far more than they err."""
         if self.quadratic is None:
             return 0.0
-        size = float(np.abs(self.quadratic).sum(axis=1).max())
-        return min(0.0, self._least_curvature - 64 * len(self.costs) * 2.0**-53 * size)
+        dense: Array = self.quadratic.toarray()
+        size = float(np.abs(dense).sum(axis=1).max())
+        return min(0.0, self._least_curvature(dense) - 64 * len(self.costs) * 2.0**-53 * size)
 
     def objective(self, x: Array) -> float:
         """g(x)."""
@@ -150,7 +151,7 @@ class PrivateProgram:
     limits: Array = field(init=False)
 
     def __post_init__(self) -> None:
-        put = lambda name, value: object.__setattr__(self, name, value)  # noqa: E731
+        put = partial(object.__setattr__, self)
         put("rows", self._checked_rows())
         put("limits", np.where(self.signs > 0, self.model.row_upper[self.rows], self.model.row_lower[self.rows]))
         put("guaranteed", self._checked_guarantees())
@@ -159,7 +160,7 @@ class PrivateProgram:
         put("delta", in_range(*DELTA_RANGE, also=(0.0,), delta=self.delta))
         if self.granularity is not None:
             put("granularity", above(0, self.sensitivity, granularity=self.granularity))
-            self._check_granularity()
+            self._check_granularity(self.granularity)
 
     def _checked_rows(self) -> Ints:
         m = self.model.matrix.shape[0]
@@ -197,20 +198,20 @@ class PrivateProgram:
                 raise InputError(name, value, f"{side} the row's own limit {limit:g}, which is one of those it bounds")
         return values
 
-    def _check_granularity(self) -> None:
-        step = decimal(self.granularity)
+    def _check_granularity(self, granularity: float) -> None:
+        step = decimal(granularity)
         steps = decimal(self.sensitivity) / step
         if steps.denominator != 1 or steps > FINEST:
             accepted = f"a whole part of the sensitivity {self.sensitivity:g}, at least a {FINEST}th"
-            raise InputError("granularity", self.granularity, accepted)
+            raise InputError("granularity", granularity, accepted)
         # One number for every multiple, or the last digits of a limit would show in what is released.
         for row, limit in zip(self.rows.tolist(), self.limits.tolist()):
             ratio = round(decimal(limit) / step)
             name = f"limit of row {self.model.row_names[row]}"
             if abs(ratio) > MOST_MULTIPLE:
-                raise InputError(name, limit, f"at most {MOST_MULTIPLE:g} times the granularity {self.granularity:g}")
+                raise InputError(name, limit, f"at most {MOST_MULTIPLE:g} times the granularity {granularity:g}")
             if float(ratio * step) != limit:
-                accepted = f"a multiple of the granularity {self.granularity:g}, such as {float(ratio * step)!r}"
+                accepted = f"a multiple of the granularity {granularity:g}, such as {float(ratio * step)!r}"
                 raise InputError(name, repr(limit), accepted)
 
     @cached_property
@@ -256,9 +257,9 @@ def _vector(name: str, value: ArrayLike, size: int | None = None, infinite: int 
     return out
 
 
-def _sparse(name: str, value: object) -> sparse.csr_array:
+def _sparse(name: str, value: Any) -> sparse.csr_array:
     try:
-        out = sparse.csr_array(value, dtype=float)
+        out: sparse.csr_array = sparse.csr_array(value, dtype=float)
     except (TypeError, ValueError):
         raise InputError(name, "something else", "a matrix of numbers") from None
     if out.ndim != 2:

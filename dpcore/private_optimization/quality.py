@@ -242,7 +242,7 @@ def stable_condition(rows: sparse.csr_array, private: Array) -> float | None:
     if lp.run(time.perf_counter() + 5.0) != "optimal":
         return None
     d = lp.primal()[:n]
-    model = Model(np.zeros(n), rows, np.full(m, -math.inf), -private, -math.inf, math.inf)
+    model = Model(np.zeros(n), rows, np.full(m, -math.inf), -private, np.full(n, -math.inf), np.full(n, math.inf))
     for stretch in (1.0, 1 + 1e-9, 1 + 1e-6):
         if Checker(model).keeps(stretch * d, model.row_lower, model.row_upper):
             return float(np.abs(stretch * d).max())

@@ -38,7 +38,7 @@ class Scaling:
         size = float(_power(np.max(ends[np.isfinite(ends)], initial=SMALLEST)))
         gradient = np.abs(model.costs).max(initial=0.0)
         if model.quadratic is not None:
-            gradient = max(gradient, np.abs(model.quadratic).max() * size)
+            gradient = max(gradient, float(np.abs(model.quadratic.data).max(initial=0.0)) * size)
         return cls(model, rows, size, float(_power(np.array(gradient if gradient > 0 else 1.0))))
 
     def limits(self, low: Array, high: Array) -> tuple[Array, Array]:
@@ -76,6 +76,8 @@ class Scaling:
     def quadratic(self) -> tuple[sparse.csc_array, Array, sparse.csr_array, Array, Array]:
         """(hessian, costs, matrix, lower, upper) of the scaled program, as a minimum."""
         model = self.model
+        if model.quadratic is None:
+            raise ValueError("the objective is linear")
         hessian = sparse.csc_array(model.quadratic * (model.sign * self.size / self.cost))
         matrix = sparse.csr_array(sparse.diags_array(self.rows) @ model.matrix)
         return hessian, model.sign * model.costs / self.cost, matrix, model.lower / self.size, model.upper / self.size

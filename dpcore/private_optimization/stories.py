@@ -69,7 +69,7 @@ def transport(
     )
     model = Model(
         costs.ravel(),
-        sparse.vstack([ones_i, ones_j]),
+        sparse.csr_array(sparse.vstack([ones_i, ones_j])),
         np.concatenate([np.full(M, -math.inf), demands]),
         np.concatenate([supplies, np.full(N, math.inf)]),
         row_names=(*(f"pharmacy {i + 1}" for i in range(M)), *(f"hospital {j + 1}" for j in range(N))),
@@ -144,10 +144,10 @@ def portfolio(
     n = len(means)
     model = Model(
         np.zeros(n),
-        np.stack([means, np.ones(n)]),
+        sparse.csr_array(np.stack([means, np.ones(n)])),
         np.array([target, -math.inf]),
         np.array([math.inf, budget]),
-        quadratic=2 * covariance,
+        quadratic=sparse.csr_array(2 * covariance),
         row_names=("return", "budget"),
         column_names=tuple(f"asset {i + 1}" for i in range(n)),
     )
@@ -182,7 +182,7 @@ def advertising(
     spend = sparse.block_diag([prices[i][None, :] for i in range(N)])
     model = Model(
         prices.ravel(),
-        sparse.vstack([supply, spend]),
+        sparse.csr_array(sparse.vstack([supply, spend])),
         np.full(M + N, -math.inf),
         np.concatenate([np.full(M, float(impressions)), budgets]),
         maximise=True,
@@ -199,7 +199,7 @@ def two_products(
     first, second = (above(0, 1e6, **{f"limit {i}": v}) for i, v in enumerate(limits, 1))
     model = Model(
         np.array([3.0, 2.0]),
-        np.array([[1.0, 1.0], [2.0, 0.5]]),
+        sparse.csr_array(np.array([[1.0, 1.0], [2.0, 0.5]])),
         np.full(2, -math.inf),
         np.array([first, second]),
         upper=np.array([math.inf, 50.0]),

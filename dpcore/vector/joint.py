@@ -50,6 +50,10 @@ class Part(Protocol):
     def recipe(self) -> Recipe | None:
         """How exact draws are made; None if they are not."""
 
+    @property
+    def deviations(self) -> Array | None:
+        """(len(coordinates),) standard deviations of Gaussian noise, None for any other."""
+
     def draw(self) -> Iterator[Drawn]:
         """One exact draw, coordinate by coordinate."""
 
@@ -58,6 +62,7 @@ class Exact:
     """A part with a recipe."""
 
     coordinates: Ints
+    deviations: ClassVar[None] = None
 
     @property
     def sampler(self) -> str:
@@ -84,6 +89,10 @@ class Normal:
     scales: Array
     sampler: ClassVar[str] = "Gaussian noise has no exact sampler here"
     recipe: ClassVar[None] = None
+
+    @property
+    def deviations(self) -> Array:
+        return self.scales
 
     def sample(self, rng: np.random.Generator, size: int) -> Array:
         return rng.normal(size=(size, len(self.scales))) * self.scales

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ from ..accounting.accountant import Accountant
 from ..noise.gaussian import Gaussian
 from ..privacy import DELTA_RANGE, EPSILON_RANGE, Privacy
 from ..search import bisection, geometric
-from .joint import JointNoise, Normal
+from .joint import JointNoise, Normal, Part
 from .pure import Blocks, best_blocks, per_coordinate
 from .query import Allocation, VectorQuery, stated
 from .radial import split, staircase_unit
@@ -66,7 +67,7 @@ class Mixture:
         sharp = self.blocks.error if self.blocks is not None else 0.0
         return sharp + (gaussian_cost(self.query, self.rest) / self.mu**self.query.power if self.mu else 0.0)
 
-    def parts(self, accountant: Accountant) -> list:
+    def parts(self, accountant: Accountant) -> list[Any]:
         """Dominating privacy-loss distributions of the independent parts."""
         out = [accountant.gaussian(self.mu)] if self.mu else []
         if self.blocks is None:
@@ -92,7 +93,10 @@ def mixed(query: VectorQuery, singles: list[Allocation], *, progress: Progress |
     chosen = replace(best, key=KEY, name=NAME, guarantee=query.privacy, reference=best.reference)
     if query.privacy.delta == 0 or query.privacy.epsilon == 0 or len(query.profile) > MOST_COORDINATES:
         return chosen
-    tell = (lambda: bool(progress(chosen.error))) if progress else (lambda: False)
+
+    def tell() -> bool:
+        return progress is not None and bool(progress(chosen.error))
+
     for start in starting_points(query)[:3]:
         if tell() or start.error > WORTH * chosen.error:
             break
@@ -114,7 +118,7 @@ def starting_points(query: VectorQuery) -> list[Mixture]:
         unit = best_blocks(query, epsilon, n)
         rest = gaussian_cost(query, Mixture(query, unit, 0.0).rest)
         errors = {s: unit.error / s**query.power + rest / smooth[s] ** query.power for s in SHARES}
-        share = min(errors, key=errors.get)
+        share = min(SHARES, key=errors.__getitem__)
         budgets = split(unit.cost, epsilon * share)
         found.append(Mixture(query, replace(unit, budgets=budgets), smooth[share]))
     return sorted(found, key=lambda m: m.error)
@@ -124,7 +128,9 @@ def stretched(start: Mixture, stop: Callable[[], bool]) -> tuple[Mixture | None,
     """(mixture, δ): the budget of the blocks and μ that give the least error while the accountant certifies δ."""
     from scipy.optimize import minimize_scalar
 
-    privacy = start.query.privacy
+    privacy, drawn = start.query.privacy, start.blocks
+    if drawn is None:
+        raise ValueError("a mixture without blocks has nothing to stretch")
     reach = 30 * start.mu + 2 * start.mu**2 + 4 * privacy.epsilon
     coarse = Accountant.for_target(privacy.epsilon, points=512, reach=reach)
     best: list[Mixture] = []
@@ -133,20 +139,20 @@ def stretched(start: Mixture, stop: Callable[[], bool]) -> tuple[Mixture | None,
         if stop() and best:
             return 1e3 * start.error
         share = math.exp(log_share)
-        blocks = replace(start.blocks, budgets=split(start.blocks.cost, privacy.epsilon * share))
+        blocks = replace(drawn, budgets=split(drawn.cost, privacy.epsilon * share))
         found = _largest(replace(start, blocks=blocks), accountant, rounds)
         if found is None:
             return 1e3 * start.error
         best.append(found)
         return found.error
 
-    now = math.log(math.fsum(start.blocks.budgets) / privacy.epsilon)
+    now = _share(start)
     if start.mu:
         minimize_scalar(lambda x: at(x, coarse, 8), bounds=(now - 1.0, min(now + 1.0, 0.7)), method="bounded",
                         options={"maxiter": 10, "xatol": 1e-3})  # fmt: skip
         if not best:
             return None, math.nan
-        centre = math.log(math.fsum(min(best, key=lambda m: m.error).blocks.budgets) / privacy.epsilon)
+        centre = _share(min(best, key=lambda m: m.error))
     else:
         centre = now
     best.clear()
@@ -159,13 +165,19 @@ def stretched(start: Mixture, stop: Callable[[], bool]) -> tuple[Mixture | None,
     return (final, delta) if delta <= privacy.delta else (None, delta)
 
 
+def _share(mixture: Mixture) -> float:
+    """The logarithm of the blocks' share of ε."""
+    budgets = () if mixture.blocks is None else mixture.blocks.budgets
+    return math.log(math.fsum(budgets) / mixture.query.privacy.epsilon)
+
+
 def _largest(mixture: Mixture, accountant: Accountant, rounds: int) -> Mixture | None:
     """The mixture with the largest μ, or without Gaussian part the largest common stretch of the budgets, that the
     accountant certifies; None if not even a tiny one passes."""
     privacy = mixture.query.privacy
 
     def made(factor: float) -> Mixture:
-        if mixture.mu:
+        if mixture.mu or mixture.blocks is None:
             return replace(mixture, mu=mixture.mu * factor)
         return replace(mixture, blocks=replace(mixture.blocks, budgets=mixture.blocks.budgets * factor))
 
@@ -197,7 +209,8 @@ def gaussian_cost(query: VectorQuery, rest: NDArray[np.int64]) -> float:
     if not len(rest):
         return 0.0
     moment = Family("", "", 2, query.privacy, 1.0, "").moment(p)
-    return moment * math.fsum(lam ** (2 * p / (p + 2)) * w ** (2 / (p + 2))) ** ((p + 2) / 2)
+    spread: float = math.fsum(lam ** (2 * p / (p + 2)) * w ** (2 / (p + 2))) ** ((p + 2) / 2)
+    return moment * spread
 
 
 def _mu(epsilon: float, delta: float) -> float:
@@ -211,7 +224,8 @@ def _allocation(mixture: Mixture, delta: float) -> Allocation:
     of privacy: what the error would gain from a little more of the part's own budget, −dE/d ln(budget) = p·E."""
     query = mixture.query
     K, p, rest = len(query.profile), query.power, mixture.rest
-    scales, errors, kinds, parts = np.zeros(K), np.zeros(K), ("none",) * K, []
+    scales, errors, kinds = np.zeros(K), np.zeros(K), ("none",) * K
+    parts: list[Part] = []
     if mixture.blocks is not None:
         parts.append(mixture.blocks.noise(query))
         scales, errors, _, kinds = per_coordinate(query, mixture.blocks, 1.0)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from typing import Any
 
 from .. import __version__
 from ..script import carried, filled, in_order, literal, summary, wrapped
 from .exact import FINE, noisy
-from .joint import Part
+from .joint import Array, Part, Recipe
 from .query import Allocation, VectorQuery
 
 _SCRIPT = '''\
@@ -75,19 +77,22 @@ _INEXACT = {
 def script(query: VectorQuery, one: Allocation) -> str:
     """A self-contained script (standard library only) that carries the noise, the query, what is proved and the
     version, and defines ``release(answer)`` with exact arithmetic; ``look(answer)`` where there is no exact sampler."""
-    parts = [part for part in one.noise.parts if part.recipe is not None]
-    gaussian = [part for part in one.noise.parts if part.recipe is None]
-    imports, functions = carried(noisy, *dict.fromkeys(part.recipe[0] for part in parts))
+    noise = one.noise
+    if noise is None:
+        raise ValueError("the mechanism does not exist for this query")
+    parts = [(part, part.recipe) for part in noise.parts if part.recipe is not None]
+    gaussian = [(part, part.deviations) for part in noise.parts if part.deviations is not None]
+    imports, functions = carried(noisy, *dict.fromkeys(recipe[0] for _, recipe in parts))
     if gaussian:
         imports.add("import random")
-        listed = _entries(map(_listed, gaussian))
-        words = {key: filled(text, why=one.noise.inexact, listed=listed) for key, text in _INEXACT.items()}
+        listed = _entries(_listed(*part) for part in gaussian)
+        words = {key: filled(text, why=noise.inexact, listed=listed) for key, text in _INEXACT.items()}
     else:
         words = dict(_EXACT)
     return filled(
         _SCRIPT, summary=summary(stated(query, [one])), imports=in_order(imports), version=repr(__version__),
-        problem=literal(asked_for(query)), certificate=literal(_proved(one)), dimension=one.noise.dimension,
-        bits=FINE.bit_length() - 1, functions=functions, parts=_entries(map(_called, parts)),
+        problem=literal(asked_for(query)), certificate=literal(_proved(one)), dimension=noise.dimension,
+        bits=FINE.bit_length() - 1, functions=functions, parts=_entries(_called(*part) for part in parts),
         **words | {"use": summary([words["use"]])},
     )  # fmt: skip
 
@@ -110,6 +115,7 @@ def stated(query: VectorQuery, found: Sequence[Allocation]) -> list[str]:
             f"Certificate: {one.key}: error {one.error!r}, ({one.guarantee.epsilon!r}, {one.guarantee.delta!r})"
             "-differentially private"
             for one in found
+            if one.guarantee is not None
         ),
     ]
 
@@ -120,7 +126,7 @@ def coupled(query: VectorQuery) -> dict[str, float]:
     return {name: value for name, value in given.items() if value is not None}
 
 
-def asked_for(query: VectorQuery) -> dict:
+def asked_for(query: VectorQuery) -> dict[str, Any]:
     """The query as plain values."""
     weights = None if query.weights is None else list(query.weights)
     return {
@@ -129,16 +135,14 @@ def asked_for(query: VectorQuery) -> dict:
     }  # fmt: skip
 
 
-def _proved(one: Allocation) -> dict:
-    return {
-        "mechanism": one.key, "error": one.error, "epsilon": one.guarantee.epsilon, "delta": one.guarantee.delta,
-        "proof": one.proof,
-    }  # fmt: skip
+def _proved(one: Allocation) -> dict[str, Any]:
+    kept = {} if one.guarantee is None else asdict(one.guarantee)
+    return {"mechanism": one.key, "error": one.error, **kept, "proof": one.proof}
 
 
-def _called(part: Part) -> str:
+def _called(part: Part, recipe: Recipe) -> str:
     """A part with its recipe, as an entry of a list."""
-    function, numbers = part.recipe
+    function, numbers = recipe
     lists = {name: value for name, value in numbers.items() if isinstance(value, list)}
     lines = [f"            {name!r}: {value!r}," for name, value in numbers.items() if name not in lists]
     for name, values in lists.items():
@@ -148,7 +152,7 @@ def _called(part: Part) -> str:
     return "\n".join([*head, "        {", *lines, "        },", "    ),"])
 
 
-def _listed(part: Part) -> str:
+def _listed(part: Part, deviations: Array) -> str:
     """A Gaussian part, as an entry of a list."""
-    coordinates, scales = (wrapped(array.tolist(), " " * 12) for array in (part.coordinates, part.scales))
+    coordinates, scales = (wrapped(array.tolist(), " " * 12) for array in (part.coordinates, deviations))
     return "\n".join(["    (", "        [", coordinates, "        ],", "        [", scales, "        ],", "    ),"])
