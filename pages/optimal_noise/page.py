@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.optimal_noise import controls, draws, evidence, panels, pins, privacy_profile, takeaway
 from pages.optimal_noise.inputs import HOME, PANELS
-from pages.shared import compute, frame, prose, watching
+from pages.shared import compute, frame, prose
 from pages.shared.address import FRAME
 
 TEXT = prose.sections("optimal_noise")
@@ -35,7 +35,7 @@ frame.cite(*panels.claim(solution, view))
 if not complete:
     panels.sharpening(job, view, solution)
 else:
-    watching.go_on({"picture": job})
+    panels.ended(job, solution)
 panels.pictures(solution, view, bars)
 privacy_profile.panel(solution, view)
 

@@ -14,7 +14,7 @@ import streamlit as st
 from dpcore import figures, literature
 from dpcore.errors import InputError
 from dpcore.mechanisms import INTEGER_MECHANISMS
-from dpcore.problem import NoiseProblem, SolverSettings
+from dpcore.problem import TIME_LIMIT, NoiseProblem, SolverSettings
 from dpcore.solution import Progress, Solution
 from pages.shared import compute, drawing, frame, prose, watching
 from pages.shared.messages import explain
@@ -25,6 +25,9 @@ from .controls import Controls
 TEXT = prose.sections("optimal_noise")
 FAIR, LONG = 0.02, 1.0
 """A first picture is drawn at this relative gap, or after so many seconds."""
+
+LONGER = 3
+"""A search that its time limit ended is offered so many times as long."""
 
 
 @dataclass(frozen=True)
@@ -143,6 +146,22 @@ def _textbooks(laws: Sequence[figures.Law], view: View, *, key: str) -> None:
 def sharpening(job: compute.Job, view: View, drawn: Solution) -> None:
     """The bounds while the solver goes on and a first picture is already there."""
     _watch(job, view, drawn)
+
+
+def ended(job: compute.Job, solution: Solution) -> None:
+    """Of a search that is over: a button that takes it up again where a visitor stopped it; else, where the bounds are
+    further apart than asked for, why, and where more time would help, a button for that."""
+    watching.go_on({"picture": job})
+    why = "" if job.over else verdict.why_open(solution)
+    if not why:
+        return
+    limit = solution.settings.time_limit
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(why, width="content")
+        if verdict.timed_out(solution) and limit < TIME_LIMIT.high:
+            longer = min(math.ceil(LONGER * limit), int(TIME_LIMIT.high))
+            more = {"seconds": longer}
+            st.button(f"Search for {longer} s", key="longer", on_click=inputs.HOME.choose, args=(more,))
 
 
 def _watch(job: compute.Job, view: View, drawn: Solution | None) -> None:

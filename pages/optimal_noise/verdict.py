@@ -13,9 +13,9 @@ from dpcore._validate import decimal
 from dpcore.audit import delta_upper
 from dpcore.mechanisms import Baseline
 from dpcore.noise.base import Noise
-from dpcore.privacy_profile import GaussianProfile
+from dpcore.privacy_profile import Composed, GaussianProfile
 from dpcore.problem import NoiseProblem
-from dpcore.solution import Certificate
+from dpcore.solution import Certificate, Solution
 from pages.shared import prose
 
 WORTH = 0.05
@@ -206,6 +206,33 @@ def _figure(proof: Certificate, bar: Baseline) -> str:
     if more >= 9:
         return f"{prose.number(bar.loss)} ({prose.count(round(more + 1))} times as much)."
     return f"{prose.number(bar.loss)} ({prose.percent(abs(more))} {'more' if more > 0 else 'less'})."
+
+
+# Why the bounds are apart ---------------------------------------------------------------------------
+
+
+def why_open(solution: Solution) -> str:
+    """Why the bounds are further apart than was asked for, in a sentence; "" where they are not, and where nothing is
+    proved at all, which the headline says."""
+    proof, settings, profile = solution.certificate, solution.settings, solution.problem.profile
+    if proof.lower is None or (proof.gap is not None and proof.gap <= settings.gap):
+        return ""
+    apart = f"The bounds are further apart than the {prose.plain(100 * settings.gap)}\u202f% asked for"
+    if isinstance(profile, Composed) and profile.releases > 1:
+        return (
+            f"{apart}: what several releases reveal together is known from below through one yes-or-no question about "
+            "each of them only."
+        )
+    if settings.method == "reference":
+        return f"{apart}: the reference method's bounds close with the width of its cells; more cells narrow them."
+    if timed_out(solution):
+        return f"{apart}: the time limit of {prose.plain(settings.time_limit)} s ended the search."
+    return f"{apart}: no finer grid is tried for these values."
+
+
+def timed_out(solution: Solution) -> bool:
+    """The search took its time limit, but for what its last step would have taken."""
+    return solution.seconds >= 0.9 * solution.settings.time_limit
 
 
 # What a release gives away --------------------------------------------------------------------------

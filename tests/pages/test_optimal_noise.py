@@ -348,3 +348,10 @@ def test_a_file_of_lattice_noise_comes_back():
     page.button(key="restore").click()
     settle(page.run())
     assert page.selectbox(key="values").value == "step" and number(page, "step").value == "0.2"
+
+
+def test_a_search_that_ran_out_of_time_can_be_given_more():
+    page = visit(gap="0.0001", seconds="0.05")
+    assert "the time limit of 0.05 s ended the search" in words(page)
+    settle(page.button(key="longer").click().run())
+    assert page.session_state["seconds"] == 1 and "the time limit of 0.05 s" not in words(page)

@@ -24,6 +24,7 @@ from pages.optimal_noise import matters, verdict
 PRIVACY = Privacy(1.0, 0.1)
 SMALL = noise_problem(1, 1e-6)
 """A promise under which something may be recommended."""
+GRID = noise_problem(1, 0.2)
 
 
 def bar(key: str, loss: float | None, *, valid: bool = True) -> Baseline:
@@ -316,3 +317,22 @@ def test_the_visitors_place_is_framed():
     for other in (noise_problem(2, 0.1, 1, "l2"), noise_problem(2, 0.1, 3, granularity=1.0)):
         assert '<th scope="col" class="here">2</th>' in matters.markup(known, other), "its column, for want of a cell"
     assert matters.row_of(noise_problem(2, 0.1, 360.0)) == "laplace"
+
+
+@pytest.mark.parametrize(
+    ("problem", "settings", "told"),
+    [
+        (SMALL, SolverSettings(gap=0.05), ""),
+        (SMALL, SolverSettings(gap=1e-5, time_limit=0.05), "0.001\u202f% asked for: the time limit of 0.05 s"),
+        (GRID, SolverSettings(gap=1e-3, method="reference", cells_per_sensitivity=2), "more cells narrow them"),
+        (
+            noise_problem(1, 1e-3, profile=Composed(4, Privacy(1.0, 1e-3))),
+            SolverSettings(gap=1e-6, time_limit=0.2),
+            "what several releases reveal together",
+        ),
+    ],
+    ids=["closed", "time", "reference", "releases"],
+)  # fmt: skip
+def test_why_the_bounds_are_apart(problem, settings, told):
+    why = verdict.why_open(solve(problem, settings))
+    assert (told in why) if told else why == ""
