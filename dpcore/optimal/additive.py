@@ -23,6 +23,7 @@ from ..solution import Certificate, Progress, Solution
 from . import laws
 from .anytime import Anytime, ProgressCallback
 from .lower import lower_step
+from .peak import peaks_lower
 from .schedule import Schedule, Steps
 from .step import Limits, Step
 from .two_level import two_level_lower
@@ -33,6 +34,9 @@ PAIRS_PER_STEP = 1200
 
 GRADED = 2.0
 """A pair of a graded lattice, whose row is longer, counts for this many."""
+
+PEAKS_FROM = 5.0
+"""From this ε on multipliers written down around a staircase give a good lower bound."""
 
 STAIRCASE_FROM = 8.0
 """From this ε on no program improves on the staircase with an atom."""
@@ -156,12 +160,18 @@ class Search(Anytime):
                 rival = TruncatedLaplace.calibrate(problem.privacy, problem.sensitivity)
                 self._rival = rival.expected_loss(problem.loss)
         self.lower = max(self.lower, two_level_lower(problem))
+        if staircase is not None and problem.joint.epsilon >= PEAKS_FROM:
+            self.lower = max(self.lower, peaks_lower(problem, staircase, self._reached))
         width = amplitude_gamma(problem.joint.epsilon)
         if staircase is None or not problem.paid_loss.grows_from_zero:
             return (width,)
         place = staircase.location / problem.sensitivity
         steps = {abs(place - staircase.gamma), abs(place + staircase.gamma)}
         return tuple(sorted(max(step, 0.1 * width) for step in steps))
+
+    def _reached(self, lower: float) -> bool:
+        """Nothing is left to do with such a lower bound, or no time."""
+        return self._stopped or time.perf_counter() >= self._deadline or self.upper - lower <= self._goal * lower
 
     def _start_pure(self, thrifty: Noise | None = None) -> Staircase | None:
         """δ = 0: the staircase is optimal for even losses that grow away from 0 [Thm 8]; for others an upper bound. If

@@ -236,6 +236,9 @@ def _placed(
     return (lo, 0) if first < low else (hi, -units)
 
 
+SEPARATE_ENDS = 2.5
+"""From this ε on either end of a staircase's top step is found for itself."""
+
 MANY_STEPS = 0.3
 """Below this ε a staircase is all but a Laplace law, whose expected losses take no long sums."""
 
@@ -249,8 +252,11 @@ SEARCHED_TO = 1e-6
 
 def best_staircase(problem: NoiseProblem) -> Staircase:
     """The staircase whose γ, and for losses that are not even whose location, cost least [GV14]; for losses without
-    symmetry by a search along either parameter in turn."""
+    symmetry by a search: for large ε along either end of the top step in turn, which hardly depend on one another, for
+    small ε along γ and the location."""
     loss, D = problem.paid_loss, problem.sensitivity
+    if not problem.folds and problem.privacy.epsilon >= SEPARATE_ENDS:
+        return _with_best_ends(problem)
     noise = Staircase.calibrate(problem.privacy, D, loss)
     if problem.folds or problem.monotone:
         return noise
@@ -272,6 +278,34 @@ def best_staircase(problem: NoiseProblem) -> Staircase:
         noise = better(noise, "gamma", np.clip(noise.gamma + near * np.linspace(-1, 1, 11), LEAST_STEP, 1.0))
         noise = better(noise, "location", noise.location + near * D * np.linspace(-1, 1, 11))
     return noise
+
+
+def _with_best_ends(problem: NoiseProblem) -> Staircase:
+    """By the ends of the top step, in logarithms: from D down to a share of e^{−ε} of it away from the minimiser."""
+    loss, D, epsilon = problem.paid_loss, problem.sensitivity, problem.privacy.epsilon
+    best = top_of(problem)
+
+    def law(logs: list[float]) -> Staircase:
+        left, right = (math.exp(log) for log in logs)
+        return Staircase(epsilon, D, 0.5 * (left + right), 0.0, best + 0.5 * (right - left) * D)
+
+    ends = [-0.5 * epsilon] * 2
+    for grid in (np.linspace(-epsilon - 3, 0, 15), np.linspace(-0.5, 0.5, 3), np.linspace(-0.05, 0.05, 3)):
+        for side in (0, 1):
+            others = [ends[1 - side]]
+
+            def cost(log: float, side: int = side, others: list[float] = others) -> float:
+                return law([log, *others] if side == 0 else [*others, log]).expected_loss(loss)
+
+            logs = grid if len(grid) > 3 else np.minimum(ends[side] + grid, 0.0)
+            ends[side] = least_argument(cost, logs, tolerance=SEARCHED_TO)
+    return law(ends)
+
+
+def top_of(problem: NoiseProblem) -> float:
+    """Where the top of a staircase and the atom belong: at the loss's minimiser, and at 0 for mirror images and
+    monotone laws."""
+    return 0.0 if problem.folds or problem.monotone else problem.loss.minimiser()[0]
 
 
 def pure_lower(problem: NoiseProblem) -> float | None:
