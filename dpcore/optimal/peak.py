@@ -1,11 +1,11 @@
-"""A lower bound where the optimum is nearly a staircase: multipliers written down instead of solved for [method: peaks].
+"""A lower bound near a staircase at large ε: multipliers written down instead of solved for [method: peaks].
 
-At large ε multipliers of an optimal lattice program look alike. Let ℓ be the level they prove, T the nodes where the
-loss is below ℓ, the top step. There D = c + Σ y is to be ℓ, so node x ∈ T has the *demand* ℓ − c(x); a node within one
-sensitivity of T lets itself be covered by as much as its *supply*, e^−ε (c(x) − ℓ). A multiplier of the event x and the
-shift φ hands demand of x to x + φ, and the larger ℓ is, the larger all demand and the smaller all supply: ℓ is the level
-at which supplies just do. What δ takes off is Σ_φ max_x y, least where each shift takes nodes of T from the middle
-outwards; so demand is cut into slices, intervals of nodes with one weight, and the slices are laid over the supply.
+Let ℓ be the level to prove and T the nodes where the loss is below ℓ, the top step. D = c + Σ y is to be ℓ there, so
+node x ∈ T has the *demand* ℓ − c(x); a node within one sensitivity of T may be covered by as much as its *supply*,
+e^−ε (c(x) − ℓ). A multiplier of the event x and the shift φ hands demand of x on to x + φ. The larger ℓ, the larger all
+demand and the smaller all supply: ℓ is the level at which supplies just do. What δ takes off is Σ_φ max_x y, least if
+a shift serves nodes around the minimiser alike; so demand is cut into slices, intervals of nodes with one weight, and
+the slices are laid over the supply.
 
 All of this is a proposal. The bound is what the referee makes of the multipliers [Thm 3].
 """
@@ -156,7 +156,9 @@ class _Slices:
         waiting = [(a, b, left) for a, b, mass in self._cut(need) if (left := self._lay(a, b, mass)) > 0]
         width = max((b - a for a, b, _ in waiting), default=0)
         while waiting and width:  # narrower slices find supply in corners, at the cost of larger rates
-            halves = [h for a, b, mass in waiting for h in ((a, (a + b + 1) // 2 - 1, mass), ((a + b + 1) // 2, b, mass))]
+            halves = [
+                h for a, b, mass in waiting for h in ((a, (a + b + 1) // 2 - 1, mass), ((a + b + 1) // 2, b, mass))
+            ]
             waiting = [(a, b, left) for a, b, mass in halves if a <= b and (left := self._lay(a, b, mass)) > 0]
             width //= 2
         unmet = np.zeros(self.last - self.first + 1)
@@ -237,8 +239,8 @@ class _Slices:
             shifts.append(np.full(len(used), shift))
             events.append(used - zero)
             each.append(y[used])
-        terms = (np.concatenate(part) for part in (shifts, events, each))
-        return Proof(self.lattice.costs, -zero, *terms, None, False)
+        terms = (np.concatenate(shifts), np.concatenate(events), np.concatenate(each))
+        return Proof(self.lattice.costs, -zero, *terms, monotone=None, mirrored=False)
 
 
 def _least(values: Array, first: int, last: int) -> Array:

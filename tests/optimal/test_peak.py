@@ -1,0 +1,79 @@
+"""Multipliers written down around a staircase: proofs by the referee, near the best staircase with an atom."""
+
+import random
+
+import numpy as np
+import pytest
+
+from dpcore.loss import parse_loss
+from dpcore.optimal import laws, peak
+from dpcore.privacy import Privacy
+from dpcore.problem import NoiseProblem
+
+
+def problem_of(epsilon: float, delta: float, spec: str, **more: object) -> NoiseProblem:
+    return NoiseProblem(Privacy(epsilon, delta), 1.0, parse_loss(spec), **more)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "spec"),
+    [
+        (8, 0.01, "asym:1:9"),
+        (10, 0.001, "pinball:0.95"),
+        (12, 1e-6, "l1"),
+        (10.5, 1e-8, "l2"),
+        (9, 1e-9, "lp:3"),
+        (17, 0.01, "asym:1:5"),
+        (11, 1e-4, "huber:0.1"),
+    ],
+)
+def test_bracket_of_closed_forms_is_narrow(epsilon: float, delta: float, spec: str) -> None:
+    problem = problem_of(epsilon, delta, spec)
+    staircase = laws.best_staircase(problem)
+    upper = (1 - delta) * staircase.expected_loss(problem.loss)
+    lower = peak.peaks_lower(problem, staircase, lambda bound: upper <= bound * 1.001)
+    assert upper / 1.0012 <= lower <= upper
+
+
+def test_no_staircase_with_an_atom_is_below() -> None:
+    rng = random.Random(3)
+    for _ in range(6):
+        spec = rng.choice(
+            [f"asym:1:{rng.uniform(1, 9):.3g}", f"lp:{rng.uniform(1.05, 4):.3g}", "table:-1=3,-0.3=0.2,0=0,2=5"]
+        )
+        epsilon, delta = rng.uniform(5, 13), 10 ** rng.uniform(-9, -0.3)
+        problem = problem_of(epsilon, delta, spec)
+        staircase = laws.best_staircase(problem)
+        lower = peak.peaks_lower(problem, staircase, lambda bound: True)
+        assert lower <= (1 - delta) * staircase.expected_loss(problem.loss)
+
+
+def test_slices_are_laid_within_the_supply() -> None:
+    rng = np.random.default_rng(5)
+    values = rng.random(60)
+    for first, last in ((-3, 2), (0, 0), (1, 5), (-4, -2)):
+        least = [min((values[p + i] if 0 <= p + i < 60 else 0.0) for i in range(first, last + 1)) for p in range(60)]
+        covered = [sum(values[p] for p in range(60) if first <= x - p <= last) for x in range(60)]
+        assert peak._least(values, first, last) == pytest.approx(least)
+        assert peak._covered(values, first, last) == pytest.approx(covered)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "spec"), [(10, "pinball:0.95"), (8, "asym:1:9"), (16, "asym:1:3"), (4, "pinball:0.2")]
+)
+def test_best_staircase_has_the_best_ends(epsilon: float, spec: str) -> None:
+    """Each end alone moved either way costs more."""
+    problem = problem_of(epsilon, 0.01, spec)
+    best = laws.best_staircase(problem)
+    ends = np.array([best.gamma - best.location, best.gamma + best.location])
+    least = best.expected_loss(problem.loss)
+    for factors in ((0.97, 1), (1.03, 1), (1, 0.97), (1, 1.03)):
+        left, right = ends * factors
+        other = type(best)(epsilon, 1.0, 0.5 * (left + right), 0.0, 0.5 * (right - left))
+        assert other.expected_loss(problem.loss) >= least
+
+
+def test_monotone_laws_keep_their_peak_at_zero() -> None:
+    problem = problem_of(6, 0.001, "table:-3=4,-0.2=0,0=0,2=3", monotone=True)
+    staircase = laws.best_staircase(problem)
+    assert abs(staircase.location) <= staircase.gamma
