@@ -22,6 +22,7 @@ from ..problem import Budget, NoiseProblem, SolverSettings
 from ..solution import Certificate, Progress, Solution
 from . import laws
 from .anytime import Anytime, ProgressCallback
+from .groups import GroupProof, group_proofs
 from .lower import lower_step
 from .peak import peaks_lower
 from .schedule import Schedule, Steps
@@ -75,6 +76,7 @@ class Search(Anytime):
         super().__init__(problem.simplified, settings, progress, coarse)
         self.asked, self._neighbour = problem, neighbour
         self._steps: Steps = {"lower": [], "centred": [], "offset": []}
+        self._groups: list[GroupProof] = []
         self.best: _Found | None = None
         self._least_spent: Certificate | None = None
         self._rival = math.inf  # a textbook mechanism that may lie within the gap: better not to lose to it
@@ -92,6 +94,7 @@ class Search(Anytime):
         if not self._settled:
             if self._neighbour is not None:
                 self._learn(schedule, self._neighbour)
+            self._by_groups()
             if not self._steps["lower"]:
                 self._scan(schedule)
             self._refine(schedule)
@@ -229,6 +232,22 @@ class Search(Anytime):
         fixed = not problem.folds and (problem.support != (-math.inf, math.inf) or problem.monotone)
         return ("offset",) if fixed or not all(c.continuous for c in problem.paid_losses) else ("centred", "offset")
 
+    def _by_groups(self) -> None:
+        """Lower bounds of coarser problems, which need no program of one cell per sensitivity [method: groups]."""
+        if self.best is None or self._over:
+            return
+        left, right = self.best.noise.support
+        if not math.isfinite(right - left):
+            return
+        limits = Limits(self.upper, self.settings.gap, self._deadline, self._stop)
+        for found in group_proofs(self.problem, (left, right), limits):
+            self.lower = max(self.lower, found.lower(self.problem))
+            self._groups.append(found)
+            self._cells, self._pairs = max(self._cells, found.cells), self._pairs + found.pairs
+            self._report()
+            if self._over:
+                return
+
     def _scan(self, schedule: Schedule) -> None:
         for ks in schedule.first():
             most = 0
@@ -248,6 +267,8 @@ class Search(Anytime):
         for step in sorted(neighbour._steps["lower"], key=lambda step: -step.bound)[:3]:
             if step.proof is not None:
                 self.lower = max(self.lower, step.proof.lower(*self.problem.privacies))
+        for group in neighbour._groups[-1:]:
+            self.lower = max(self.lower, group.lower(self.problem))
         law = neighbour.best.noise if neighbour.best else None
         if isinstance(law, PiecewiseNoise):
             spare = self.problem.privacy.delta - neighbour.problem.privacy.delta

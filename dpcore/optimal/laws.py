@@ -19,6 +19,8 @@ from ..noise.laplace import Laplace
 from ..noise.periods import Side
 from ..noise.piecewise import PiecewiseNoise
 from ..noise.staircase import Staircase, amplitude_gamma
+from ..noise.truncated_laplace import TruncatedLaplace
+from ..noise.uniform import Uniform
 from ..places import Places
 from ..privacy import DELTA_RANGE, EPSILON_RANGE, Privacy
 from ..problem import NoiseProblem
@@ -201,7 +203,9 @@ def _truncated(problem: NoiseProblem, support: tuple[float, float]) -> Piecewise
     room = grid.position(support[1]) - grid.position(support[0])
     if 2 * half > room:
         half = math.floor(room) // 2
-    place = _placed(problem, support, FINE, 2 * half) if half >= least else None
+    if half < max(least, 1):
+        return None
+    place = _placed(problem, support, FINE, 2 * half, TruncatedLaplace(D / privacy.epsilon, half / FINE * D))
     if place is None:
         return None
     steps, middle = divmod(half, cell)
@@ -220,15 +224,22 @@ def _truncated(problem: NoiseProblem, support: tuple[float, float]) -> Piecewise
     )
 
 
+PLACES = 64
+"""Parts of a sensitivity in which the place of a law is told."""
+
+
 def _placed(
-    problem: NoiseProblem, support: tuple[float, float], resolution: int, units: int
+    problem: NoiseProblem, support: tuple[float, float], resolution: int, units: int, law: TruncatedLaplace | Uniform
 ) -> tuple[float, int] | None:
-    """(origin, first break) of an interval of so many units within a support: its middle as near to the loss's
-    minimiser as can be, and at 0 for mirror images; None if it does not fit."""
+    """(origin, first break) of an interval of so many units within a support: its middle where the law costs least, and
+    at 0 for mirror images and monotone laws; None if it does not fit."""
     (lo, hi), D = support, problem.sensitivity
-    best = 0.0 if problem.folds or problem.monotone else problem.loss.minimiser(lo, hi)[0]
-    grid = Places.of(best, D, resolution, [0])
-    first, low, high = -(units // 2), grid.position(lo), grid.position(hi)
+    centred = problem.folds or problem.monotone
+    best = 0.0 if centred else problem.loss.minimiser(lo, hi)[0]
+    grid, moved = Places.of(best, D, resolution, [0]), 0
+    if not centred and lo + 2 * law.radius < hi:
+        moved = round((_cheapest_place(problem, law, support) - best) / D * PLACES) * (resolution // PLACES)
+    first, low, high = moved - units // 2, grid.position(lo), grid.position(hi)
     if low <= first and first + units <= high:
         return best, first
     if problem.folds or units > high - low:
@@ -238,6 +249,17 @@ def _placed(
 
 SEPARATE_ENDS = 2.5
 """From this ε on either end of a staircase's top step is found for itself."""
+
+
+def _cheapest_place(problem: NoiseProblem, law: TruncatedLaplace | Uniform, support: tuple[float, float]) -> float:
+    """Where in a support the middle of the law costs least."""
+    wide, best = law.radius, problem.loss.minimiser(*support)[0]
+    low, high = max(support[0], best - 2 * wide) + wide, min(support[1], best + 2 * wide) - wide
+    places = np.clip(best + wide * np.linspace(-1, 1, 9), low, high)
+    return least_argument(
+        lambda place: replace(law, location=float(place)).expected_loss(problem.loss), places, tolerance=SEARCHED_TO
+    )
+
 
 MANY_STEPS = 0.3
 """Below this ε a staircase is all but a Laplace law, whose expected losses take no long sums."""
@@ -390,7 +412,8 @@ def _uniform(problem: NoiseProblem, support: tuple[float, float]) -> PiecewiseNo
         resolution = min(FINE, math.floor(MOST_UNITS * delta) - 1)
     units = math.ceil(resolution / delta)
     units += units % 2 * problem.folds
-    place = _placed(problem, support, resolution, units)
+    law = Uniform(0.5 * units / resolution * problem.sensitivity)
+    place = _placed(problem, support, resolution, units, law)
     if place is None:
         return None
     return PiecewiseNoise.from_masses(

@@ -48,12 +48,12 @@ def lower_step(
     loss, D = problem.paid_loss, problem.sensitivity
     alike = problem.budget is None or all(c.grows_from_zero for c in problem.paid_losses)
     edge = int(not loss.continuous and not problem.monotone and alike)
-    lattice = _rounding_lattice(problem, k, edge, window)
+    lattice = rounding_lattice(problem, k, edge, window)
     if grading is not None:
         lattice = Mesh.of(lattice, grading)
     places = places_of(problem, lattice.k, lattice.indices)
     touch = _touch(problem, lattice, seed)
-    costs, *second_costs = (_rounded_costs(c, problem, lattice, touch) for c in problem.paid_losses)
+    costs, *second_costs = (rounded_costs(c, problem, lattice, touch) for c in problem.paid_losses)
     delta = max(problem.privacy.delta, LEAST_DELTA)
     budget = None
     if problem.budget is not None:
@@ -109,7 +109,7 @@ def lower_step(
     )
 
 
-def _rounding_lattice(problem: NoiseProblem, k: int, edge: int, window: Window) -> Lattice:
+def rounding_lattice(problem: NoiseProblem, k: int, edge: int, window: Window) -> Lattice:
     """Nodes origin + i·D/k (edge 0) or cells to their right (edge 1): events over the window, the lattice one
     sensitivity further. Where the support ends before that, its end, rounded outwards, ends the lattice and the events.
     """
@@ -144,7 +144,7 @@ def _touch(problem: NoiseProblem, lattice: Lattice, seed: Seed | None) -> Array:
     return touch
 
 
-def _rounded_costs(loss: Loss, problem: NoiseProblem, lattice: Lattice, touch: Array) -> Array:
+def rounded_costs(loss: Loss, problem: NoiseProblem, lattice: Lattice, touch: Array) -> Array:
     """What a law rounded to the lattice pays at least: node values, or infima over cells; at the end nodes the infimum
     of what lies beyond, for the line goes on there."""
     places = places_of(problem, lattice.k, lattice.indices)

@@ -1,0 +1,126 @@
+"""A lower bound from nodes a sensitivity apart whose multipliers are a recursion, not a program's [method: groups].
+
+Where ε is small, the optimum rises from one end by e^ε per sensitivity and falls in the same way towards the other.
+Such a law meets the shift D with equality for all events left of its peak, and the shift −D for those right of it.
+So let s be where the peak is and W a level. The least weights y_i ≥ 0 with C_i + y_i − E y_(i+1) ≥ W at all nodes i up
+to s are y_i = max(0, W − C_i + E y_(i+1)), and so on the other side; Thm 3 then gives V ≥ W − δ (max y + max y′). The
+best W for s is where the derivative of this concave function changes sign; the best s is searched for. A program's
+tolerances play no part, so that supports with an end near the minimum, where densities near δ/D decide, do as well.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..problem import NoiseProblem
+from ..search import bisection, least_argument
+from .lattice import NOT_ZERO, Array
+from .lower import rounded_costs, rounding_lattice
+from .step import Proof, Window, origin_of
+
+LARGEST = 600.0
+"""Exponents of e beyond which floats would overflow."""
+
+SEARCHED = 1e-7
+"""Relative accuracy of the level, and of the place of the peak in nodes: a proof hardly tells more apart."""
+
+
+PLACES = 25
+"""Places of the peak tried first."""
+
+
+def applies(problem: NoiseProblem) -> bool:
+    """One pair with δ > 0 and nothing but a support besides."""
+    return len(problem.privacies) == 1 and problem.budget is None and not problem.monotone
+
+
+@dataclass(frozen=True)
+class _Side:
+    """One side of a peak: nodes outwards from it, the first one counted with a share.
+
+    unit, drawn : (n,) sums of the shares, and of what they cost, each divided by e^ε per node.   growth : (n,) that
+    factor. W·unit − drawn, less what it was where it was least, times the growth is the weight.
+    """
+
+    unit: Array
+    drawn: Array
+    growth: Array
+
+    @classmethod
+    def of(cls, costs: Array, share: float, epsilon: float) -> _Side:
+        costs = costs[: int(min(len(costs), LARGEST / max(epsilon, NOT_ZERO)))]
+        fall = np.exp(-epsilon * np.arange(len(costs)))
+        shares = fall.copy()
+        shares[:1] *= share
+        return cls(np.cumsum(shares), np.cumsum(shares * costs), 1 / fall)
+
+    def largest(self, level: float) -> tuple[float, float]:
+        """(largest weight, its derivative)."""
+        if not self.unit.size:
+            return 0.0, 0.0
+        sums = level * self.unit - self.drawn
+        least = np.minimum(np.minimum.accumulate(sums), 0.0)
+        weights = (sums - least) * self.growth
+        at = int(np.argmax(weights))
+        from_zero = int(np.argmin(sums[: at + 1]))
+        before = float(self.unit[from_zero]) if sums[from_zero] < 0 else 0.0
+        return float(weights[at]), float((self.unit[at] - before) * self.growth[at])
+
+
+def _weights(costs: Array, share: float, level: float, amplification: float) -> Array:
+    """The recursion outwards from the peak."""
+    out, before = [], 0.0
+    for cost in costs.tolist():
+        before = max(0.0, share * (level - cost) + amplification * before)
+        share = 1.0
+        out.append(before)
+    return np.array(out)
+
+
+def chain_proof(problem: NoiseProblem, window: Window, peak: float, near: float) -> tuple[Proof, float, int]:
+    """(proof, place of the peak, nodes): the best multipliers on nodes one sensitivity apart. The window and the places
+    of peaks, the one found and the one `near` which to search, are in sensitivities."""
+    lattice = rounding_lattice(problem, 1, 0, window)
+    costs = rounded_costs(problem.paid_loss, problem, lattice, np.full(len(lattice.indices) - 1, 0.5))
+    epsilon, delta = problem.privacy.epsilon, problem.privacy.delta
+    start = origin_of(problem) / problem.sensitivity
+    events = costs[lattice.event_first - lattice.first : lattice.event_last - lattice.first + 1]
+    highest = float(costs.max())
+
+    def sides(s: float) -> tuple[int, float, _Side, _Side]:
+        at = int(np.clip(math.floor(s) - lattice.event_first, 0, len(events) - 1))
+        share = float(np.clip(s - lattice.event_first - at, 0.0, 1.0))
+        left, right = events[at::-1], events[at:]
+        return at, share, _Side.of(left, share, epsilon), _Side.of(right, 1 - share, epsilon)
+
+    def masses(left: _Side, right: _Side) -> tuple[float, float, float]:
+        """The best level, and what the law has on either side of the peak: the derivatives of the weights."""
+
+        def short(level: float) -> bool:
+            return delta * (left.largest(level)[1] + right.largest(level)[1]) < 1
+
+        level = bisection(short, 0.0, highest, near=lambda a, b: b - a <= SEARCHED * b)[0]
+        return level, left.largest(level)[1], right.largest(level)[1]
+
+    def value(s: float) -> float:
+        left, right = sides(s)[2:]
+        level = masses(left, right)[0]
+        return level - delta * (left.largest(level)[0] + right.largest(level)[0])
+
+    s = 0.5
+    if not problem.folds:
+        low, high = max(lattice.event_first, peak - start - near), min(lattice.event_last + 1.0, peak - start + near)
+        s = least_argument(lambda t: -value(t), np.linspace(low, high, PLACES), tolerance=SEARCHED)
+    at, share, left, right = sides(s)
+    level = masses(left, right)[0]
+    amplification = problem.privacy.amplification
+    ups = _weights(events[at::-1], share, level, amplification)
+    downs = _weights(events[at:], 1 - share, level, amplification)
+    node = lattice.event_first + at
+    shifts = np.repeat(np.array([1, -1]), [len(ups), len(downs)])
+    places = np.concatenate([node - np.arange(len(ups)), node + np.arange(len(downs))])
+    proof = Proof(costs, lattice.first, shifts, places, np.concatenate([ups, downs]), None, False)
+    return proof, s + start, len(costs)

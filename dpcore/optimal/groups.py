@@ -1,0 +1,148 @@
+"""Coarser problems whose lower bounds hold: group privacy [method: groups].
+
+A law that is (ε, δ)-DP for shifts up to D is (mε, δ(e^{mε} − 1)/(e^ε − 1))-DP for shifts up to mD. So it is a law of
+the problem with that sensitivity and that privacy, all else the same, and what is proved below that problem's value is
+proved below this one's. At small ε, where one cell per sensitivity makes programs too large, little is lost: a share of
+about (mε)²/6.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from .._validate import decimal
+from ..errors import InputError
+from ..privacy import DELTA_RANGE, EPSILON_RANGE, SENSITIVITY_RANGE, Privacy
+from ..privacy_profile import PairList
+from ..problem import NoiseProblem
+from .chain import applies, chain_proof
+from .lower import lower_step
+from .step import Limits, Proof, Window
+
+SMALL = 0.3
+"""Largest ε at which groups are of use, were they of one."""
+
+COARSEST = 0.1
+"""Largest mε that is tried."""
+
+NODES = 24
+"""Least number of sensitivities to the half-width of truncated Laplace noise in a coarser problem."""
+
+MOST_NODES = 20_000
+"""Longest chain."""
+
+MOST_CELLS = 1500
+"""Largest program."""
+
+NEAR = 0.15
+"""The peak is searched for within so many half-widths of truncated Laplace noise of the middle of the best law."""
+
+BEYOND = 8.0
+"""Logarithms of what is lost where weights are cut off."""
+
+FARTHEST = 3.0
+"""Half-widths of truncated Laplace noise between the loss's minimiser and where a chain ends, beyond that."""
+
+ROUNDING = 1e-14
+"""Relative; more than what two exponentials, a product and a quotient err by."""
+
+
+def grouped(pairs: tuple[Privacy, ...], m: int) -> tuple[Privacy, ...]:
+    """What laws private at these pairs keep for groups of m, rounded up; pairs of which nothing is left are dropped."""
+    found = []
+    for pair in pairs:
+        epsilon = math.nextafter(m * pair.epsilon, math.inf) if pair.epsilon else 0.0
+        if epsilon > EPSILON_RANGE[1]:
+            continue
+        many = math.expm1(epsilon) / math.expm1(pair.epsilon) if epsilon else m
+        delta = pair.delta * many * (1 + ROUNDING)
+        if delta <= DELTA_RANGE[1]:
+            found.append(Privacy(epsilon, delta))
+    return tuple(found)
+
+
+def coarser(problem: NoiseProblem, m: int) -> NoiseProblem | None:
+    """The problem of groups of m, its sensitivity rounded down; None where that says nothing. For m = 1 the problem
+    itself; not for whole curves."""
+    if m == 1:
+        return problem
+    pairs, sensitivity = grouped(problem.privacies, m), m * problem.sensitivity
+    if decimal(sensitivity) > m * decimal(problem.sensitivity):
+        sensitivity = math.nextafter(sensitivity, 0.0)
+    if not pairs or sensitivity > SENSITIVITY_RANGE[1]:
+        return None
+    try:
+        several = PairList(pairs) if len(pairs) > 1 else None
+        return replace(problem, privacy=pairs[0], sensitivity=sensitivity, second=None, profile=several)
+    except InputError:  # outside the ranges
+        return None
+
+
+def sizes(problem: NoiseProblem) -> Iterator[int]:
+    """Sizes of groups to try, each about half of the one before, down to 1."""
+    joint = problem.joint
+    reach = joint.truncation() / NODES
+    m = math.floor(min(reach, COARSEST / joint.epsilon) if joint.epsilon else reach)
+    while m > 1:
+        yield m
+        m //= 2
+    yield 1
+
+
+@dataclass(frozen=True)
+class GroupProof:
+    """What proves a lower bound for groups of m."""
+
+    m: int
+    proof: Proof
+    cells: int
+    pairs: int
+
+    def lower(self, problem: NoiseProblem) -> float:
+        """The bound, from the referee, for a problem that differs in its pairs (ε, δ) only."""
+        coarse = coarser(problem, self.m)
+        return self.proof.lower(*coarse.privacies) if coarse is not None else -math.inf
+
+
+def group_proofs(problem: NoiseProblem, law: tuple[float, float], limits: Limits) -> Iterator[GroupProof]:
+    """Proofs for groups, from large ones to small ones, chains first. law : where a nearly optimal law begins and ends,
+    in the query's unit."""
+    if problem.joint.epsilon > SMALL:
+        return
+    if applies(problem):
+        yield from _chains(problem, law)
+    if problem.folds or problem.monotone or problem.support == (-math.inf, math.inf):
+        for m in sizes(problem):
+            coarse = coarser(problem, m)
+            window = None if coarse is None else _window(coarse, law)
+            if coarse is None or window is None or (window.right - window.left) > MOST_CELLS * (1 + problem.folds):
+                continue
+            step = lower_step(coarse, 1, window, None, limits)
+            if step.proof is not None:
+                yield GroupProof(m, step.proof, step.cells, step.pairs)
+
+
+def _chains(problem: NoiseProblem, law: tuple[float, float]) -> Iterator[GroupProof]:
+    peak, near = 0.5 * (law[0] + law[1]), NEAR * problem.joint.truncation() * problem.sensitivity
+    for m in sizes(problem):
+        coarse = coarser(problem, m)
+        if coarse is None:
+            continue
+        D, window = coarse.sensitivity, _window(coarse, law)
+        if (window.right - window.left) > MOST_NODES * (1 + problem.folds):
+            return
+        proof, place, nodes = chain_proof(coarse, window, peak / D, 2 + near / D)
+        peak, near = place * D, 2 * D
+        yield GroupProof(m, proof, nodes, 0)
+
+
+def _window(problem: NoiseProblem, law: tuple[float, float]) -> Window:
+    """What the law covers, not too far from its middle and the loss's minimiser, and as much on either side as weights
+    take to vanish."""
+    reach, epsilon, D = problem.joint.truncation(), problem.joint.epsilon, problem.sensitivity
+    best, middle = problem.paid_loss.minimiser(*problem.support)[0] / D, 0.5 * (law[0] + law[1]) / D
+    far, margin = FARTHEST * reach, 1 + min(BEYOND / epsilon if epsilon else math.inf, 3 * reach)
+    left, right = min(best, middle) - far, max(best, middle) + far
+    return Window(max(law[0] / D, left) - margin, min(law[1] / D, right) + margin)

@@ -1,0 +1,149 @@
+"""Coarser problems: what group privacy leaves, chains of multipliers, brackets at small ε."""
+
+import math
+import time
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpcore import audit
+from dpcore._validate import decimal
+from dpcore.loss import parse_loss
+from dpcore.noise.piecewise import PiecewiseNoise
+from dpcore.optimal import solve, solve_many
+from dpcore.optimal.chain import chain_proof
+from dpcore.optimal.groups import coarser, group_proofs, grouped
+from dpcore.optimal.laws import single_pairs, truncated_geometric, uniform
+from dpcore.optimal.step import Limits, Window
+from dpcore.privacy import Privacy
+from dpcore.problem import Budget, SolverSettings, noise_problem
+
+HALF_LINE = (-math.inf, 0.168)
+
+
+def limits(scale=1.0):
+    return Limits(scale, 1e-3, time.perf_counter() + 30, lambda: False)
+
+
+@given(
+    masses=st.lists(st.floats(0.01, 1), min_size=3, max_size=12),
+    cells=st.integers(1, 3),
+    epsilon=st.floats(0.001, 2),
+    m=st.integers(2, 6),
+    atom=st.floats(0, 0.2),
+)
+def test_a_law_of_the_problem_is_one_of_the_coarser_problem(masses, cells, epsilon, m, atom):
+    total = math.fsum(masses)
+    noise = PiecewiseNoise.from_masses(
+        sensitivity=1.0,
+        resolution=cells,
+        breaks=np.arange(len(masses) + 1),
+        masses=np.array(masses) / total * (1 - atom),
+        atom=atom,
+    )
+    delta = audit.shortfall_upper(noise, epsilon)[0]
+    for pair in grouped((Privacy(epsilon, delta),), m) if delta <= 0.999 else ():
+        assert audit.shortfall_upper(noise, pair.epsilon, float(m))[0] <= pair.delta * (1 + 1e-12)
+
+
+def test_numbers_of_the_coarser_problem_are_rounded_to_the_safe_side():
+    problem = noise_problem(0.01, 1e-6, 0.1, second=Privacy(9.0, 1e-7))
+    coarse = coarser(problem, 3)
+    assert decimal(coarse.sensitivity) <= 3 * decimal(0.1) and coarse.sensitivity == pytest.approx(0.3)
+    pair = coarse.privacies[0]
+    assert Fraction(pair.epsilon) >= 3 * Fraction(0.01)
+    E = Fraction(math.exp(0.01))
+    assert Fraction(pair.delta) > Fraction(1e-6) * (1 + E + E**2) * (1 - Fraction(1, 10**15))
+    assert len(coarse.privacies) == 1  # nothing is left of the second pair
+    whole = coarser(noise_problem(0.0, 0.1), 3).privacy
+    assert whole.epsilon == 0 and 0.3 < whole.delta < 0.3 * (1 + 1e-13)
+    assert coarser(noise_problem(0.5, 0.3), 4) is None
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "loss", "rest", "within"),
+    [
+        (0.001, 1e-7, "l1", {}, 2e-4),
+        (0.01, 1e-12, "asym:1:3.28", {}, 1e-3),
+        (0.02, 1e-5, "l2", {}, 1e-3),
+        (0.02, 2.76e-9, "asym:1:2.34", {"support": HALF_LINE}, 2e-3),
+        (0.01, 1e-10, "lp:3.2", {"support": (-5000.0, 500.0)}, 4e-3),
+        (0.003, 1e-4, "l1", {"support": (-4000.0, 3000.0)}, 1e-3),
+        (0.02, 1e-6, "table:-2=2,0=0,1=1,4=3,5=2,8=8", {}, 2e-3),
+        (0.01, 1e-8, "l1", {"monotone": True}, 2e-3),
+        (0.01, 1e-8, "asym:1:2", {"symmetric": True}, 2e-3),
+        (0.0, 1e-3, "l1", {}, 2e-3),
+        (0.01, 1e-5, "l1", {"second": Privacy(1.0, 1e-7)}, 2e-2),
+        (0.01, 1e-5, "l2", {"budget": Budget(parse_loss("exceed:1"), 0.999)}, 1e-3),
+    ],
+)
+def test_bounds_of_groups_lie_just_below_a_private_law(epsilon, delta, loss, rest, within):
+    problem = noise_problem(epsilon, delta, 1.0, loss, **rest)
+    law = min(
+        (
+            noise
+            for single in single_pairs(problem)
+            for noise in (truncated_geometric(single), uniform(single))
+            if noise is not None and _holds(noise, problem)
+        ),
+        key=lambda noise: audit.loss_upper(noise, problem.loss),
+    )
+    upper = audit.loss_upper(law, problem.loss)
+    bounds = []
+    for found in group_proofs(problem, law.support, limits(upper)):
+        bounds.append(found.lower(problem))
+        if upper <= bounds[-1] * (1 + within):
+            break
+    assert max(bounds) <= upper <= max(bounds) * (1 + within)
+
+
+def _holds(noise, problem):
+    return all(audit.shortfall_upper(noise, pair.epsilon)[0] <= pair.delta for pair in problem.privacies)
+
+
+@given(
+    epsilon=st.floats(0.02, 0.3),
+    delta=st.floats(1e-6, 0.2),
+    loss=st.sampled_from(["l1", "l2", "asym:1:3", "table:-2=1,0=0,1=2,2=1", "huber:0.5"]),
+    ends=st.sampled_from([(-math.inf, math.inf), (-math.inf, 1.5), (0.0, math.inf), (-300.0, 40.0)]),
+    m=st.integers(1, 3),
+)
+@settings(max_examples=25)
+def test_no_bound_of_groups_passes_a_law(epsilon, delta, loss, ends, m):
+    """Whatever the chain is told about peak and window."""
+    try:
+        problem = noise_problem(epsilon, delta, 1.0, loss, support=ends)
+    except ValueError:
+        return
+    law, coarse = truncated_geometric(problem), coarser(problem, m)
+    if law is None or coarse is None:
+        return
+    reach = coarse.joint.truncation()
+    for window, peak in ((Window(-3 * reach, 3 * reach), 0.0), (Window(-2.0, reach), -1.0)):
+        bound = chain_proof(coarse, window, peak, reach)[0].lower(*coarse.privacies)
+        assert bound <= audit.loss_upper(law, problem.loss)
+
+
+def test_small_epsilon_is_solved_without_large_programs():
+    asked = SolverSettings(gap=1e-3, time_limit=20)
+    for problem in (
+        noise_problem(0.001, 1e-7, 1.0, "l1"),
+        noise_problem(0.00231, 1.3e-5, 1.0, "asym:1:3.28"),
+        noise_problem(0.0252, 2.76e-9, 1.0, "asym:1:2.34", support=HALF_LINE),
+        noise_problem(0.0294, 2.6e-9, 1.0, "l2", support=(-737.6, 635.8)),
+    ):
+        solution = solve(problem, asked)
+        assert solution.certificate.upper <= solution.certificate.lower * (1 + 1e-3)
+        assert solution.source == "closed form"
+
+
+def test_a_neighbour_learns_from_the_proof_for_groups():
+    first = noise_problem(0.01, 1e-8, 1.0, "asym:1:3")
+    problems = [first, replace(first, privacy=Privacy(0.01, 1e-7))]
+    for solution, alone in zip(solve_many(problems, SolverSettings()), (solve(p) for p in problems), strict=True):
+        assert solution.certificate.lower <= alone.certificate.upper
+        assert solution.certificate.gap <= 1e-3
