@@ -20,7 +20,7 @@ from ..noise.truncated_laplace import TruncatedLaplace
 from ..privacy_profile import PairList
 from ..problem import Budget, NoiseProblem, SolverSettings
 from ..solution import Certificate, Progress, Solution
-from . import laws
+from . import jumps, laws
 from .anytime import Anytime, ProgressCallback
 from .groups import GroupProof, group_proofs
 from .lower import lower_step
@@ -157,12 +157,14 @@ class Search(Anytime):
             for single in laws.single_pairs(problem):
                 for noise in (laws.lossless(single), laws.uniform(single), laws.truncated_geometric(single)):
                     self._offer(noise)
+                for noise in jumps.cut_staircases(single):
+                    self._offer(noise)
                 if whole_line and single.privacy.epsilon > 0:
                     staircase = self._offer_staircase(single)
             if whole_line and not problem.budget and len(problem.privacies) == 1 and problem.privacy.epsilon > 0:
                 rival = TruncatedLaplace.calibrate(problem.privacy, problem.sensitivity)
                 self._rival = rival.expected_loss(problem.loss)
-        self.lower = max(self.lower, two_level_lower(problem))
+        self.lower = max(self.lower, two_level_lower(problem), jumps.exceed_lower(problem))
         if staircase is not None and problem.joint.epsilon >= PEAKS_FROM:
             self.lower = max(self.lower, peaks_lower(problem, staircase, self._reached))
         width = amplitude_gamma(problem.joint.epsilon)

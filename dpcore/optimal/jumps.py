@@ -1,0 +1,112 @@
+"""The probability of an error beyond a threshold: a lower bound, and staircases cut where δ allows [method: jumps].
+
+The two differ by less than 2δ of the loss at δ = 0, whatever ε and the threshold are.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from .._validate import decimal
+from ..loss import UNIT, Loss
+from ..noise.piecewise import PiecewiseNoise
+from ..noise.whole import TOTAL
+from ..problem import NoiseProblem
+from .step import AUDIT_ROOM
+
+FINEST = 1 << 40
+"""Most units per sensitivity in which a threshold is told."""
+
+MOST_PERIODS = 40_000
+"""Sensitivities on either side of the threshold that a law may reach."""
+
+FAR = 1e-6
+"""Share of δ that may lie in the last sensitivity of a staircase that has an atom."""
+
+
+def threshold(loss: Loss) -> float | None:
+    """t where the loss is 1 for errors beyond ±t and 0 for others, up to a factor; None for other losses."""
+    if not loss.even or len(loss.jumps) != 2 or not loss.grows_from_zero:
+        return None
+    outer, inner = loss.pieces[-1], loss.infimum(0.0, 0.0)
+    flat = all(p.coefficient == 0 for p in loss.pieces)
+    return outer.lo if flat and inner == 0 else None
+
+
+def exceed_lower(problem: NoiseProblem) -> float:
+    """What every law pays at least, rounded down; 0 for losses that have no threshold [method: jumps]."""
+    if threshold(problem.paid_loss) is None:
+        return 0.0
+    return max(_lower(problem, p.epsilon, p.delta) for p in problem.privacies)
+
+
+def _lower(problem: NoiseProblem, epsilon: float, delta: float) -> float:
+    """V₀ − 2δ((1 − b^(n+1))/(e^ε − 1) + (1 − b)V₀) for a loss of size 1.
+
+    Rounding: V₀ = b^(n+1)/(f + b(1 − f)) falls with e^ε; b^(n+1) errs by (n + 1)·ε·u for what the exponent's product
+    loses and as much for that of ε itself, all else by some 32 u, and the two terms' difference by u of either.
+    """
+    t = threshold(problem.paid_loss) or 0.0
+    size = problem.paid_loss.infimum(math.nextafter(t, math.inf), math.inf)
+    exact = decimal(t) / decimal(problem.sensitivity)
+    n = math.floor(exact)
+    f = float(exact - n)
+    if epsilon == 0 or (n + 1) * epsilon > 600:
+        return 0.0
+    b, rounding = math.exp(-epsilon), (32 + 4 * (n + 1) * (1 + epsilon)) * UNIT
+    pure = math.exp(-(n + 1) * epsilon) / (f + b * (1 - f))
+    price = -math.expm1(-(n + 1) * epsilon) / math.expm1(epsilon) + -math.expm1(-epsilon) * pure
+    return max(0.0, size * (1 - 8 * UNIT) * (pure * (1 - rounding) - 2 * delta * price * (1 + rounding)))
+
+
+def cut_staircases(problem: NoiseProblem) -> list[PiecewiseNoise]:
+    """Staircases with steps at the threshold and whole sensitivities from it, cut where δ allows: two of neighbouring
+    lengths mixed so that they use up δ, and one so long that its end hardly counts, with an atom. What a shift by the
+    sensitivity leaves uncovered is the last step on one side; other shifts leave less."""
+    t, epsilon, delta = threshold(problem.paid_loss), problem.joint.epsilon, problem.joint.delta
+    if t is None or epsilon == 0:
+        return []
+    exact, D = decimal(t) / decimal(problem.sensitivity), decimal(problem.sensitivity)
+    resolution = min(exact.denominator, FINEST)
+    middle = math.floor(exact * resolution) % resolution
+    ends = [abs(decimal(end)) / D for end in problem.support if math.isfinite(end)]
+    room = min([MOST_PERIODS, *(math.floor(end - Fraction(middle, resolution)) for end in ends)])
+    longest = min(room, math.ceil(math.log(1 / (FAR * delta)) / epsilon) + math.floor(exact) + 1)
+    if longest < 1 or not problem.support[0] <= 0 <= problem.support[1]:
+        return []
+    delta -= AUDIT_ROOM + 2 * longest / TOTAL  # and what rounding up to whole weights costs
+    levels = np.exp(-epsilon * np.arange(1, longest + 1))
+    totals = 2 * (middle / resolution + np.cumsum(levels))
+    ends = levels / totals  # falls
+    found = []
+
+    def law(shares: dict[int, float], atom: float) -> PiecewiseNoise:
+        """A mixture of staircases of so many steps on either side, and an atom at 0."""
+        steps = max(shares)
+        side, centre = np.zeros(steps), 0.0
+        for m, share in shares.items():
+            side[:m] += share * levels[:m] / totals[m - 1]
+            centre += share * 2 * middle / resolution / totals[m - 1]
+        breaks = middle + resolution * np.arange(steps + 1, dtype=np.int64)
+        return PiecewiseNoise.from_masses(
+            sensitivity=problem.sensitivity,
+            resolution=resolution,
+            breaks=np.concatenate([-breaks[::-1], breaks if middle else breaks[1:]]),
+            masses=np.concatenate([side[::-1], np.full(int(middle > 0), centre), side]),
+            atom=atom,
+            name="Cut staircase",
+            monotone=problem.monotone,
+        )
+
+    fitting = np.flatnonzero(ends <= delta)
+    if fitting.size and 0 < fitting[0]:
+        m = int(fitting[0])
+        share = (delta - ends[m]) / (ends[m - 1] - ends[m])
+        found.append(law({m + 1: 1 - share, m: share}, 0.0))
+    if fitting.size:
+        spare = (delta - ends[-1]) / (1 - ends[-1])
+        found.append(law({longest: 1 - spare}, spare))
+    return found

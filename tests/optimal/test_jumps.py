@@ -1,0 +1,75 @@
+"""Losses with one threshold: closed bounds on both sides, against the exact value where it is known and other laws."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import log_floats
+
+from dpcore import audit
+from dpcore.loss import parse_loss
+from dpcore.optimal import jumps, solve
+from dpcore.problem import SolverSettings, noise_problem
+
+
+def pure_value(epsilon: float, t: float) -> float:
+    """At δ = 0 and sensitivity 1: what the staircase pays whose steps are at t, t + 1, …"""
+    n, f, b = math.floor(t), t - math.floor(t), math.exp(-epsilon)
+    return b ** (n + 1) / (f + b * (1 - f))
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.7, 4.0])
+@pytest.mark.parametrize("delta", [1e-9, 1e-4, 0.02])
+@pytest.mark.parametrize("m", [1, 2, 4])
+def test_the_value_is_known_where_whole_intervals_fill_the_sensitivity(epsilon, delta, m):
+    """2t = 1/m: cells t − 1/m … tile the line, and m shifts of the interval prove (1 − δ)V₀."""
+    t = 1 / (2 * m)
+    found = noise_problem(epsilon, delta, 1.0, f"exceed:{t!r}")
+    exact = (1 - delta) * pure_value(epsilon, t)
+    lower = jumps.exceed_lower(found)
+    upper = min(audit.loss_upper(law, found.loss) for law in jumps.cut_staircases(found))
+    assert lower <= exact <= upper * (1 + 1e-12)
+    assert upper - exact <= 3e-6 * delta + 1e-12
+    assert exact - lower <= 2 * delta * pure_value(epsilon, t) * (1 + 1e-9) + 1e-12
+
+
+@given(log_floats(0.05, 12), log_floats(1e-11, 0.3), st.integers(1, 500), st.sampled_from([1.0, 0.1, 3.0]))
+def test_the_closed_laws_keep_their_promise_and_cost_no_less_than_the_bound(epsilon, delta, hundredths, D):
+    problem = noise_problem(epsilon, delta, D, f"exceed:{hundredths / 100 * D!r}")
+    lower = jumps.exceed_lower(problem)
+    for law in jumps.cut_staircases(problem):
+        assert audit.shortfall_upper(law, epsilon)[0] <= delta
+        assert audit.loss_upper(law, problem.loss) >= lower
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "loss"),
+    [
+        (1.0, 0.2, "exceed:0.4"), (0.2, 0.05, "exceed:1.5"), (3.0, 0.1, "exceed:0.9"), (1.0, 0.01, "exceed:2"),
+        (6.0, 0.3, "exceed:0.2"), (0.05, 0.3, "exceed:3"),
+    ],
+)  # fmt: skip
+def test_no_law_of_the_programs_undercuts_the_bound(epsilon, delta, loss):
+    found = solve(noise_problem(epsilon, delta, 1.0, loss), SolverSettings(gap=1e-3, time_limit=1))
+    assert jumps.exceed_lower(found.problem) <= found.certificate.upper
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "loss"),
+    [
+        (0.1, 1.7e-9, "exceed:0.55"), (5.9, 2.2e-8, "exceed:0.48"), (0.00255, 1e-5, "exceed:0.221"),
+        (4.78, 4.12e-10, "exceed:4.84"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("monotone", [False, True])
+def test_small_delta_needs_no_program(epsilon, delta, loss, monotone):
+    found = solve(noise_problem(epsilon, delta, 1.0, loss, monotone=monotone))
+    assert found.certificate.gap <= 1e-3 and found.source == "closed form"
+
+
+@pytest.mark.parametrize("loss", ["l1", "pinball:0.3", "table:-1=1,0=0,1=1"])
+def test_other_losses_have_no_threshold(loss):
+    assert jumps.threshold(parse_loss(loss)) is None
