@@ -22,8 +22,10 @@ from ..problem import Budget, NoiseProblem, SolverSettings
 from ..solution import Certificate, Progress, Solution
 from . import jumps, laws
 from .anytime import Anytime, ProgressCallback
+from .cut import staircase_in_support
 from .groups import GroupProof, group_proofs
 from .lower import lower_step
+from .one_sided import monotone_lower
 from .peak import peaks_lower
 from .schedule import Schedule, Steps
 from .step import Limits, Step
@@ -35,6 +37,9 @@ PAIRS_PER_STEP = 1200
 
 GRADED = 2.0
 """A pair of a graded lattice, whose row is longer, counts for this many."""
+
+CUT_FROM = 1.0
+"""From this ε on staircases are cut to supports; below, truncated Laplace laws serve as well."""
 
 PEAKS_FROM = 5.0
 """From this ε on multipliers written down around a staircase give a good lower bound."""
@@ -161,12 +166,16 @@ class Search(Anytime):
                     self._offer(noise)
                 if whole_line and single.privacy.epsilon > 0:
                     staircase = self._offer_staircase(single)
+                if not whole_line and single.privacy.epsilon >= CUT_FROM:
+                    beyond = laws.best_staircase(replace(single, support=(-math.inf, math.inf)))
+                    self._offer(staircase_in_support(single, beyond))
             if whole_line and not problem.budget and len(problem.privacies) == 1 and problem.privacy.epsilon > 0:
                 rival = TruncatedLaplace.calibrate(problem.privacy, problem.sensitivity)
                 self._rival = rival.expected_loss(problem.loss)
-        self.lower = max(self.lower, two_level_lower(problem), jumps.exceed_lower(problem))
-        if staircase is not None and problem.joint.epsilon >= PEAKS_FROM:
-            self.lower = max(self.lower, peaks_lower(problem, staircase, self._reached))
+        self.lower = max(self.lower, two_level_lower(problem), jumps.exceed_lower(problem), monotone_lower(problem))
+        if problem.joint.epsilon >= PEAKS_FROM and not self._reached(self.lower):
+            beyond = staircase or laws.best_staircase(replace(problem, support=(-math.inf, math.inf)))
+            self.lower = max(self.lower, peaks_lower(problem, beyond, self._reached))
         width = amplitude_gamma(problem.joint.epsilon)
         if staircase is None or not problem.paid_loss.grows_from_zero:
             return (width,)

@@ -1,0 +1,122 @@
+"""Staircases cut to supports: private, inside, of the shape asked for; monotone laws near an end of the support."""
+
+import math
+import random
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+from dpcore import audit
+from dpcore.audit_shape import keeps_shape
+from dpcore.loss import parse_loss
+from dpcore.optimal import laws
+from dpcore.optimal.cut import Cut, staircase_in_support
+from dpcore.optimal.one_sided import monotone_lower
+from dpcore.privacy import Privacy
+from dpcore.problem import NoiseProblem
+
+WHOLE = (-math.inf, math.inf)
+
+
+def asked(epsilon: float, delta: float, spec: str, support: tuple[float, float], **more: object) -> NoiseProblem:
+    return NoiseProblem(Privacy(epsilon, delta), 1.0, parse_loss(spec), support=support, **more)
+
+
+def cut_of(problem: NoiseProblem):
+    return staircase_in_support(problem, laws.best_staircase(replace(problem, support=WHOLE)))
+
+
+def test_random_ones_pass_the_audit() -> None:
+    rng = random.Random(7)
+    for _ in range(25):
+        epsilon, delta = rng.uniform(1, 14), 10 ** rng.uniform(-11, -0.5)
+        width = 2 * Privacy(epsilon, delta).truncation() * rng.uniform(1.1, 3)
+        left = width * rng.random()
+        support = rng.choice([(-left, width - left), (-left, math.inf), (-math.inf, rng.choice((0.0, 0.3)))])
+        spec = rng.choice(("l1", "l2", "asym:1:4", "pinball:0.9", "huber:0.5"))
+        problem = asked(
+            epsilon, delta, spec, support, monotone=math.isinf(max(map(abs, support))) and rng.random() < 0.4
+        )
+        noise = cut_of(problem)
+        assert noise is not None, problem
+        assert audit.shortfall_upper(noise, epsilon)[0] <= delta, problem
+        assert keeps_shape(noise, problem), problem
+        family = Cut.of(problem)
+        found = family.best(laws.best_staircase(replace(problem, support=WHOLE)))
+        assert found is not None
+        assert audit.loss_upper(noise, problem.loss) == pytest.approx(family.cost(*found), rel=1e-5)
+
+
+def test_far_ends_cost_nothing() -> None:
+    problem = asked(9.2, 1.4e-5, "asym:1:1.81", (-2.08, 2.82))
+    whole = replace(problem, support=WHOLE)
+    best = laws.best_staircase(whole)
+    at_most = audit.loss_upper(laws.staircase_with_atom(whole, best), problem.loss)
+    noise = cut_of(problem)
+    assert noise is not None
+    assert audit.loss_upper(noise, problem.loss) <= at_most * 1.0005
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.1, 1e-4), (3, 0.01), (9, 1e-9), (2, 0.3), (2, 0.7)])
+@pytest.mark.parametrize("spec", ["l1", "l2", "asym:1:8.36"])
+def test_uniform_noise_is_the_best_monotone_law_on_a_half_line(epsilon: float, delta: float, spec: str) -> None:
+    problem = asked(epsilon, delta, spec, (0.0, math.inf), monotone=True)
+    lower, uniform = monotone_lower(problem), laws.uniform(problem)
+    assert uniform is not None
+    upper = audit.loss_upper(uniform, problem.loss)
+    assert lower <= upper * (1 + 1e-9)
+    if delta < 0.5:
+        assert lower == pytest.approx(upper, rel=1e-7)
+
+
+def test_monotone_bound_meets_its_law_where_the_end_is_near() -> None:
+    for epsilon, delta, spec, support in [
+        (8, 1e-5, "l1", (-0.3, math.inf)),
+        (3, 1e-4, "l2", (-math.inf, 0.7)),
+        (1.5, 1e-6, "asym:1:3", (-0.9, math.inf)),
+    ]:
+        problem = asked(epsilon, delta, spec, support, monotone=True)
+        noise, lower = cut_of(problem), monotone_lower(problem)
+        assert noise is not None
+        upper = audit.loss_upper(noise, problem.loss)
+        assert lower <= upper <= lower * 1.001, (epsilon, upper / lower)
+
+
+def test_monotone_bound_against_a_linear_program() -> None:
+    """Masses p_i on cells of D/4 that fall away from 0, all shifts by whole cells: a law of the problem, so no cheaper
+    than the bound."""
+    k, cells, start = 4, 60, -2
+    for epsilon, delta in ((0.5, 0.1), (2.0, 0.15), (4.0, 0.4)):
+        E = math.exp(epsilon)
+        middles = (np.arange(start, cells + start) + 0.5) / k
+        rows, limits, pairs = [], [], []
+        for shift in [j for j in range(-k, k + 1) if j]:
+            pairs += [(shift, i) for i in range(cells)]
+        slack = {pair: cells + n for n, pair in enumerate(pairs)}
+        total = cells + len(pairs)
+        for shift, i in pairs:
+            row = np.zeros(total)
+            row[i], row[slack[shift, i]] = 1, -1
+            if 0 <= i - shift < cells:
+                row[i - shift] -= E
+            rows.append(row)
+            limits.append(0.0)
+        for shift in {shift for shift, _ in pairs}:
+            row = np.zeros(total)
+            row[[slack[shift, i] for i in range(cells)]] = 1
+            rows.append(row)
+            limits.append(delta)
+        for i in range(cells - 1):
+            row = np.zeros(total)
+            inner, outer = (i, i + 1) if i + start >= 0 else (i + 1, i)
+            row[outer], row[inner] = 1, -1
+            rows.append(row)
+            limits.append(0.0)
+        mass = np.concatenate([np.ones(cells), np.zeros(len(pairs))])[None]
+        costs = np.concatenate([np.abs(middles), np.zeros(len(pairs))])
+        answer = linprog(costs, np.array(rows), limits, mass, [1.0])
+        if answer.status == 0:
+            problem = asked(epsilon, delta, "l1", (start / k, math.inf), monotone=True)
+            assert monotone_lower(problem) <= answer.fun * (1 + 1e-9)
