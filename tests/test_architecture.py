@@ -46,6 +46,7 @@ ALLOWED = {
     "cutting_planes": SEARCH - {"optimal", "reference"},
     "reference": SEARCH - {"optimal"},
     "optimal": SEARCH | {"accounting"},
+    "isotropic": LAWS | {"lp"},
     "mechanisms": LAWS,
     "literature": DATA | {"audit", "noise"},
     "accounting": LAWS | {"mechanisms"},
@@ -77,7 +78,7 @@ ALLOWED = {
 }
 ABOVE = {"pages", "app", "server"}
 ONLY_IN = {
-    "clarabel": "dpcore/private_optimization/interior.py", "numba": "dpcore/kernels/", "highspy": "dpcore/lp.py",
+    "clarabel": "dpcore/private_optimization/interior.py", "flint": "dpcore/isotropic/balls.py", "numba": "dpcore/kernels/", "highspy": "dpcore/lp.py",
     "plotly": ("pages/", "dpcore/figures/"), "prometheus_client": "service/",
     "streamlit": ("app.py", "server.py", "pages/", "service/"), "starlette": ("server.py", "service/"),
 }  # fmt: skip
