@@ -78,7 +78,8 @@ ALLOWED = {
 }
 ABOVE = {"pages", "app", "server"}
 ONLY_IN = {
-    "clarabel": "dpcore/private_optimization/interior.py", "flint": "dpcore/isotropic/balls.py", "numba": "dpcore/kernels/", "highspy": "dpcore/lp.py",
+    "clarabel": "dpcore/private_optimization/interior.py", "flint": "dpcore/isotropic/balls.py",
+    "numba": "dpcore/kernels/", "highspy": "dpcore/lp.py",
     "plotly": ("pages/", "dpcore/figures/"), "prometheus_client": "service/",
     "streamlit": ("app.py", "server.py", "pages/", "service/"), "starlette": ("server.py", "service/"),
 }  # fmt: skip
