@@ -23,12 +23,13 @@ from ..solution import Certificate, Progress, Solution
 from . import jumps, laws
 from .anytime import Anytime, ProgressCallback
 from .cut import staircase_in_support
-from .groups import GroupProof, group_proofs
+from .groups import SMALL, GroupProof, group_proofs, law_window
 from .lower import lower_step
 from .one_sided import monotone_lower
 from .peak import peaks_lower
+from .plateau import plateau, plateau_lower
 from .schedule import Schedule, Steps
-from .step import Limits, Step
+from .step import Limits, Step, Window
 from .two_level import two_level_lower
 from .upper import meets_extras, upper_step
 
@@ -94,13 +95,19 @@ class Search(Anytime):
         steps = self._start(thrifty)
         self._report()
         schedule = Schedule(
-            self.problem, self.settings.gap, steps, self._uppers(), self.settings.max_cells_per_sensitivity
+            self.problem,
+            self.settings.gap,
+            steps,
+            self._uppers(),
+            self.settings.max_cells_per_sensitivity,
+            self._stretch(),
         )
         if not self._settled:
             if self._neighbour is not None:
                 self._learn(schedule, self._neighbour)
+            learned = bool(self._steps["lower"])
             self._by_groups()
-            if not self._steps["lower"]:
+            if not learned:
                 self._scan(schedule)
             self._refine(schedule)
         self._neighbour = None
@@ -160,8 +167,8 @@ class Search(Anytime):
             staircase = self._start_pure(thrifty)
         else:
             for single in laws.single_pairs(problem):
-                for noise in (laws.lossless(single), laws.uniform(single), laws.truncated_geometric(single)):
-                    self._offer(noise)
+                for made in (laws.lossless, laws.uniform, laws.truncated_geometric, plateau):
+                    self._offer(made(single))
                 for noise in jumps.cut_staircases(single):
                     self._offer(noise)
                 if whole_line and single.privacy.epsilon > 0:
@@ -172,7 +179,8 @@ class Search(Anytime):
             if whole_line and not problem.budget and len(problem.privacies) == 1 and problem.privacy.epsilon > 0:
                 rival = TruncatedLaplace.calibrate(problem.privacy, problem.sensitivity)
                 self._rival = rival.expected_loss(problem.loss)
-        self.lower = max(self.lower, two_level_lower(problem), jumps.exceed_lower(problem), monotone_lower(problem))
+        closed = (two_level_lower, jumps.exceed_lower, monotone_lower, plateau_lower)
+        self.lower = max(self.lower, *(bound(problem) for bound in closed))
         if problem.joint.epsilon >= PEAKS_FROM and not self._reached(self.lower):
             beyond = staircase or laws.best_staircase(replace(problem, support=(-math.inf, math.inf)))
             self.lower = max(self.lower, peaks_lower(problem, beyond, self._reached))
@@ -243,17 +251,27 @@ class Search(Anytime):
         fixed = not problem.folds and (problem.support != (-math.inf, math.inf) or problem.monotone)
         return ("offset",) if fixed or not all(c.continuous for c in problem.paid_losses) else ("centred", "offset")
 
+    def _stretch(self) -> tuple[Window, Window] | None:
+        """What the best law covers, and where events matter beside it; at small ε, where it is all but optimal."""
+        if self.best is None or self.problem.joint.epsilon > SMALL or not isinstance(self.best.noise, PiecewiseNoise):
+            return None
+        left, right = law = self.best.noise.support
+        D = self.problem.sensitivity
+        return Window(left / D - 1, right / D + 1), law_window(self.problem, law)
+
     def _by_groups(self) -> None:
         """Lower bounds of coarser problems, which need no program of one cell per sensitivity [method: groups]."""
         if self.best is None or self._over:
             return
-        left, right = self.best.noise.support
-        if not math.isfinite(right - left):
+        law = self.best.noise.support
+        if not all(map(math.isfinite, law)):
             return
         limits = Limits(self.upper, self.settings.gap, self._deadline, self._stop)
-        for found in group_proofs(self.problem, (left, right), limits):
+        for found in group_proofs(self.problem, law, limits):
             self.lower = max(self.lower, found.lower(self.problem))
             self._groups.append(found)
+            if found.m == 1 and found.step is not None and found.step.status == "optimal":
+                self._steps["lower"].append(found.step)
             self._cells, self._pairs = max(self._cells, found.cells), self._pairs + found.pairs
             self._report()
             if self._over:
@@ -265,6 +283,8 @@ class Search(Anytime):
             for kind, k in ks.items():
                 if self._over:
                     return
+                if any(step.k == k for step in self._steps[kind]):
+                    continue
                 if k <= schedule.finest and schedule.fits(kind, k, self._steps):
                     most = max(most, self._step(schedule, kind, k).pairs)
                 else:

@@ -19,7 +19,7 @@ from ..privacy_profile import PairList
 from ..problem import NoiseProblem
 from .chain import applies, chain_proof
 from .lower import lower_step
-from .step import Limits, Proof, Window
+from .step import Limits, Proof, Step, Window
 
 SMALL = 0.3
 """Largest ε at which groups are of use, were they of one."""
@@ -93,12 +93,13 @@ def sizes(problem: NoiseProblem) -> Iterator[int]:
 
 @dataclass(frozen=True)
 class GroupProof:
-    """What proves a lower bound for groups of m."""
+    """What proves a lower bound for groups of m; the step, where a program found it."""
 
     m: int
     proof: Proof
     cells: int
     pairs: int
+    step: Step | None = None
 
     def lower(self, problem: NoiseProblem) -> float:
         """The bound, from the referee, for a problem that differs in its pairs (ε, δ) only."""
@@ -116,12 +117,12 @@ def group_proofs(problem: NoiseProblem, law: tuple[float, float], limits: Limits
     if problem.folds or problem.monotone or problem.support == (-math.inf, math.inf):
         for m in sizes(problem):
             coarse = coarser(problem, m)
-            window = None if coarse is None else _window(coarse, law)
+            window = None if coarse is None else law_window(coarse, law)
             if coarse is None or window is None or (window.right - window.left) > MOST_CELLS * (1 + problem.folds):
                 continue
             step = lower_step(coarse, 1, window, None, limits)
             if step.proof is not None:
-                yield GroupProof(m, step.proof, step.cells, step.pairs)
+                yield GroupProof(m, step.proof, step.cells, step.pairs, step)
 
 
 def _chains(problem: NoiseProblem, law: tuple[float, float]) -> Iterator[GroupProof]:
@@ -130,7 +131,7 @@ def _chains(problem: NoiseProblem, law: tuple[float, float]) -> Iterator[GroupPr
         coarse = coarser(problem, m)
         if coarse is None:
             continue
-        D, window = coarse.sensitivity, _window(coarse, law)
+        D, window = coarse.sensitivity, law_window(coarse, law)
         if (window.right - window.left) > MOST_NODES * (1 + problem.folds):
             return
         proof, place, nodes = chain_proof(coarse, window, peak / D, 2 + near / D)
@@ -138,7 +139,7 @@ def _chains(problem: NoiseProblem, law: tuple[float, float]) -> Iterator[GroupPr
         yield GroupProof(m, proof, nodes, 0)
 
 
-def _window(problem: NoiseProblem, law: tuple[float, float]) -> Window:
+def law_window(problem: NoiseProblem, law: tuple[float, float]) -> Window:
     """What the law covers, not too far from its middle and the loss's minimiser, and as much on either side as weights
     take to vanish."""
     reach, epsilon, D = problem.joint.truncation(), problem.joint.epsilon, problem.sensitivity

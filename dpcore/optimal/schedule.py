@@ -63,7 +63,8 @@ class Schedule:
     """Choices for one problem.
 
     gap : relative gap aimed at.   steps : distances from 0 of the inner steps of the best staircase, in sensitivities.
-    uppers : kinds of upper bounds that are worth a program.   finest : most cells per sensitivity.
+    uppers : kinds of upper bounds that are worth a program.   finest : most cells per sensitivity.   stretch : what a
+    nearly optimal law covers, and where events may matter, if they are known.
     """
 
     problem: NoiseProblem
@@ -71,6 +72,7 @@ class Schedule:
     steps: tuple[float, ...]
     uppers: tuple[str, ...]
     finest: int
+    stretch: tuple[Window, Window] | None = None
 
     @property
     def peak(self) -> float:
@@ -88,13 +90,20 @@ class Schedule:
         reach = min(self.problem.joint.truncation(), 3 * max(p.truncation() for p in pairs))
         wide = min(2.5 * reach + 1.5, self._periods) if kind == "lower" else 1.5 * reach + 0.5
         first = self._around(min(wide, 0.9 * MOST_CELLS / k))
+        if self.stretch is not None and (kind == "lower" or self.problem.monotone):
+            near = self.stretch[kind == "lower"]
+            first = near if (near.right - near.left) * k <= MOST_CELLS else first
         near_steps = kind == "lower" and self._nearly_staircase and self.problem.joint.epsilon >= STEPS_FROM
         return replace(first, reach=max(1.5 * self.peak, 1.2 * max(self.steps))) if near_steps else first
 
     @property
     def widest(self) -> Window:
         """Events beyond it add less than a tenth of the gap."""
-        return self._around(self._periods)
+        far = self._around(self._periods)
+        if self.stretch is None:
+            return far
+        near = self.stretch[1]
+        return replace(far, left=min(far.left, near.left), right=max(far.right, near.right))
 
     @property
     def _periods(self) -> float:
