@@ -1,8 +1,8 @@
 """Monotone laws with a plateau in the middle: for losses and supports that are not even [method: groups].
 
-The density rises from δ/D at one end by e^ε per sensitivity, stays level over a stretch that holds 0, and falls back to
-δ/D in the same way. The lower it is, the longer is the stretch; in the extreme, next to an end of the support, the law
-is uniform. Where the loss is steeper on one side of 0 the stretch lies on the other.
+The density rises from one end by e^ε per sensitivity, stays level over a stretch that holds 0, and falls in the same
+way. The lower it is, the longer is the stretch; in the extreme, next to an end of the support, the law is uniform.
+Where the loss is steeper on one side of 0 the stretch lies on the other.
 """
 
 from __future__ import annotations
@@ -22,68 +22,66 @@ from .lattice import Array
 from .laws import FINE, MOST_UNITS, SEARCHED_TO
 from .step import AUDIT_ROOM
 
-STEPS = (1, 2, 4, 16, 64)
-"""Steps of the density to the sensitivity that are tried, until there are `ENOUGH` to the half-width."""
-
-ENOUGH = 64
-
 SEEN = 48
 """Cells of each slope while its length is searched for."""
 
 TRIED = 13
-"""Lengths of slopes, and places, tried first."""
+"""Places, and a quarter of the lengths of slopes, tried first."""
 
 
 @dataclass(frozen=True)
 class _Slopes:
-    """A law with n steps on either slope, k to the sensitivity, and a plateau `middle` steps long; what a shift by a
-    sensitivity uncovers is a share δ."""
+    """A law whose density falls by e^ε at whole sensitivities from the plateau, over `reach` sensitivities on either
+    side; what a shift by a sensitivity uncovers is a share δ."""
 
-    n: int
-    k: int
+    reach: float
     epsilon: float
     delta: float
 
     @property
-    def levels(self) -> Array:
-        """Densities of the steps outwards, that of the plateau being 1. (n,)"""
-        return np.exp(-self.epsilon * np.arange(1, self.n + 1) / self.k)
+    def ends(self) -> Array:
+        """Of the steps of a slope, from the plateau outwards, in sensitivities. (n + 1,)"""
+        return np.append(np.arange(math.ceil(self.reach)), self.reach)
+
+    @property
+    def masses(self) -> Array:
+        """Of the steps, the density of the plateau being 1. (n,)"""
+        ends = self.ends
+        masses: Array = np.exp(-self.epsilon * np.arange(1, len(ends))) * np.diff(ends)
+        return masses
 
     @property
     def middle(self) -> float:
-        levels = self.levels
-        uncovered = float(levels[max(self.n - self.k, 0) :].sum()) + max(self.k - self.n, 0)
-        return uncovered / self.delta - 2 * float(levels.sum())
+        """Length of the plateau, in sensitivities."""
+        ends, masses = self.ends, self.masses
+        last = np.maximum(ends[1:] - np.maximum(ends[:-1], self.reach - 1), 0) / np.diff(ends)
+        uncovered = float(masses @ last) + max(1 - self.reach, 0.0)
+        return uncovered / self.delta - 2 * float(masses.sum())
 
     def span(self, lo: float, hi: float) -> tuple[float, float]:
-        """Where the plateau may begin, in steps from 0, between ends of a support in steps; empty if the first is the
-        larger one."""
+        """Where the plateau may begin, between the ends of a support; empty if the first is the larger one."""
         middle = self.middle
-        return max(-middle, lo + self.n), min(0.0, hi - middle - self.n)
+        return max(-middle, lo + self.reach), min(0.0, hi - middle - self.reach)
 
     def cells(self) -> tuple[Array, Array]:
-        """(ends in steps from the begin of the plateau, masses), of a few cells that stand for many steps each."""
-        stops = np.unique(np.round(np.linspace(0, self.n, min(self.n, SEEN) + 1)).astype(int))
-        sums = np.concatenate([[0.0], np.cumsum(self.levels)])
-        side, middle = np.diff(sums[stops]), self.middle
-        return np.concatenate([-stops[::-1], middle + stops]), np.concatenate([side[::-1], [middle], side])
+        """(ends from the begin of the plateau, masses), of a few cells that stand for many steps each."""
+        ends, sums = self.ends, np.concatenate([[0.0], np.cumsum(self.masses)])
+        kept = np.unique(np.linspace(0, len(ends) - 1, min(len(ends), SEEN)).astype(int))
+        side, middle = np.diff(sums[kept]), self.middle
+        return np.concatenate([-ends[kept][::-1], middle + ends[kept]]), np.concatenate([side[::-1], [middle], side])
 
 
 def plateau(problem: NoiseProblem) -> PiecewiseNoise | None:
     """The monotone law with a plateau that costs least; None where the law may be symmetric or need not be monotone, or
     the support is too narrow."""
-    privacy, loss = problem.privacy, problem.loss
+    privacy, loss, D = problem.privacy, problem.loss, problem.sensitivity
     if not problem.monotone or problem.folds or privacy.delta == 0 or len(problem.privacies) > 1:
         return None
     delta = privacy.delta * (1 - 1e-9) - min(AUDIT_ROOM, privacy.delta / 2)
-    reach = privacy.truncation(delta)
-    k = next((k for k in STEPS if reach * k >= ENOUGH), STEPS[-1])
     resolution = min(FINE, 1 << max(6, math.floor(math.log2(float(MOST_UNITS) * delta)) - 3))
-    step = problem.sensitivity / k
-    grid = Places.of(0.0, problem.sensitivity, resolution, [0])
+    grid = Places.of(0.0, D, resolution, [0])
     lo, hi = (grid.position(end) for end in problem.support)
-    cell = resolution // k
-    ends = float(lo) / cell, float(hi) / cell
+    ends = float(lo) / resolution, float(hi) / resolution
 
     def best_begin(slopes: _Slopes) -> tuple[float, float]:
         """(cost, where the plateau begins)."""
@@ -94,35 +92,35 @@ def plateau(problem: NoiseProblem) -> PiecewiseNoise | None:
         masses = masses / masses.sum()
 
         def cost(begin: float) -> float:
-            places = (breaks + begin) * step
+            places = (breaks + begin) * D
             return float(masses @ loss.mean(places[:-1], places[1:]))
 
         begin = least_argument(cost, np.linspace(first, last, TRIED), tolerance=SEARCHED_TO)
         return cost(begin), begin
 
-    def slopes(n: float) -> _Slopes:
-        return _Slopes(round(n), k, privacy.epsilon, delta)
+    def slopes(reach: float) -> _Slopes:
+        return _Slopes(math.floor(reach * resolution) / resolution, privacy.epsilon, delta)
 
-    most = 2 * math.ceil(reach * k)
-    n = least_argument(lambda n: best_begin(slopes(n))[0], np.linspace(0, most, 4 * TRIED), tolerance=1e-3)
-    found = slopes(n)
+    most = min(2 * privacy.truncation(delta), -ends[0], ends[1])
+    found = slopes(
+        least_argument(lambda reach: best_begin(slopes(reach))[0], np.linspace(0, most, 4 * TRIED), tolerance=1e-6)
+    )
     cost, begin = best_begin(found)
     if not math.isfinite(cost):
         return None
-    wide = math.ceil(found.middle * cell)
-    start = round(begin * cell)
-    start = max(start, -wide, math.ceil(lo) + found.n * cell if math.isfinite(lo) else start)
-    start = min(start, 0, math.floor(hi) - wide - found.n * cell if math.isfinite(hi) else start)
-    steps = cell * np.arange(found.n + 1, dtype=np.int64)
-    breaks = np.concatenate([start - steps[::-1], start + wide + steps])
-    masses = np.concatenate([found.levels[::-1], [wide / cell], found.levels])
+    side = np.round(found.ends * resolution).astype(np.int64)
+    wide, start = math.ceil(found.middle * resolution), round(begin * resolution)
+    start = max(start, -wide, math.ceil(lo) + int(side[-1]) if math.isfinite(lo) else start)
+    start = min(start, 0, math.floor(hi) - wide - int(side[-1]) if math.isfinite(hi) else start)
+    breaks = np.concatenate([start - side[::-1], start + wide + side])
+    masses = np.concatenate([found.masses[::-1], [wide / resolution], found.masses])
     return PiecewiseNoise.from_masses(
-        sensitivity=problem.sensitivity,
+        sensitivity=D,
         resolution=resolution,
         breaks=breaks,
         masses=masses,
         monotone=True,
-        name="Truncated geometric with a plateau",
+        name="Geometric slopes and a plateau",
     )
 
 

@@ -12,12 +12,15 @@ from hypothesis import strategies as st
 
 from dpcore import audit
 from dpcore._validate import decimal
+from dpcore.audit_shape import keeps_shape
 from dpcore.loss import parse_loss
 from dpcore.noise.piecewise import PiecewiseNoise
 from dpcore.optimal import solve, solve_many
 from dpcore.optimal.chain import chain_proof
 from dpcore.optimal.groups import coarser, group_proofs, grouped
 from dpcore.optimal.laws import single_pairs, truncated_geometric, uniform
+from dpcore.optimal.one_sided import monotone_lower
+from dpcore.optimal.plateau import plateau, plateau_lower
 from dpcore.optimal.step import Limits, Window
 from dpcore.privacy import Privacy
 from dpcore.problem import Budget, SolverSettings, noise_problem
@@ -147,3 +150,45 @@ def test_a_neighbour_learns_from_the_proof_for_groups():
     for solution, alone in zip(solve_many(problems, SolverSettings()), (solve(p) for p in problems), strict=True):
         assert solution.certificate.lower <= alone.certificate.upper
         assert solution.certificate.gap <= 1e-3
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "loss", "support"),
+    [
+        (0.00286, 3.82e-7, "pinball:0.59", (-1.23, math.inf)),
+        (0.24, 0.00391, "pinball:0.081", (-0.166, math.inf)),
+        (0.0276, 1.22e-8, "lp:1.25", (-math.inf, 0.125)),
+        (0.01, 1e-6, "l2", (-math.inf, 2.7)),
+        (0.02, 1e-6, "huber:3", (-7.5, 1e9)),
+    ],
+)
+def test_monotone_laws_next_to_an_end_of_the_support_are_solved_in_closed_form(epsilon, delta, loss, support):
+    problem = noise_problem(epsilon, delta, 1.0, loss, support=support, monotone=True)
+    law = plateau(problem)
+    assert keeps_shape(law, problem)
+    assert audit.shortfall_upper(law, epsilon)[0] <= delta
+    upper = audit.loss_upper(law, problem.loss)
+    lower = max(plateau_lower(problem), monotone_lower(problem))
+    assert lower <= upper <= lower * (1 + 2e-3)
+
+
+@given(
+    epsilon=st.floats(0.01, 1),
+    delta=st.floats(1e-4, 0.3),
+    loss=st.sampled_from(["l1", "l2", "pinball:0.2", "asym:1:3", "huber:2"]),
+    left=st.floats(0.1, 30),
+)
+@settings(max_examples=12)
+def test_plateaus_are_private_and_no_bound_passes_them(epsilon, delta, loss, left):
+    problem = noise_problem(epsilon, delta, 1.0, loss, support=(-left, math.inf), monotone=True)
+    law = plateau(problem)
+    assert law is not None and keeps_shape(law, problem)
+    assert audit.shortfall_upper(law, epsilon)[0] <= delta
+    assert plateau_lower(problem) <= audit.loss_upper(law, problem.loss)
+
+
+def test_asymmetric_monotone_laws_have_their_plateau_on_the_cheaper_side():
+    problem = noise_problem(0.0527, 2.3e-12, 1.0, "asym:1:3.53", monotone=True)
+    law = plateau(problem)
+    assert sum(law.support) < -10
+    assert audit.loss_upper(law, problem.loss) <= 37.8911 * 1.0002  # 37.89108 is proved
