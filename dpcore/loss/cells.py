@@ -160,22 +160,10 @@ def infima_lower(loss: Loss, places: Places) -> Array:
 def node_values(loss: Loss, places: Places, touch: ArrayLike = 0.5) -> Array:
     """Values C at the places whose linear interpolant lies below c between the first and the last [Thm 2]. (n,)
 
-    On every cell a linear minorant of c is found (the loss itself where it is linear, a tangent
-    where it is convex, the chord where it is concave, a lowered chord across a break); C is the
-    smaller of the two minorants that meet at a node.   touch : where on its cell (0 left end, 1
-    right end; one number or one per cell) a tangent touches; any choice is valid.
+    C is the smaller of the two minorants of cells that meet at a node.   touch : see `minorants`.
     """
-    first, last = _spans(loss, places)
-    u, v = places.floats[:-1], places.floats[1:]
-    touch = np.broadcast_to(touch, u.shape)
-    left, right = np.empty(u.shape), np.empty(u.shape)
-    for index in np.unique(first[first == last]).tolist():
-        here, piece = (first == index) & (last == index), loss.pieces[index]
-        left[here], right[here] = _minorants(piece, u[here], v[here], touch[here])
-    for cell in np.flatnonzero(first < last).tolist():
-        pieces = loss.pieces[first[cell] : last[cell] + 1]
-        left[cell], right[cell] = _across(pieces, *_exact_ends(places, cell))
-    out = np.full(len(u) + 1, np.inf)
+    left, right = minorants(loss, places, touch)
+    out = np.full(len(left) + 1, np.inf)
     out[:-1] = left
     out[1:] = np.minimum(out[1:], right)
     for end in (0, -1):  # a jump there may have its smaller value on the other side
@@ -183,7 +171,27 @@ def node_values(loss: Loss, places: Places, touch: ArrayLike = 0.5) -> Array:
     return out
 
 
-def _minorants(piece: Piece, a: Array, b: Array, touch: Array) -> tuple[Array, Array]:
+def minorants(loss: Loss, places: Places, touch: ArrayLike = 0.5) -> tuple[Array, Array]:
+    """Values at the left and the right end of every open cell of a linear function below c in it. (n − 1,) each
+
+    It is the loss itself where that is linear, a tangent where it is convex, the chord where it is concave, a lowered
+    chord across a break.   touch : where on its cell (0 left end, 1 right end; one number or one per cell) a tangent
+    touches; any choice is valid.
+    """
+    first, last = _spans(loss, places)
+    u, v = places.floats[:-1], places.floats[1:]
+    touch = np.broadcast_to(touch, u.shape)
+    left, right = np.empty(u.shape), np.empty(u.shape)
+    for index in np.unique(first[first == last]).tolist():
+        here, piece = (first == index) & (last == index), loss.pieces[index]
+        left[here], right[here] = _tangents(piece, u[here], v[here], touch[here])
+    for cell in np.flatnonzero(first < last).tolist():
+        pieces = loss.pieces[first[cell] : last[cell] + 1]
+        left[cell], right[cell] = _across(pieces, *_exact_ends(places, cell))
+    return left, right
+
+
+def _tangents(piece: Piece, a: Array, b: Array, touch: Array) -> tuple[Array, Array]:
     """End values of linear functions below one piece on cells [a, b]."""
     slack, least = _slack(piece, a, b), _range(piece)[0]
     if piece.curvature > 0:

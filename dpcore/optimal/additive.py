@@ -28,7 +28,7 @@ from .lower import lower_step
 from .one_sided import monotone_lower
 from .peak import peaks_lower
 from .plateau import plateau, plateau_lower
-from .schedule import Schedule, Steps
+from .schedule import LOWER, Schedule, Steps
 from .step import Limits, Step, Window
 from .two_level import two_level_lower
 from .upper import meets_extras, upper_step
@@ -81,7 +81,7 @@ class Search(Anytime):
         coarse = min(settings.gap, max(settings.gap / 2, 1e-3))  # undercutting a coarse gap costs next to nothing
         super().__init__(problem.simplified, settings, progress, coarse)
         self.asked, self._neighbour = problem, neighbour
-        self._steps: Steps = {"lower": [], "centred": [], "offset": []}
+        self._steps: Steps = {kind: [] for kind in (*LOWER, "centred", "offset")}
         self._groups: list[GroupProof] = []
         self.best: _Found | None = None
         self._least_spent: Certificate | None = None
@@ -105,7 +105,7 @@ class Search(Anytime):
         if not self._settled:
             if self._neighbour is not None:
                 self._learn(schedule, self._neighbour)
-            learned = bool(self._steps["lower"])
+            learned = bool(self._steps["nodes"])
             self._by_groups()
             if not learned:
                 self._scan(schedule)
@@ -271,7 +271,7 @@ class Search(Anytime):
             self.lower = max(self.lower, found.lower(self.problem))
             self._groups.append(found)
             if found.m == 1 and found.step is not None and found.step.status == "optimal":
-                self._steps["lower"].append(found.step)
+                self._steps["nodes"].append(found.step)
             self._cells, self._pairs = max(self._cells, found.cells), self._pairs + found.pairs
             self._report()
             if self._over:
@@ -295,7 +295,8 @@ class Search(Anytime):
     def _learn(self, schedule: Schedule, neighbour: Search) -> None:
         """Start from a search for another (ε, δ): its proofs and its law hold here too, after a look by the auditor,
         and its best lattices are where this search begins [Thm 6]."""
-        for step in sorted(neighbour._steps["lower"], key=lambda step: -step.bound)[:3]:
+        proofs = (step for kind in LOWER for step in neighbour._steps[kind])
+        for step in sorted(proofs, key=lambda step: -step.bound)[:3]:
             if step.proof is not None:
                 self.lower = max(self.lower, step.proof.lower(*self.problem.privacies))
         for group in neighbour._groups[-1:]:
@@ -315,7 +316,7 @@ class Search(Anytime):
                 if step.k <= schedule.finest and schedule.window(kind, step.k, self._steps) == widest
             ]
             if done and not self._over:
-                best = (max if kind == "lower" else min)(done, key=lambda step: step.bound)
+                best = (max if kind in LOWER else min)(done, key=lambda step: step.bound)
                 place = len(self._steps[kind])
                 self._steps[kind].append(best)
                 self._step(schedule, kind, best.k)
@@ -326,7 +327,7 @@ class Search(Anytime):
     def _refine(self, schedule: Schedule) -> None:
         """Step after step for the side that promises the larger gain per pair; a side whose last steps brought nothing
         loses half of its promise with each. What failed is not tried again."""
-        idle, failed = {("lower",): 0, schedule.uppers: 0}, set()
+        idle, failed = {schedule.lowers: 0, schedule.uppers: 0}, set()
         while not self._over:
             promises = []
             for side in idle:
@@ -336,7 +337,7 @@ class Search(Anytime):
                     effort: float = largest.pairs
                     if schedule.sizes_grow:
                         effort *= max(1.0, choice[1] / largest.k) ** 2
-                    if choice[0] == "lower" and schedule.grading(choice[1], self._steps):
+                    if choice[0] in LOWER and schedule.grading(choice[1], self._steps):
                         effort *= GRADED
                     promises.append((0.5 ** idle[side] / (1 + effort), side, choice))
             if not promises:
@@ -353,10 +354,10 @@ class Search(Anytime):
         window, seed = schedule.window(kind, k, self._steps), before[-1].seed if before else None
         scale = self.upper if math.isfinite(self.upper) else 1.0
         limits = Limits(scale, self.settings.gap, self._deadline, self._stop)
-        if kind == "lower":
+        if kind in LOWER:
             grading = schedule.grading(k, self._steps)
             cells = k // grading.coarse if grading and not grading.steps else k
-            step = lower_step(self.problem, cells, window, seed, limits, grading)
+            step = lower_step(self.problem, cells, window, seed, limits, grading, ends=kind == "ends")
             step = replace(step, k=k, window=step.window.within(schedule.widest))
             self.lower = max(self.lower, step.bound)
         else:

@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from ..loss import Loss
-from ..loss.cells import infima_lower, node_values
+from ..loss.cells import infima_lower, minorants, node_values
+from ..places import Places
 from ..problem import NoiseProblem
 from .lattice import Array, Lattice
 from .mesh import Grading, Mesh
@@ -36,9 +37,11 @@ def lower_step(
     seed: Seed | None,
     limits: Limits,
     grading: Grading | None = None,
+    *,
+    ends: bool = False,
 ) -> Step:
     """A lower bound from a lattice of k per sensitivity, or from one graded between its nodes (where losses are
-    continuous and laws need not be monotone).
+    continuous and laws need not be monotone).   ends : round to the ends of cells two steps wide, k even (Thm 9).
 
     Continuous losses (and monotone laws): stochastic rounding to nodes, node values below the loss (Thm 2).
     A loss with jumps: rounding to cells, infima over open cells [SLW, D(β)]; the atoms of a law, which might sit on a
@@ -47,13 +50,15 @@ def lower_step(
     """
     loss, D = problem.paid_loss, problem.sensitivity
     alike = problem.budget is None or all(c.grows_from_zero for c in problem.paid_losses)
-    edge = int(not loss.continuous and not problem.monotone and alike)
-    lattice = rounding_lattice(problem, k, edge, window)
+    ends = ends and alike
+    edge = int(ends or (not loss.continuous and not problem.monotone and alike))
+    lattice = rounding_lattice(problem, k, edge, window, CELL if ends and grading is None else 1)
     if grading is not None:
         lattice = Mesh.of(lattice, grading)
     places = places_of(problem, lattice.k, lattice.indices)
-    touch = _touch(problem, lattice, seed)
-    costs, *second_costs = (rounded_costs(c, problem, lattice, touch) for c in problem.paid_losses)
+    cells = places_of(problem, lattice.k, np.arange(lattice.first, lattice.last + 2, CELL)) if ends else None
+    touch = _touch(problem, cells or places, lattice.k, seed)
+    costs, *second_costs = (rounded_costs(c, problem, lattice, touch, cells) for c in problem.paid_losses)
     delta = max(problem.privacy.delta, LEAST_DELTA)
     budget = None
     if problem.budget is not None:
@@ -109,46 +114,56 @@ def lower_step(
     )
 
 
-def rounding_lattice(problem: NoiseProblem, k: int, edge: int, window: Window) -> Lattice:
+CELL = 2
+"""Steps of a cell to whose ends a law is rounded."""
+
+
+def rounding_lattice(problem: NoiseProblem, k: int, edge: int, window: Window, whole: int = 1) -> Lattice:
     """Nodes origin + i·D/k (edge 0) or cells to their right (edge 1): events over the window, the lattice one
     sensitivity further. Where the support ends before that, its end, rounded outwards, ends the lattice and the events.
+    whole : the lattice begins and ends at multiples of it.
     """
     grid, start = places_of(problem, k, [0]), origin_of(problem) / problem.sensitivity
     event_first = math.floor((window.left - start) * k)
     event_last = math.ceil((window.right - start) * k) - edge
     if problem.folds:
         event_first = -event_last - edge
-    first, last = event_first - k, event_last + k
+    first, last = whole * ((event_first - k) // whole), whole * -(-(event_last + k + edge) // whole) - edge
     lo, hi = (grid.position(end) for end in problem.support)
     if first <= lo:
-        first = event_first = math.floor(lo)
+        first = event_first = whole * math.floor(lo / whole)
     if last >= hi - edge:
-        last = event_last = math.ceil(hi) - edge
+        last = event_last = whole * math.ceil(hi / whole) - edge
     reach = None if window.reach is None else max(1, math.ceil(window.reach * k))
     return Lattice(k, first, last, event_first, event_last, problem.folds, edge, reach)
 
 
-def _touch(problem: NoiseProblem, lattice: Lattice, seed: Seed | None) -> Array:
+def _touch(problem: NoiseProblem, cells: Places, k: int, seed: Seed | None) -> Array:
     """Where in each cell a tangent to the loss touches it: in the middle, but next to the minimum nearer to it the more
     mass gathers there, for a node with an atom should not pay for its neighbours [Thm 2]."""
-    touch = np.full(len(lattice.indices) - 1, 0.5)
-    if seed is None or lattice.k > 4 * seed.k:
+    touch = np.full(len(cells.indices) - 1, 0.5)
+    if seed is None or k > 4 * seed.k:
         return touch
     least = (problem.paid_loss.minimiser(*problem.support)[0] - origin_of(problem)) / problem.sensitivity
     below, there, above = seed.density(least + np.array([-1, 0, 1]) / seed.k)
     beside = 0.5 * (below + above)
-    node, each = max(there - beside, 0.0) / seed.k + beside / lattice.k, beside / lattice.k
+    node, each = max(there - beside, 0.0) / seed.k + beside / k, beside / k
     share = 2 * each / (node + 2 * each) if node > 0 else 0.5
-    at = int(np.searchsorted(lattice.indices, round(least * lattice.k)))
+    at = int(np.searchsorted(cells.indices, round(least * k)))
     touch[max(at - 1, 0) : at], touch[at : at + 1] = 1 - min(share, 0.5), min(share, 0.5)
     return touch
 
 
-def rounded_costs(loss: Loss, problem: NoiseProblem, lattice: Lattice, touch: Array) -> Array:
-    """What a law rounded to the lattice pays at least: node values, or infima over cells; at the end nodes the infimum
-    of what lies beyond, for the line goes on there."""
+def rounded_costs(
+    loss: Loss, problem: NoiseProblem, lattice: Lattice, touch: Array, cells: Places | None = None
+) -> Array:
+    """What a law rounded to the lattice pays at least: node values, or infima over cells; with `cells`, linear functions
+    below the loss at their ends; at the end nodes the infimum of what lies beyond, for the line goes on there."""
     places = places_of(problem, lattice.k, lattice.indices)
-    costs = _cell_infima(loss, problem, lattice) if lattice.edge else node_values(loss, places, touch)
+    if cells is not None:
+        costs = np.stack(minorants(loss, cells, touch), axis=1).ravel()
+    else:
+        costs = _cell_infima(loss, problem, lattice) if lattice.edge else node_values(loss, places, touch)
     first, last = (math.nextafter(x, inwards) for x, inwards in zip(places.floats[[0, -1]], (math.inf, -math.inf)))
     if lattice.open_left:
         costs[0] = min(costs[0], loss.infimum(-math.inf, first))

@@ -96,9 +96,9 @@ class Mesh(Lattice):
         """The nodes of `lattice`, `grading.coarse` new steps to each of its own, and those that the grading keeps."""
         coarse = grading.coarse
         first, last = lattice.first - 2 * lattice.open_left, lattice.last + 2 * lattice.open_right
-        scaled = (coarse * i for i in (lattice.k, first, last, lattice.event_first, lattice.event_last))
-        k, first, last, event_first, event_last = scaled
-        bare = Mesh(k, first, last, event_first, event_last, lattice.folded, coarse=coarse)
+        k, first, event_first = (coarse * i for i in (lattice.k, first, lattice.event_first))
+        last, event_last = (coarse * (i + lattice.edge) - lattice.edge for i in (last, lattice.event_last))
+        bare = Mesh(k, first, last, event_first, event_last, lattice.folded, lattice.edge, coarse=coarse)
         return replace(bare, nodes=tuple(grading.nodes(bare.k, bare.first, bare.last).tolist()))
 
     # Geometry ------------------------------------------------------------------------------------------
@@ -129,8 +129,12 @@ class Mesh(Lattice):
 
     @cached_property
     def shifts(self) -> Ints:
-        short = self.k - 2 ** np.arange(self.coarse.bit_length() - 1)
-        positive = np.union1d(np.arange(self.coarse, self.k + 1, self.coarse), short)
+        if self.edge:
+            short = self.k + 1 - 2 ** np.arange(1, self.coarse.bit_length())
+            positive = np.union1d(np.arange(self.k - 1, 0, -self.coarse), np.append(short, self.k))
+        else:
+            short = self.k - 2 ** np.arange(self.coarse.bit_length() - 1)
+            positive = np.union1d(np.arange(self.coarse, self.k + 1, self.coarse), short)
         return positive if self.folded else np.concatenate([-positive[::-1], positive])
 
     @cached_property
@@ -140,7 +144,7 @@ class Mesh(Lattice):
 
     def locate(self, x: Array) -> Ints:
         middles = 0.5 * (self.indices[1:] + self.indices[:-1])
-        return np.searchsorted(middles, x * self.k, side="right")
+        return np.searchsorted(middles, x * self.k - 0.5 * self.edge, side="right")
 
     # Pairs ---------------------------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from ..problem import NoiseProblem
 from .lattice import NOT_ZERO, ROUNDED
+from .lower import CELL
 from .mesh import BEYOND, Grading
 from .step import Step, Window
 
@@ -55,7 +56,11 @@ MOST_CELLS = 5000
 """Largest lattice program."""
 
 Steps = dict[str, list[Step]]
-"""Steps taken so far, by kind of bound: "lower", and upper bounds on "centred" and "offset" cells."""
+"""Steps taken so far, by kind of bound: lower bounds from "nodes" and from "ends" of cells, upper bounds on "centred"
+and "offset" cells."""
+
+LOWER = ("nodes", "ends")
+"""Kinds of lower bounds: roundings to the nodes of a lattice, and to the ends of cells two steps wide."""
 
 
 @dataclass(frozen=True)
@@ -88,12 +93,12 @@ class Schedule:
             return steps[kind][-1].window
         pairs = self.problem.privacies
         reach = min(self.problem.joint.truncation(), 3 * max(p.truncation() for p in pairs))
-        wide = min(2.5 * reach + 1.5, self._periods) if kind == "lower" else 1.5 * reach + 0.5
+        wide = min(2.5 * reach + 1.5, self._periods) if kind in LOWER else 1.5 * reach + 0.5
         first = self._around(min(wide, 0.9 * MOST_CELLS / k))
-        if self.stretch is not None and (kind == "lower" or self.problem.monotone):
-            near = self.stretch[kind == "lower"]
+        if self.stretch is not None and (kind in LOWER or self.problem.monotone):
+            near = self.stretch[kind in LOWER]
             first = near if (near.right - near.left) * k <= MOST_CELLS else first
-        near_steps = kind == "lower" and self._nearly_staircase and self.problem.joint.epsilon >= STEPS_FROM
+        near_steps = kind in LOWER and self._nearly_staircase and self.problem.joint.epsilon >= STEPS_FROM
         return replace(first, reach=max(1.5 * self.peak, 1.2 * max(self.steps))) if near_steps else first
 
     @property
@@ -129,10 +134,22 @@ class Schedule:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        return (*self.uppers, "lower")
+        return (*self.uppers, *self.lowers)
+
+    @property
+    def lowers(self) -> tuple[str, ...]:
+        """Kinds of lower bounds that deserve a program: a law next to an end of the support, rounded to nodes, could
+        gain half a step there at first order [Thm 9]."""
+        if self._continuous and not self._whole_line and not self.problem.folds:
+            return LOWER
+        return ("nodes",)
 
     def first(self) -> Iterator[dict[str, int]]:
-        """The scan: rounds of one coarse lattice per kind of bound."""
+        """The scan: rounds of one coarse lattice per kind of bound; cells two steps wide are as many as others."""
+        for round_ in self._rounds():
+            yield {kind: CELL * k if kind == "ends" else k for kind, k in round_.items()}
+
+    def _rounds(self) -> Iterator[dict[str, int]]:
         yield dict.fromkeys(self.kinds, 1)
         if self._nearly_staircase:
             begin = () if self.problem.folds or self.problem.joint.epsilon < SEEDED_FROM else (0.25, 0.5)
@@ -142,7 +159,7 @@ class Schedule:
             yield from (dict.fromkeys(self.kinds, k) for k in SCAN)
         else:
             for before, beyond in zip(self._next_to_jumps(-1), self._next_to_jumps(1)):
-                yield {**dict.fromkeys(self.uppers, before), "lower": beyond}
+                yield {**dict.fromkeys(self.uppers, before), "nodes": beyond}
 
     def next(self, side: tuple[str, ...], steps: Steps, lower: float, upper: float) -> tuple[str, int] | None:
         """(kind, k) for one more step on one side: a multiple of the lattice whose error is smallest for its size, the
@@ -162,13 +179,15 @@ class Schedule:
             wanted = min(max(math.sqrt(quality / goal), 1.2 * largest), 2.2 * largest)
             multiple = max(2, math.ceil(wanted / base - ROUNDED))
             multiple += kind == "centred" and multiple % 2 == 0  # even multiples of centred cells are offset cells
-            if kind == "lower" and self._sparse:
+            if kind in LOWER and self._sparse:
                 multiple = min(m << n for m in (2, 3) for n in range(16) if m << n >= multiple)
             k = base * multiple
             if k > 2.5 * largest:
                 k = round(1.6 * largest) + 1
             if self._nearly_staircase:
                 k = self._aligned(kind, k)
+            if kind == "ends":
+                k += k % CELL
             if largest < k <= self.finest and self.fits(kind, k, steps):
                 return kind, k
         return None
@@ -191,13 +210,13 @@ class Schedule:
             return None
         if self.problem.monotone or not self._whole_line:
             return None
-        if not self.problem.folds and all(step.k == 1 for step in steps["lower"]):
+        if not self.problem.folds and all(step.k == 1 for step in steps["nodes"]):
             return None  # so large a program begins with the pairs of a smaller one
         coarse, power = 1, max(1, *(p.power for loss in self.problem.paid_losses for p in loss.pieces))
         while 2 * coarse * k <= min(FINENESS / min(self.gap, 1e-3), self.finest) and 2 * coarse * power**2 <= k:
             coarse *= 2
         places = (0.0, *self.steps, *(-step for step in self.steps))
-        reach = min(int(self.window("lower", k, steps).right), PERIODS) + BEYOND * max(self.steps)
+        reach = min(int(self.window("nodes", k, steps).right), PERIODS) + BEYOND * max(self.steps)
         return Grading(coarse, places, SLOPE * power, reach) if coarse > 1 else None
 
     @property
