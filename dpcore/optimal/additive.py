@@ -245,7 +245,8 @@ class Search(Anytime):
         closed = self.best is not None and problem.support == (-math.inf, math.inf)
         if problem.budget is not None or len(problem.privacies) > 1:
             closed = closed and len(problem.privacies) == 1 and self._staircase_fits
-        staircase = problem.privacy.epsilon >= STAIRCASE_FROM or problem.privacy.delta < STAIRCASE_BELOW
+        staircase = problem.folds or not problem.monotone
+        staircase = staircase and (problem.privacy.epsilon >= STAIRCASE_FROM or problem.privacy.delta < STAIRCASE_BELOW)
         if problem.privacy.delta == 0 or (closed and problem.paid_loss.grows_from_zero and staircase):
             return ()
         fixed = not problem.folds and (problem.support != (-math.inf, math.inf) or problem.monotone)

@@ -41,7 +41,7 @@ def lower_step(
     ends: bool = False,
 ) -> Step:
     """A lower bound from a lattice of k per sensitivity, or from one graded between its nodes (where losses are
-    continuous and laws need not be monotone).   ends : round to the ends of cells two steps wide, k even (Thm 9).
+    continuous and laws need not be monotone).   ends : round to the ends of cells two steps wide, k even (Thm 10).
 
     Continuous losses (and monotone laws): stochastic rounding to nodes, node values below the loss (Thm 2).
     A loss with jumps: rounding to cells, infima over open cells [SLW, D(β)]; the atoms of a law, which might sit on a
@@ -57,7 +57,7 @@ def lower_step(
         lattice = Mesh.of(lattice, grading)
     places = places_of(problem, lattice.k, lattice.indices)
     cells = places_of(problem, lattice.k, np.arange(lattice.first, lattice.last + 2, CELL)) if ends else None
-    touch = _touch(problem, cells or places, lattice.k, seed)
+    touch = _touch(problem, places if cells is None else cells, lattice.k, seed)
     costs, *second_costs = (rounded_costs(c, problem, lattice, touch, cells) for c in problem.paid_losses)
     delta = max(problem.privacy.delta, LEAST_DELTA)
     budget = None
@@ -92,7 +92,10 @@ def lower_step(
     further = tuple(program.multipliers(outcome, level) for level in range(1, len(deltas)))
     costs, *second_costs = (lattice.everywhere(values) for values in (costs, *second_costs))
     spend = None if budget is None else (outcome.budget_rate, second_costs[0], budget.most)
-    proof = Proof(costs, lattice.first, shifts, events, weights, order, lattice.folded, further, spend)
+    at_zero = None
+    if order is not None and ends and lattice.first <= 0 <= lattice.last:  # 0 is an edge: nothing is said of r_(−1)
+        at_zero, order[-lattice.first] = (float(order[-lattice.first]), 0.0), 0.0
+    proof = Proof(costs, lattice.first, shifts, events, weights, order, lattice.folded, further, spend, at_zero)
     bound = proof.lower(*problem.privacies)
     bound = max(bound, loss.infimum(*problem.support))
     events, weights = (np.concatenate([own, *(m[at] for m in further)]) for own, at in ((events, 1), (weights, 2)))
@@ -157,8 +160,9 @@ def _touch(problem: NoiseProblem, cells: Places, k: int, seed: Seed | None) -> A
 def rounded_costs(
     loss: Loss, problem: NoiseProblem, lattice: Lattice, touch: Array, cells: Places | None = None
 ) -> Array:
-    """What a law rounded to the lattice pays at least: node values, or infima over cells; with `cells`, linear functions
-    below the loss at their ends; at the end nodes the infimum of what lies beyond, for the line goes on there."""
+    """What a law rounded to the lattice pays at least: node values, or infima over cells; with `cells`, linear
+    functions below the loss at their ends; at the end nodes the infimum of what lies beyond, for the line goes on
+    there."""
     places = places_of(problem, lattice.k, lattice.indices)
     if cells is not None:
         costs = np.stack(minorants(loss, cells, touch), axis=1).ravel()

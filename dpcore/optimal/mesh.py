@@ -81,7 +81,8 @@ class _Hats:
 @dataclass(frozen=True)
 class Mesh(Lattice):
     """A lattice that keeps `nodes`, and of the shifts, either sign, those that are whole numbers of `coarse` steps, or
-    1, 2, 4, … steps short of the sensitivity.
+    1, 2, 4, … steps short of the sensitivity; of labels at the ends of cells (edge 1), the sensitivity, those a whole
+    number of `coarse` steps less 1, or 1, 3, 7, … short of it.
 
     A test function of shift j is linear between those nodes i whose cover i − j is a node too, or beyond an end of the
     support, so that the kinks of it and of its shifted copy are nodes. A pair is one hat function: its event is the

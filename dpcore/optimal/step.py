@@ -69,6 +69,7 @@ class Proof:
     """Multipliers on a lattice: a lower bound for every (ε, δ), good near the one it was made for [Thm 6].
 
     further : (shifts, events, weights) of every other (ε, δ).   budget : (μ, node values of the second loss, most).
+    at_zero : multipliers of r_0 ≥ r_1 and r_0 ≥ r_(−1).
     """
 
     costs: Array
@@ -80,6 +81,7 @@ class Proof:
     mirrored: bool
     further: tuple[tuple[Ints, Ints, Array], ...] = ()
     budget: tuple[float, Array, float] | None = None
+    at_zero: tuple[float, float] | None = None
 
     def lower(self, privacy: Privacy, *further: Privacy) -> float:
         """The bound at one (ε, δ) or several, from the referee; multipliers of pairs not asked for are left out."""
@@ -93,6 +95,7 @@ class Proof:
             weights=self.weights,
             monotone=self.monotone,
             mirrored=self.mirrored,
+            at_zero=self.at_zero,
             further=[(p.epsilon, p.delta, *multipliers) for p, multipliers in zip(further, self.further)],
             budget=self.budget,
         )
@@ -138,10 +141,19 @@ def places_of(problem: NoiseProblem, k: int, indices: ArrayLike) -> Places:
     return Places.of(origin_of(problem), problem.sensitivity, k, indices)
 
 
+def middle_of(problem: NoiseProblem) -> float:
+    """Where the middle of a law is likely to lie, in sensitivities: at the loss's minimiser, or from an end of the
+    support as far as truncated Laplace noise reaches."""
+    best, reach = problem.paid_loss.minimiser(*problem.support)[0] / problem.sensitivity, problem.joint.truncation()
+    lo, hi = (end / problem.sensitivity for end in problem.support)
+    least, most = lo + reach, hi - reach
+    return min(max(best, least), most) if least <= most else 0.5 * (lo + hi)
+
+
 def reference_density(problem: NoiseProblem, x: Array) -> Array:
     """A density of about the optimum's shape, for scaling; x in sensitivities."""
-    best = problem.paid_loss.minimiser(*problem.support)[0] / problem.sensitivity
-    return np.exp(-problem.privacy.epsilon * np.abs(x - best) * (1.0 if problem.folds else 0.5))
+    middle = middle_of(problem)
+    return np.exp(-problem.privacy.epsilon * np.abs(x - middle) * (1.0 if problem.folds else 0.5))
 
 
 def further_limits(problem: NoiseProblem, tight: float = 1.0) -> tuple[tuple[float, float], ...]:
