@@ -1,5 +1,5 @@
-"""Lower bounds from laws rounded to the ends of cells [Thm 10]: the theorem on random laws in fractions, its dual on the
-line, and bounds beside audited laws."""
+"""Lower bounds from laws rounded to the ends of cells [Thm 10]: the theorem on random laws in fractions, its dual on
+the line, and bounds beside audited laws."""
 
 import math
 from fractions import Fraction
