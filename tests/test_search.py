@@ -9,7 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcore.search import bisection, bisections, geometric, least_argument, nudged_up, smallest_passing, whole_half
+from dpcore.search import (
+    bisection,
+    bisections,
+    geometric,
+    least_argument,
+    least_argument_vectorised,
+    nudged_up,
+    smallest_passing,
+    whole_half,
+)
 
 places = st.floats(-1e6, 1e6)
 
@@ -63,7 +72,55 @@ def test_the_smallest_that_passes_is_found_to_the_last_bit(turn, guess):
     assert nudged_up(lambda x: x >= turn, turn * (1 - 1e-12)) >= turn
 
 
-@given(st.floats(-50, 50))
-def test_a_valley_between_grid_points_is_found(bottom):
-    found = least_argument(lambda x: (x - bottom) ** 2, np.linspace(-60, 60, 13).tolist())
-    assert found == pytest.approx(bottom, abs=1e-5)
+GRID = np.linspace(-60, 60, 13).tolist()
+
+
+@given(st.floats(-60, 60), st.sampled_from([1e-3, 1e-7]))
+def test_a_valley_between_grid_points_is_found_to_the_tolerance_and_no_further(bottom, tolerance):
+    asked = []
+    found = least_argument(lambda x: asked.append(x) or abs(x - bottom), GRID, tolerance=tolerance)
+    size = max(1.0, abs(bottom))
+    assert abs(found - bottom) <= tolerance * size * (1 + 1e-9)
+    assert found == min(asked, key=lambda x: abs(x - bottom)), "the best place that was looked at"
+    narrowings = math.log(20 / (0.5 * tolerance * size)) / math.log(2 / (math.sqrt(5) - 1))
+    assert len(asked) <= len(GRID) + 2 + max(0, narrowings), "a golden section asks once a step"
+
+
+@given(st.floats(-60, 60))
+def test_the_same_for_functions_of_arrays(bottom):
+    asked = []
+    found = least_argument_vectorised(lambda x: asked.append(x) or np.abs(x - bottom), GRID)
+    assert abs(found - bottom) <= 5 / 20**5 * (1 + 1e-6), "a twentieth as wide five times"
+    assert [len(points) for points in asked] == [13, 41, 41, 41, 41, 41]
+    every = np.concatenate(asked)
+    assert abs(found - bottom) == np.abs(every - bottom).min()
+
+
+@pytest.mark.parametrize("bottom", [-60.0, 60.0, -75.0, 75.0, 0.0, 20.0])
+def test_valleys_at_and_beyond_the_ends_and_on_grid_points(bottom):
+    nearest = min(max(bottom, -60.0), 60.0)
+    assert least_argument(lambda x: (x - bottom) ** 2, GRID) == pytest.approx(nearest, abs=1e-5)
+    assert least_argument_vectorised(lambda x: (x - bottom) ** 2, GRID) == pytest.approx(nearest, abs=1e-5)
+
+
+@pytest.mark.parametrize("side", [-1, 1])
+def test_points_that_all_but_coincide_do_not_cut_the_valley_off(side):
+    """The best point of the grid and its twin tie; the valley goes on behind the twin."""
+    points, steps = [0.0, 1.0, 1.0 + side * 5e-10, 2.0], lambda x: np.round((x - 1 - 0.3 * side) ** 2, 6)
+    assert least_argument(steps, points) == pytest.approx(1 + 0.3 * side, abs=2e-3)
+    assert least_argument_vectorised(steps, points) == pytest.approx(1 + 0.3 * side, abs=2e-3)
+
+
+def test_equal_values_go_to_the_smaller_argument_and_order_does_not_matter():
+    flat = lambda x: 0.0 * x  # noqa: E731
+    assert least_argument(flat, [3.0, 1.0, 2.0]) == 1.0 == least_argument_vectorised(flat, [3.0, 1.0, 2.0])
+    assert least_argument(lambda x: (x - 2) ** 2, [3.0, 1.0, 1.0, 3.0]) == pytest.approx(2, abs=1e-6)
+
+
+@given(st.floats(1.0, 1e6), st.integers(0, 40))
+def test_a_value_is_nudged_by_powers_of_two_of_its_last_place(value, power):
+    """The first of value·(1 + 2^(i − 52)) that passes, and the value itself if it does."""
+    assert nudged_up(lambda x: True, value) == value
+    turn = value * (1 + 2.0 ** (power - 52))
+    found = nudged_up(lambda x: x >= turn, value)
+    assert turn <= found <= value * (1 + 2.0 ** (power - 51))
