@@ -20,12 +20,14 @@ from ..noise.truncated_laplace import TruncatedLaplace
 from ..privacy_profile import PairList
 from ..problem import Budget, NoiseProblem, SolverSettings
 from ..solution import Certificate, Progress, Solution
-from . import jumps, laws
+from . import jumps, laws, orbits
 from .anytime import Anytime, ProgressCallback
 from .cut import staircase_in_support
 from .groups import SMALL, GroupProof, group_proofs, law_window
 from .lower import lower_step
 from .one_sided import monotone_lower
+from .orbit_lower import orbit_lower
+from .orbit_upper import orbit_upper
 from .peak import peaks_lower
 from .plateau import plateau, plateau_lower
 from .schedule import LOWER, Schedule, Steps
@@ -103,6 +105,8 @@ class Search(Anytime):
             self._stretch(),
         )
         if not self._settled:
+            if orbits.steps_only(self.problem):
+                self._follow_orbits()
             if self._neighbour is not None:
                 self._learn(schedule, self._neighbour)
             learned = bool(self._steps["nodes"])
@@ -224,8 +228,8 @@ class Search(Anytime):
                 return near
         return staircase
 
-    def _offer(self, noise: PiecewiseNoise | None) -> bool:
-        """Audit a law that no program made and keep it if it is better; whether it meets the problem."""
+    def _offer(self, noise: PiecewiseNoise | None, source: str = "closed form") -> bool:
+        """Audit a law that is not a step's and keep it if it is better; whether it meets the problem."""
         if noise is None:
             return False
         delta_upper, shift = audit.shortfall_upper(noise, self.problem.privacy.epsilon)
@@ -233,7 +237,7 @@ class Search(Anytime):
         if delta_upper > self.problem.privacy.delta or not meets_extras(self.problem, noise):
             return False
         if upper < self.upper:
-            self.best = _Found(noise, upper, delta_upper, shift, False, len(noise.weights), "closed form")
+            self.best = _Found(noise, upper, delta_upper, shift, False, len(noise.weights), source)
         return True
 
     # Programs ----------------------------------------------------------------------------------------
@@ -277,6 +281,18 @@ class Search(Anytime):
             self._report()
             if self._over:
                 return
+
+    def _follow_orbits(self) -> None:
+        """Bounds for losses made of constants, on places that their jumps lead to [method: orbits]."""
+        for kind, depth, reach in orbits.ATTEMPTS:
+            if self._over:
+                return
+            limits = Limits(self.upper if math.isfinite(self.upper) else 1.0, self._goal, self._deadline, self._stop)
+            if kind == "lower":
+                self.lower = max(self.lower, orbit_lower(self.problem, depth, int(reach), limits))
+            else:
+                self._offer(orbit_upper(self.problem, depth, reach, limits), "linear program")
+            self._report()
 
     def _scan(self, schedule: Schedule) -> None:
         for ks in schedule.first():

@@ -1,0 +1,96 @@
+"""A lower bound for losses made of constants: multipliers that are constant between places [method: orbits]."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ..audit.steps import StepMultipliers
+from ..lp import INFINITY
+from ..problem import NoiseProblem
+from .lattice import Array, Ints, sums_at
+from .orbits import OrbitProgram, Orbits, Terms
+from .step import LEAST_DELTA, Limits
+
+
+def orbit_lower(problem: NoiseProblem, depth: int, beyond: int, limits: Limits) -> float:
+    """The bound, rounded down, from events between the places of a depth up to so many sensitivities beyond the marks,
+    and all that lies farther out as one event.
+
+    The program is that of a law's masses in the cells between all places and their shifted copies; its multipliers are
+    judged by `audit.steps`, whatever they are.
+    """
+    orbits, privacy = Orbits.of(problem), problem.privacy
+    q = orbits.resolution
+    edges = orbits.places(depth, orbits.marks[0] - beyond * q, orbits.marks[-1] + beyond * q)
+    right = orbits.shifts(depth + 1)
+    both = np.concatenate([right, -right])
+    nothing = np.zeros((len(both), len(edges) + 1))
+    frame = StepMultipliers(problem.sensitivity, q, problem.support, edges, both, nothing, problem.monotone)
+    n, count = len(frame.starts), len(frame.starts)
+    classes = np.arange(n)
+    if problem.folds:
+        classes, count = np.minimum(classes, n - 1 - classes), (n + 1) // 2
+    masses = sums_at(classes, np.ones(n), count)
+    costs = sums_at(classes, frame.costs(problem.paid_loss), count)
+    shifts = right if problem.folds else both
+    delta = max(privacy.delta, LEAST_DELTA)
+    terms, intervals = _terms(frame, shifts, classes, count, privacy.amplification)
+    program = OrbitProgram(terms, costs, masses, np.zeros((len(shifts), count)), delta, limits.scale)
+    program.rows.add_terms(np.flatnonzero(np.abs(shifts[terms.limit]) == q))
+    falls = _add_falls(program, frame, classes) if problem.monotone else None
+    program.solve(limits)
+    duals = program.rows.lp.row_duals()
+    if len(duals) != program.rows.lp.rows:
+        return 0.0
+    rates, found = program.rows.multipliers(duals, limits.scale)
+    limit, interval = terms.limit[program.rows.names], intervals[program.rows.names]
+    weights, found = nothing.copy(), np.minimum(found, rates[limit])
+    if problem.folds:
+        weights[limit, interval] = weights[len(right) + limit, len(edges) - interval] = 0.5 * found
+    else:
+        weights[limit, interval] = found
+    order = None
+    if falls is not None:
+        numbers, rows, copies, large = falls
+        order = np.zeros(n - 1)
+        order[numbers] = np.maximum(duals[rows], 0.0) * limits.scale / (copies * large)
+    proof = replace(frame, weights=weights, falls=order)
+    return max(0.0, proof.lower(problem.paid_loss, privacy.epsilon, privacy.delta))
+
+
+def _terms(frame: StepMultipliers, shifts: Ints, classes: Ints, count: int, growth: float) -> tuple[Terms, Ints]:
+    """max(0, P(A) − e^ε P(A + φ)) for every shift and interval A between edges, over classes of cells, and the number
+    of A for each. Those that are never positive are left out."""
+    m, n = frame.weights.shape[1], len(classes)
+    keys, values = [], []
+    for j, shift in enumerate(shifts.tolist()):
+        for numbers, value in ((frame.numbers(), 1.0), (frame.numbers(shift), -growth)):
+            keys.append((j * m + numbers) * count + classes)
+            values.append(np.full(n, value))
+    named, index = np.unique(np.concatenate(keys), return_inverse=True)
+    entries = sums_at(index, np.concatenate(values), len(named))
+    used = entries != 0
+    term, columns, entries = named[used] // count, named[used] % count, entries[used]
+    names, owners = np.unique(term, return_inverse=True)
+    useful = sums_at(owners, (entries > 0).astype(float), len(names)) > 0
+    kept = useful[owners]
+    names, columns, entries, term = names[useful], columns[kept], entries[kept], term[kept]
+    starts = np.searchsorted(term, names)
+    return Terms(names // m, starts, columns, entries, np.ones(len(names))), names % m
+
+
+def _add_falls(program: OrbitProgram, frame: StepMultipliers, classes: Ints) -> tuple[Ints, Ints, Ints, Array]:
+    """Rows: densities do not rise away from 0. Returns (numbers of the frame's falls, the LP's row of each, how many
+    share it, what its multiplier is divided by)."""
+    lp, (inner, outer, ratio) = program.rows.lp, frame.fall_rows()
+    falls = np.flatnonzero(inner >= 0)
+    inner, outer, ratio = classes[inner[falls]], classes[outer[falls]], ratio[falls]
+    _, first, owners = np.unique(inner * len(classes) + outer, return_index=True, return_inverse=True)
+    large = np.maximum(ratio, 1.0)
+    columns = np.stack([inner, outer], axis=1)[first]
+    values = np.stack([1 / large, -ratio / large], axis=1)[first]
+    rows = lp.rows + owners
+    lp.add_rows(0.0, INFINITY, starts=2 * np.arange(len(first)), columns=columns.ravel(), values=values.ravel())
+    return falls, rows, np.bincount(owners)[owners], large

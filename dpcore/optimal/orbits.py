@@ -1,0 +1,200 @@
+"""Losses made of constants: the few places between which laws and multipliers are constant [method: orbits].
+
+The places that matter are the jumps of the loss and the ends of the support near them, the *marks*, all that lie whole
+sensitivities from these, and what follows from their distances: a mark moved by the distance of two others. Depth 0 is
+the marks, every further depth moves all places by the distances of marks once more. Both bounds are linear programs on
+these places (`orbit_lower`, `orbit_upper`); what they propose is audited.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from .._validate import decimal
+from ..problem import NoiseProblem
+from ..rows.program import KEEP, PrivacyProgram, Rows, Uncovered
+from .lattice import Array, Ints, sums_at
+from .step import Limits
+
+FINEST = 1 << 40
+"""Most units per sensitivity in which a mark is told."""
+
+NEAR = 12
+"""Ends of the support within so many sensitivities of a jump are marks."""
+
+MOST_MARKS = 2
+"""Different marks up to whole sensitivities: the places that follow from more are too many."""
+
+MOST_PLACES = 120
+"""No depth adds to more places per sensitivity than these."""
+
+WIDEST = 24
+"""Jumps farther apart, in sensitivities, are left to other searches."""
+
+TOLERANCE = 1e-9
+"""Of the linear programs."""
+
+OVER = 1e-7
+"""Shares of δ that do not count as a violation."""
+
+ATTEMPTS = (
+    ("upper", 0, 1.5), ("lower", 0, 1), ("lower", 2, 1), ("upper", 1, 1.5), ("lower", 4, 1), ("lower", 6, 1),
+    ("lower", 9, 2), ("upper", 2, 3.0), ("lower", 12, 2), ("upper", 3, 4.0), ("lower", 16, 3), ("lower", 20, 4),
+    ("upper", 4, 5.0), ("lower", 28, 4),
+)  # fmt: skip
+"""(bound, depth, how far beyond the marks), one after the other until the gap is reached."""
+
+ROUNDS = 100
+"""Most linear programs for one bound."""
+
+
+def steps_only(problem: NoiseProblem) -> bool:
+    """The problem is one for these programs: constant pieces, one pair (ε, δ) with both positive, no budget, and the
+    marks, which are few, are all that matters."""
+    loss, D = problem.paid_loss, problem.sensitivity
+    plain = problem.budget is None and len(problem.privacies) == 1 and not problem.whole_curve
+    positive = min(problem.privacy.epsilon, problem.privacy.delta) > 0
+    if not plain or not positive or loss.continuous or any(p.coefficient != 0 for p in loss.pieces):
+        return False
+    lo, hi = problem.support
+    inside = [x for x in loss.jumps if lo < x < hi]
+    if not inside or inside[-1] - inside[0] > WIDEST * D:
+        return False
+    reach = (problem.privacy.truncation() + 1) * D
+    felt = [room for room in (inside[0] - lo, hi - inside[-1]) if NEAR * D < room < reach]
+    return not felt and len(Orbits.of(problem).residues(0)) <= MOST_MARKS
+
+
+@dataclass(frozen=True)
+class Orbits:
+    """Places in units of sensitivity/resolution from 0.
+
+    marks : jumps inside the support and ends near them, and 0 for monotone laws without a mirror image; increasing.
+    """
+
+    resolution: int
+    marks: tuple[int, ...]
+
+    @staticmethod
+    def of(problem: NoiseProblem) -> Orbits:
+        """Marks that take too fine units are rounded: ends into the support, jumps towards 0."""
+        lo, hi = problem.support
+        jumps = [x for x in problem.paid_loss.jumps if lo < x < hi]
+        reach = NEAR * problem.sensitivity
+        lows = [x for x in (lo,) if jumps and jumps[0] - x <= reach]
+        highs = [x for x in (hi,) if jumps and x - jumps[-1] <= reach]
+        up, down = lows + [x for x in jumps if x < 0], highs + [x for x in jumps if x >= 0]
+        exact = {x: decimal(x) / decimal(problem.sensitivity) for x in up + down}
+        resolution = min(math.lcm(*(x.denominator for x in exact.values())), FINEST) if exact else 1
+        marks = {math.ceil(exact[x] * resolution) for x in up} | {math.floor(exact[x] * resolution) for x in down}
+        return Orbits(resolution, tuple(sorted(marks | {0} if problem.monotone and not problem.folds else marks)))
+
+    @cached_property
+    def _distances(self) -> list[int]:
+        """Of two marks, up to whole sensitivities."""
+        return sorted({(a - b) % self.resolution for a in self.marks for b in self.marks} - {0})
+
+    def residues(self, depth: int) -> Ints:
+        """Of all places, in one sensitivity."""
+        return self._moved({mark % self.resolution for mark in self.marks}, depth)
+
+    def shifts(self, depth: int) -> Ints:
+        """Positive ones that move marks to places, the sensitivity last."""
+        found = self._moved({0}, depth)
+        return np.append(found[found > 0], self.resolution)
+
+    def _moved(self, found: set[int], depth: int) -> Ints:
+        for _ in range(depth):
+            more = found | {(x + d) % self.resolution for x in found for d in self._distances}
+            if len(more) > MOST_PLACES:
+                break
+            found = more
+        return np.array(sorted(found), dtype=np.int64)
+
+    def places(self, depth: int, first: int, last: int) -> Ints:
+        """All of them from first to last."""
+        residues, q = self.residues(depth), self.resolution
+        periods = np.arange(first // q, last // q + 1)
+        found = (periods[:, None] * q + residues[None, :]).ravel()
+        inside: Ints = found[(found >= first) & (found <= last)]
+        return inside
+
+
+@dataclass(frozen=True)
+class Terms:
+    """Terms max(0, v·x) of limits, as rows.
+
+    limit : (terms,) of which limit.   starts, columns, values : the entries of v, term after term.   sizes : (terms,)
+    about how large the terms are.
+    """
+
+    limit: Ints
+    starts: Ints
+    columns: Ints
+    values: Array
+    sizes: Array
+
+    @cached_property
+    def _widths(self) -> Ints:
+        return np.diff(self.starts, append=len(self.columns))
+
+    def rows(self, names: Ints) -> Rows:
+        """Of the terms with these numbers."""
+        widths = self._widths[names]
+        starts = np.cumsum(widths) - widths
+        mine = np.arange(int(widths.sum())) + np.repeat(self.starts[names] - starts, widths)
+        owners = np.arange(len(names))
+        return Rows(starts, self.columns[mine], self.values[mine], self.sizes[names], owners, self.limit[names])
+
+    def at(self, x: Array) -> Array:
+        """(terms,)"""
+        owners = np.repeat(np.arange(len(self.limit)), self._widths)
+        return np.maximum(sums_at(owners, self.values * x[self.columns], len(self.limit)), 0.0)
+
+
+@dataclass
+class OrbitProgram:
+    """minimise costs·x  subject to  masses·x = 1, x ≥ 0, and Σ terms + bare·x ≤ δ for every limit.
+
+    costs, masses : (n,).   bare : (limits, n).   `rows.lp` takes further rows. Terms enter as solutions violate them.
+    """
+
+    terms: Terms
+    costs: Array
+    masses: Array
+    bare: Array
+    delta: float
+    scale: float
+
+    def __post_init__(self) -> None:
+        n, limits = len(self.costs), len(self.bare)
+        delta = np.full(limits, self.delta)
+        self.rows = PrivacyProgram(self.terms.rows, delta, np.ones(n), tolerance=TOLERANCE)
+        self.rows.lp.add_rows(1.0, 1.0, starts=[0], columns=[], values=[])
+        column = np.zeros(n, dtype=np.int64)
+        self.rows.lp.add_columns(self.costs / self.scale, starts=np.arange(n), rows=column, values=self.masses)
+        owners, columns = np.nonzero(self.bare)
+        uncovered = Uncovered(owners, columns, self.bare[owners, columns])
+        self.rows.add_limits(np.arange(limits), delta, uncovered)
+
+    def solve(self, limits: Limits) -> tuple[str, Array]:
+        """(status, x), x of no length if the solver has nothing to show."""
+        terms, x = self.terms, np.empty(0)
+        for _ in range(ROUNDS):
+            status = self.rows.run(limits.deadline, limits.stop)
+            x = self.rows.solution()
+            if status != "optimal" or not len(x):
+                return status, x
+            z = terms.at(x)
+            total = sums_at(terms.limit, z, len(self.bare)) + self.bare @ x
+            violated = (total > self.delta * (1 + OVER))[terms.limit]
+            largest = np.zeros(len(self.bare))
+            np.maximum.at(largest, terms.limit, z)
+            large = z > KEEP * largest[terms.limit]
+            if not any(self.rows.add_terms(np.flatnonzero(violated & (z > 0) & some)) for some in (large, ~large)):
+                return status, x
+        return "rounds", x

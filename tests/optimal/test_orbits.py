@@ -1,0 +1,176 @@
+"""Losses made of constants: step multipliers against exact arithmetic, and both programs against whole-number queries,
+whose optimum is the same [method: orbits]."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import log_floats
+
+from dpcore import audit
+from dpcore.audit.growth import amplification_bounds
+from dpcore.audit.steps import StepMultipliers
+from dpcore.loss import parse_loss
+from dpcore.noise.piecewise import PiecewiseNoise
+from dpcore.optimal import jumps, solve
+from dpcore.optimal.orbit_lower import orbit_lower
+from dpcore.optimal.orbit_upper import orbit_upper
+from dpcore.optimal.orbits import Orbits, steps_only
+from dpcore.optimal.step import Limits
+from dpcore.problem import SolverSettings, noise_problem
+
+WHOLE = (-math.inf, math.inf)
+
+
+def limits(scale: float = 1.0) -> Limits:
+    return Limits(scale, 1e-3, time.perf_counter() + 20, lambda: False)
+
+
+@st.composite
+def proposals(draw) -> tuple[StepMultipliers, float, float, float]:
+    """(multipliers, threshold in sensitivities, ε, δ), all in eighths of a sensitivity."""
+    eighths = draw(st.integers(1, 15))
+    edges = sorted(draw(st.sets(st.integers(-20, 20), max_size=6)) | {-24, -eighths, eighths, 24})
+    shifts = sorted(draw(st.sets(st.integers(-8, 8).filter(bool), min_size=1, max_size=3)))
+    weight = st.floats(0, 1)
+    weights = np.array([[draw(weight) for _ in range(len(edges) + 1)] for _ in shifts])
+    support = draw(st.sampled_from([WHOLE, (0.0, math.inf), (-math.inf, 0.5), (-1.25, 2.0)]))
+    monotone = draw(st.booleans())
+    frame = StepMultipliers(1.0, 8, support, np.array(edges), np.array(shifts), weights, monotone)
+    falls = np.array([draw(weight) for _ in range(len(frame.starts) - 1)])
+    chosen = replace(frame, falls=falls)
+    return chosen, eighths / 8, draw(log_floats(0.01, 3)), draw(log_floats(1e-6, 0.5))
+
+
+def naive(proposal: StepMultipliers, t: Fraction, epsilon: float, delta: float) -> Fraction:
+    """min D − δ Σ max y at places sixteenths of a sensitivity apart, one fraction after the other."""
+    E = Fraction(amplification_bounds(epsilon)[1])
+    lo, hi = proposal.support
+    edges = [Fraction(int(e), 8) for e in proposal.edges]
+    ends = [Fraction(int(e), 8) for e in proposal.ends]
+
+    def y(j: int, x: Fraction) -> Fraction:
+        return Fraction(float(proposal.weights[j][sum(e <= x for e in edges)]))
+
+    def falls(x: Fraction) -> Fraction:
+        """What monotone rows add at x: the cell of x as the inner and as the outer one."""
+        total, cells = Fraction(0), list(zip(ends, ends[1:]))
+        for i, (one, two) in enumerate(zip(cells, cells[1:])):
+            if one[1] == 0:
+                continue
+            inner, outer = (one, two) if one[1] > 0 else (two, one)
+            multiplier = Fraction(float(proposal.falls[i + math.isinf(lo)]))
+            if inner[0] < x < inner[1]:
+                total -= multiplier
+            if outer[0] < x < outer[1]:
+                total += multiplier * (inner[1] - inner[0]) / (outer[1] - outer[0])
+        return total
+
+    least = None
+    for n in range(-16 * 5 - 1, 16 * 5, 2):
+        x = Fraction(n, 16)
+        if not lo < x < hi:
+            continue
+        cost = Fraction(abs(x) > t)
+        shifts = [Fraction(int(s), 8) for s in proposal.shifts]
+        here = cost + sum(y(j, x) - E * y(j, x - s) for j, s in enumerate(shifts))
+        here += falls(x) if proposal.monotone else 0
+        least = here if least is None else min(least, here)
+    return least - Fraction(delta) * sum(Fraction(float(max(row))) for row in proposal.weights)
+
+
+@settings(max_examples=50)
+@given(proposals())
+def test_step_multipliers_are_judged_as_fractions_judge_them(drawn):
+    proposal, t, epsilon, delta = drawn
+    exact = naive(proposal, Fraction(t), epsilon, delta)
+    found = proposal.lower(parse_loss(f"exceed:{t!r}"), epsilon, delta)
+    assert Fraction(found) <= exact
+    assert float(exact) - found <= 1e-11 * (1 + abs(found))
+
+
+@pytest.mark.parametrize("shifts", [[0], [9], [3, 3]])
+def test_shifts_are_different_and_within_the_sensitivity(shifts):
+    frame = StepMultipliers(1.0, 8, WHOLE, np.array([0]), np.array(shifts), np.ones((len(shifts), 2)))
+    with pytest.raises(ValueError, match="shifts"):
+        frame.lower(parse_loss("exceed:1"), 1.0, 0.1)
+
+
+@settings(max_examples=40)
+@given(
+    st.lists(st.integers(0, 20), min_size=6, max_size=30).filter(any), st.integers(1, 12), log_floats(0.05, 3),
+    st.sampled_from([WHOLE, (-1.0, math.inf), (0.0, 8.0)]), st.booleans(),
+)  # fmt: skip
+def test_no_law_costs_less_than_the_bound(weights, quarters, epsilon, support, monotone):
+    start = -4 if support == (-1.0, math.inf) else 0 if support == (0.0, 8.0) else -(len(weights) // 2)
+    if monotone:
+        weights = sorted(weights, reverse=True)
+        start = 0
+    breaks = start + np.arange(len(weights) + 1)
+    law = PiecewiseNoise.from_masses(sensitivity=1.0, resolution=4, breaks=breaks, masses=weights)
+    delta, _ = audit.shortfall_upper(law, epsilon)
+    if delta >= 0.8:
+        return
+    problem = noise_problem(epsilon, delta, 1.0, f"exceed:{quarters / 4!r}", support=support, monotone=monotone)
+    if steps_only(problem):
+        assert orbit_lower(problem, 2, 1, limits()) <= audit.loss_upper(law, problem.loss)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "sensitivity", "last", "support", "monotone"),
+    [
+        (1.0, 0.05, 5, 1, WHOLE, False), (0.3, 0.05, 5, 3, WHOLE, False), (2.0, 0.01, 3, 4, WHOLE, False),
+        (1.0, 0.1, 4, 1, WHOLE, True), (0.7, 0.2, 6, 2, (0, math.inf), False), (1.5, 0.02, 4, 5, (0, math.inf), False),
+    ],
+)  # fmt: skip
+def test_whole_number_queries_have_the_same_optimum(epsilon, delta, sensitivity, last, support, monotone):
+    """A law on the integers spread over [i − ½, i + ½) is as private; the threshold is half a step beyond the last."""
+    settings = SolverSettings(gap=1e-6, time_limit=20)
+    whole = noise_problem(
+        epsilon, delta, sensitivity, f"exceed:{last}", granularity=1.0, support=support, monotone=monotone
+    )
+    exact = solve(whole, settings).certificate
+    ends = (support[0] - 0.5, support[1] + 0.5)
+    shape = dict(support=ends, monotone=monotone)
+    real = noise_problem(epsilon, delta, sensitivity, f"exceed:{last + 0.5!r}", **shape)
+    lower = orbit_lower(real, 6, 3, limits())
+    law = orbit_upper(real, 6, 5.0, limits())
+    assert lower <= exact.upper * (1 + 1e-9)
+    assert audit.loss_upper(law, real.loss) >= exact.lower * (1 - 1e-9)
+    assert exact.lower - lower <= 3e-4 * exact.lower
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "loss", "support", "monotone"),
+    [
+        (12.1, 0.0273, "exceed:0.38", WHOLE, False), (0.0501, 0.0434, "exceed:2.18", WHOLE, False),
+        (1.14, 0.00367, "exceed:2.79", WHOLE, False), (0.00729, 0.395, "exceed:0.586", WHOLE, False),
+        (0.00729, 0.395, "exceed:0.586", WHOLE, True), (2.53, 1e-3, "exceed:2.77", (0, math.inf), False),
+        (0.3, 0.05, "exceed:0.7", WHOLE, False),
+    ],
+)  # fmt: skip
+def test_the_gap_closes(epsilon, delta, loss, support, monotone):
+    problem = noise_problem(epsilon, delta, 1.0, loss, support=support, monotone=monotone)
+    found = solve(problem).certificate
+    assert found.gap <= 1e-3
+
+
+def test_monotone_laws_are_cut_staircases():
+    problem = noise_problem(0.1, 0.3, 1.0, "exceed:0.586", monotone=True)
+    best = min(audit.loss_upper(law, problem.loss) for law in jumps.cut_staircases(problem))
+    assert orbit_lower(problem, 2, 1, limits()) == pytest.approx(best, rel=1e-6)
+
+
+def test_marks_and_places():
+    orbits = Orbits.of(noise_problem(1.0, 0.1, 1.0, "exceed:0.3"))
+    assert (orbits.resolution, orbits.marks) == (10, (-3, 3))
+    assert orbits.places(0, -7, 7).tolist() == [-7, -3, 3, 7]
+    assert orbits.shifts(1).tolist() == [4, 6, 10]
+    assert orbits.residues(5).tolist() == [1, 3, 5, 7, 9]
