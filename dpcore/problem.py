@@ -99,14 +99,23 @@ class NoiseProblem:
             raise InputError("granularity", step, f"a whole part of the sensitivity {self.sensitivity:g}")
 
     def _check_second(self) -> None:
-        """Two pairs neither of which implies the other need both δ positive: laws would have to reach to infinity."""
+        """Of two pairs neither of which implies the other the second may have κ = 0. Laws then have a density
+        everywhere."""
         second = self.second
-        if second is None or self.simplified.second is None or min(self.privacy.delta, second.delta) > 0:
+        if second is None or min(self.privacy.delta, second.delta) > 0:
             return
         shown = f"({second.epsilon:g}, {second.delta:g})"
-        if second.delta == 0:
-            raise InputError("second", shown, "a pair with a positive second number")
-        raise InputError("second", shown, "no second pair when delta = 0, or one that implies the first")
+        if isinstance(self.profile, PairList):
+            raise InputError("second", shown, "a positive second number next to a list of pairs")
+        if self.simplified.second is None:
+            return
+        if self.privacy.delta == 0:
+            raise InputError("second", shown, "no second pair when delta = 0 (the pair with 0 comes second)")
+        (lo, hi), worst = self.support, f"when the second pair is {shown}: no release may exclude a neighbour"
+        if (lo, hi) != (-math.inf, math.inf):
+            raise InfeasibleError("support", f"[{lo:g}, {hi:g}]", f"no limit on either side {worst}")
+        if self.budget is not None:
+            raise InputError("budget", self.budget.loss.spec, f"no second loss next to a second pair {shown}")
 
     def _check_profile(self, support: str) -> None:
         """A curve that tends to 0 leaves no edge and no atom uncovered, so the noise fills the line."""

@@ -334,6 +334,97 @@ class Tailed:
 
 
 @dataclass(frozen=True)
+class Flanked:
+    """The core, but what falls on its first or last `period` units moves on outwards by a period, again and again, each
+    time with probability ratio/total."""
+
+    core: Cells
+    period: int
+    ratio: int
+
+    reach = (-math.inf, math.inf)
+    atom = 0
+
+    @property
+    def faults(self) -> list[str]:
+        breaks, at = self.core.breaks, set(self.core.breaks)
+        fine = {breaks[0] + self.period, breaks[-1] - self.period} <= at and breaks[-1] - breaks[0] >= 2 * self.period
+        fine = fine and 0 < self.ratio < self.core.total and not self.core.atom and min(self.core.weights) > 0
+        return self.core.faults + ([] if fine else ["the flanks are no law"])
+
+    @cached_property
+    def _cells(self) -> list[tuple[int, int, int]]:
+        """(from, to, weight in total^−3) with two periods beyond either end."""
+        core, q, first, last = self.core, self.ratio, self.core.breaks[0], self.core.breaks[-1]
+        out = []
+        for a, b, w in zip(core.breaks, core.breaks[1:], core.weights):
+            side = -1 if b <= first + self.period else int(a >= last - self.period)
+            if not side:
+                out.append((a, b, w * core.total**2))
+                continue
+            for n, scale in enumerate((core.total**2, core.total * q, q * q)):
+                moved = side * n * self.period
+                out.append((a + moved, b + moved, w * scale * (core.total - q) // core.total))
+        return sorted(out)
+
+    @property
+    def symmetric(self) -> bool:
+        return self.core.symmetric
+
+    @property
+    def monotone(self) -> bool:
+        cells = self._cells
+        breaks = (*(a for a, _, _ in cells), cells[-1][1])
+        return replace(self.core, breaks=breaks, weights=tuple(w for _, _, w in cells)).monotone
+
+    def cost(self, loss: ExactLoss) -> Bounds:
+        """E c(X)."""
+        core, D = self.core, self.period * self.core.unit
+        ratio, inner = enclosed(Fraction(self.ratio, core.total)), []
+        total = enclosed(Fraction(0))
+        for a, b, w in zip(core.breaks, core.breaks[1:], core.weights):
+            x, y, height = core.at(a), core.at(b), Fraction(w, core.total) / ((b - a) * core.unit)
+            if b <= core.breaks[0] + self.period:
+                total = total + (1 - ratio) * enclosed(height) * loss.mirrored.geometric(ratio, -y, -x, D, enclosed)
+            elif a >= core.breaks[-1] - self.period:
+                total = total + (1 - ratio) * enclosed(height) * loss.geometric(ratio, x, y, D, enclosed)
+            else:
+                inner.append((height, *loss.integral(x, y)))
+        (low, high), *parts = ends(total), *inner
+        return low + sum(h * one for h, one, _ in parts), high + sum(h * two for h, _, two in parts)
+
+    def shortfalls(self, epsilon: Fraction, reach: Fraction) -> Iterator[tuple[Fraction, Fraction]]:
+        """(shift, upper bound of h at it) for distances of breaks up to a period; beyond, the law repeats itself."""
+        cells, first, last = self._cells, self.core.breaks[0] - self.period, self.core.breaks[-1] + self.period
+        breaks = [*(a for a, _, _ in cells), cells[-1][1]]
+        common, E = math.lcm(*(b - a for a, b, _ in cells)), floor_bits(exp_bounds(epsilon)[0])
+        heights = [w * (common // (b - a)) for a, b, w in cells]
+        scale = self.core.total**3 * common << BITS
+        whole = math.ceil(reach / self.core.unit)
+        assert whole <= self.period
+        apart = {b - a for i, a in enumerate(breaks) for b in breaks[i + 1 : bisect_right(breaks, a + whole)]}
+        signs = (1,) if self.core._mirrors_itself else (1, -1)
+        for shift in (sign * s for s in {*apart, whole} for sign in signs):
+            places = sorted({*breaks, *(b + shift for b in breaks)})
+            inner = outer = 0
+            i = j = 0
+            for x, y in zip(places, places[1:]):
+                if not first <= x < last:
+                    continue
+                while breaks[i + 1] <= x:
+                    i += 1
+                while breaks[j + 1] + shift <= x:
+                    j += 1
+                bare = max((heights[i] << BITS) - E * heights[j], 0) * (y - x)
+                if first + self.period <= x < last - self.period:
+                    inner += bare
+                else:
+                    outer += bare
+            outer = Fraction(outer * self.core.total, self.core.total - self.ratio)
+            yield shift * self.core.unit, (inner + outer) / scale
+
+
+@dataclass(frozen=True)
 class Staircase:
     """With probability 1 − atom a density ∝ e^(−ε·level) at place + period·y, level 0 for |y| < γ and one more every
     1 beyond; else the place itself."""
@@ -436,4 +527,4 @@ class DiscreteStaircase:
         yield reach, Fraction(0 if self.rate * math.ceil(Fraction(steps, self.period)) <= epsilon else 1)
 
 
-Law = Cells | Points | Tailed | Staircase | DiscreteStaircase
+Law = Cells | Points | Tailed | Flanked | Staircase | DiscreteStaircase

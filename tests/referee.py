@@ -15,7 +15,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import mpmath
-from exact_laws import Cells, DiscreteStaircase, Law, Points, Staircase, Tailed, together
+from exact_laws import Cells, DiscreteStaircase, Flanked, Law, Points, Staircase, Tailed, together
 from exact_losses import ExactLoss, exact_loss, table
 
 MOST_EVENTS = 5000
@@ -147,7 +147,7 @@ def problem_of(answer: dict) -> Problem:
 def law_of(noise: dict, problem: Problem) -> Law:
     """The law in an answer, from its whole numbers or its parameters."""
     family = noise["family"]
-    if family in ("piecewise", "tailed"):
+    if family in ("piecewise", "tailed", "flanked"):
         body = Cells(
             unit=problem.sensitivity / noise["resolution"],
             origin=Fraction(noise["origin"]),
@@ -157,6 +157,8 @@ def law_of(noise: dict, problem: Problem) -> Law:
             place=noise["atom"]["unit"],
             atom=int(noise["atom"]["weight"]),
         )
+        if family == "flanked":
+            return Flanked(body, noise["resolution"], int(noise["flanks"]["ratio_weight"]))
         tail = noise.get("tail")
         return Tailed(body, int(tail["weight"]), tail["mean_cells"]) if tail else body
     if family == "lattice":

@@ -87,7 +87,7 @@ def test_a_file_that_claims_too_much_is_refused(written, change, field):
         (("--second", "3:1e-3:1"), "second = 3:1e-3:1"),
         (("--second", "a:1e-3"), "second epsilon = a"),
         (("--second", "3:2"), "second delta = 2"),
-        (("--second", "3:0"), "second = (3, 0)"),
+        (("--second", "3:0", "--support=0:"), "support = [0, inf]"),
         (("--second", "3:1e-3", "--method", "reference"), "method = reference"),
     ],
 )

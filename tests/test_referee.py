@@ -136,7 +136,8 @@ def draw(rng: random.Random) -> list[str]:
     """The words of one command, without its name."""
     family = rng.choice((
         "plain", "plain", "shapes", "shapes", "pure", "pure", "tables", "tables", "pure tables", "far", "lattice",
-        "lattice", "pure lattice", "pure lattice", "no epsilon", "budget", "second", "list", "long table", "curve",
+        "lattice", "pure lattice", "pure lattice", "no epsilon", "budget", "second", "worst", "list", "long table",
+        "curve",
     ))  # fmt: skip
     D, step = sensitivity(rng), None
     epsilon = log_uniform(rng, 0.02, 12)
@@ -168,6 +169,10 @@ def draw(rng: random.Random) -> list[str]:
         return [*words, f"--support={lo}:{hi}"]
     if family == "budget":
         words.append(f"--budget=exceed:{decimal_text(D * rng.randint(1, 6) / 2)}={rng.choice(('0.5', '0.2', '0.05'))}")
+    if family == "worst":
+        words.append(f"--second={decimal_text(epsilon + rounded(rng, rng.uniform(0.2, 4)))}:0")
+        words += rng.choice(([], [], [], ["--symmetric"], ["--monotone"], ["--symmetric", "--monotone"]))
+        return words
     if family == "second":
         other = epsilon + rounded(rng, rng.uniform(0.2, 3)), rounded(rng, float(delta) / 30)
         words.append("--second=" + ":".join(map(decimal_text, other)))
@@ -269,6 +274,7 @@ TRUE = {
     "points": "--epsilon=1 --delta=0.1 --integer --sensitivity=3",
     "discrete staircase": "--epsilon=1 --delta=0 --granularity=0.1 --sensitivity=0.3",
     "curve": "--profile=gdp:1",
+    "worst case": "--epsilon=1 --delta=0.1 --second=3:0 --loss=asym:1:3",
     "two pairs": "--epsilon=1 --delta=0.1 --second=3:0.01 --budget=exceed:2=0.3",
 }
 

@@ -19,6 +19,7 @@ from dpcore.data_dependent.channel import Channel, Grid
 from dpcore.data_dependent.clamped import ClampedNoise
 from dpcore.exact import draw_discrete_staircase, draw_geometric, draw_staircase, release
 from dpcore.noise import DiscreteStaircase, Geometric, Staircase, ladder
+from dpcore.noise.flanked import FlankedNoise
 from dpcore.noise.lattice import LatticeNoise, stretched
 from dpcore.noise.piecewise import TOTAL, PiecewiseNoise
 from dpcore.noise.tailed import TailedNoise
@@ -183,6 +184,26 @@ def test_tails():
     cells = {u: 0.4 * p + 0.6 * own.get(u, 0.0) for u, p in tail.items()}
     follows(lambda: noise.draw(2), {2 * u + i: p / 2 for u, p in cells.items() for i in range(2)})
     follows(lambda: noise.release(0.3, 1), {(2 + u) / 4: p for u, p in cells.items()})
+
+
+FLANKS = {
+    "sensitivity": 1.0, "resolution": 2, "breaks": [-3, -1, 0, 1, 3, 4, 5], "masses": [0.2, 0.1, 0.1, 0.3, 0.2, 0.1],
+}  # fmt: skip
+
+
+def flanked_cells() -> Law:
+    """Unit cells of a law whose ends go on with q = 2/5."""
+    law: Law = {-1: 0.1, 0: 0.1, 1: 0.15, 2: 0.15}
+    for n in range(60):
+        share = 0.6 * 0.4**n
+        law |= {-3 - 2 * n: 0.1 * share, -2 - 2 * n: 0.1 * share, 3 + 2 * n: 0.2 * share, 4 + 2 * n: 0.1 * share}
+    return law
+
+
+def test_ends_that_go_on():
+    noise = FlankedNoise(PiecewiseNoise.from_masses(**FLANKS), TOTAL * 2 // 5)
+    follows(lambda: noise.draw(2), {2 * u + i: p / 2 for u, p in flanked_cells().items() for i in range(2)})
+    follows(lambda: noise.release(0.3, 1), {(1 + u) / 2: p for u, p in flanked_cells().items()})
 
 
 @pytest.mark.parametrize(("value", "nearest"), [(10.0, 20), (10.2, 20), (10.3, 21), (-0.25, 0), (0.25, 1)])
@@ -364,3 +385,8 @@ def test_scripts_with_tails():
     own = {-2: 0.25, -1: 0.25, 0: 0.0, 1: 0.5}
     cells = {u: 0.4 * (2 / 3) ** max(u, -u - 1) / 6 + 0.6 * own.get(u, 0.0) for u in range(-80, 80)}
     follows(lambda: added(Fraction(3, 10)), {Fraction(2 + u, 4): p for u, p in cells.items()})
+
+
+def test_scripts_of_ends_that_go_on():
+    added = script(FlankedNoise(PiecewiseNoise.from_masses(**FLANKS), TOTAL * 2 // 5), 1)
+    follows(lambda: added(Fraction(3, 10)), {Fraction(1 + u, 2): p for u, p in flanked_cells().items()})

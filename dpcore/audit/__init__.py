@@ -17,11 +17,12 @@ import numpy as np
 from ..loss import Loss
 from ..loss.cells import lattice_costs
 from ..noise.base import Array, Noise
+from ..noise.flanked import FlankedNoise
 from ..noise.lattice import LatticeNoise
 from ..noise.piecewise import PiecewiseNoise, candidate_shifts
 from ..noise.steps import lattice_points, whole_steps
 from ..noise.tailed import TailedNoise
-from . import cells, tails
+from . import cells, flanks, tails
 from .cells import cells_loss_upper, hockey_stick_upper
 from .growth import amplification_bounds
 from .lattice import lattice_loss_upper, lattice_shortfall_upper
@@ -83,6 +84,7 @@ def _(noise: TailedNoise, epsilon: float, sensitivity: float | None = None) -> t
 
 
 shortfall_upper.register(PiecewiseNoise, cells.worst_shift_upper)
+shortfall_upper.register(FlankedNoise, flanks.worst_shift_upper)
 
 
 @singledispatch
@@ -102,6 +104,7 @@ def loss_upper(noise: Noise, loss: Loss) -> float:
 
 loss_upper.register(PiecewiseNoise, cells.loss_upper)
 loss_upper.register(TailedNoise, tails.loss_upper)
+loss_upper.register(FlankedNoise, flanks.loss_upper)
 
 
 @loss_upper.register(LatticeNoise)
@@ -116,3 +119,4 @@ def pure_from_upper(noise: Noise) -> float:
 
 
 pure_from_upper.register(TailedNoise, tails.pure_from_upper)
+pure_from_upper.register(FlankedNoise, flanks.pure_from_upper)

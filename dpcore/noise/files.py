@@ -13,6 +13,7 @@ from ..errors import InputError
 from ..privacy import EPSILON_RANGE
 from .base import Noise
 from .discrete import DiscreteStaircase, Geometric
+from .flanked import FlankedNoise
 from .lattice import LatticeNoise, stretched
 from .piecewise import PiecewiseNoise, candidate_shifts
 from .staircase import STAIRCASE_FIELDS, Staircase
@@ -41,7 +42,7 @@ def read_noise(data: dict[str, Any], problem: NoiseProblem) -> Noise:
     family, step = data.get("family", "piecewise"), problem.granularity
     readers = ON_THE_LINE if step is None else ON_A_LATTICE
     if not isinstance(family, str) or family not in readers:
-        accepted = "lattice or discrete-staircase, given a granularity" if step else "piecewise, tailed or staircase"
+        accepted = "lattice or discrete-staircase, given a granularity" if step else ", ".join(readers)
         raise InputError("noise.family", checks.short(family), accepted)
     return readers[family](data, problem)
 
@@ -60,6 +61,20 @@ def _tailed(data: dict[str, Any], problem: NoiseProblem) -> TailedNoise:
         shown = f"{2 * (widest + 2 * body.resolution)} unit cells and {body.resolution} shifts"
         raise InputError("noise.breaks", shown, f"a product of at most {MAX_AUDIT_WORK // 5:g} next to a tail")
     return TailedNoise(body, weight, mean)
+
+
+def _flanked(data: dict[str, Any], problem: NoiseProblem) -> FlankedNoise:
+    flanks = checks.mapping(data.get("flanks"), "flanks")
+    weight = checks.integer(flanks.get("ratio_weight"), "noise.flanks.ratio_weight", 1, TOTAL - 1)
+    core = _from_whole_numbers(data, problem.sensitivity)
+    try:
+        noise = FlankedNoise(core, weight)
+    except ValueError as error:
+        raise InputError("noise.breaks", f"{len(core.breaks)} breaks", str(error)) from None
+    if noise.count * max(noise.flanks) > MAX_CELLS:
+        shown = f"{max(noise.flanks)} cells and {noise.count} periods"
+        raise InputError("noise.flanks", shown, f"a product of at most {MAX_CELLS:g}")
+    return noise
 
 
 def _piecewise(data: dict[str, Any], problem: NoiseProblem) -> PiecewiseNoise:
@@ -195,6 +210,6 @@ def _list(data: dict[str, Any], name: str, least: int) -> list[Any]:
     return value
 
 
-ON_THE_LINE = {"piecewise": _piecewise, "tailed": _tailed, "staircase": _staircase}
+ON_THE_LINE = {"piecewise": _piecewise, "tailed": _tailed, "flanked": _flanked, "staircase": _staircase}
 ON_A_LATTICE = {"lattice": _lattice, "discrete-staircase": _discrete_staircase, "tailed": _tailed}
 """Name of a family in files → its reader."""

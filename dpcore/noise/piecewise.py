@@ -57,8 +57,8 @@ def added(value):
     rounded = -(-value // STEP)$tail_draw
     cell = chosen(LADDER)
     if cell == 0:
-        return value + ATOM_UNIT * POINTS * STEP + ORIGIN
-    return (rounded + point_of(BREAKS[cell - 1], BREAKS[cell], POINTS)) * STEP + ORIGIN'''
+        return value + ATOM_UNIT * POINTS * STEP + ORIGIN$outwards
+    return (rounded + point_of(BREAKS[cell - 1], BREAKS[cell], POINTS)$moved) * STEP + ORIGIN'''
 
 
 @dataclass(frozen=True, eq=False)
@@ -296,7 +296,7 @@ class PiecewiseNoise(SolvedNoise):
         return float(self.unit / SUBDIVISIONS)
 
     def script(self, **tail: str) -> LawScript:
-        """tail : what `TailedNoise` adds."""
+        """tail, tail_draw, outwards : what laws with tails add."""
         imports, functions = carried(chosen, point_of)
         law = filled(
             _PIECEWISE,
@@ -309,7 +309,7 @@ class PiecewiseNoise(SolvedNoise):
             atom_weight=int(self.atom_weight),
             points=POINTS,
             functions=functions,
-            **{"tail": "", "tail_draw": ""} | tail,
+            **{"tail": "", "tail_draw": "", "outwards": "", "moved": ""} | tail,
         )
         return LawScript(imports | {"from itertools import accumulate"}, law)
 
@@ -333,8 +333,12 @@ class PiecewiseNoise(SolvedNoise):
 
 
 def candidate_shifts(noise: PiecewiseNoise, limit: int) -> NDArray[np.int64]:
-    """The shifts in (0, limit], in units, among which the worst one is: distances between breaks, and limit."""
-    breaks = noise.breaks
+    """The shifts in (0, limit], in units, among which the worst one is."""
+    return distances(noise.breaks, limit)
+
+
+def distances(breaks: NDArray[np.int64], limit: int) -> NDArray[np.int64]:
+    """The distances between breaks in (0, limit], others among them where that is no more work, and limit."""
     widths = np.diff(breaks)
     step = int(np.gcd.reduce(widths))
     if limit // step <= 2000 or (widths == step).all():

@@ -30,6 +30,7 @@ from .orbit_lower import orbit_lower
 from .orbit_upper import orbit_upper
 from .peak import peaks_lower
 from .plateau import plateau, plateau_lower
+from .program import Seed
 from .schedule import LOWER, Schedule, Steps
 from .step import Limits, Step, Window
 from .two_level import two_level_lower
@@ -97,7 +98,7 @@ class Search(Anytime):
         steps = self._start(thrifty)
         self._report()
         schedule = Schedule(
-            self.problem,
+            self._outline,
             self.settings.gap,
             steps,
             self._uppers(),
@@ -116,6 +117,11 @@ class Search(Anytime):
             self._refine(schedule)
         self._neighbour = None
         return self._solution()
+
+    @property
+    def _outline(self) -> NoiseProblem:
+        """The problem by which windows and lattices are chosen."""
+        return self.problem
 
     @property
     def _over(self) -> bool:
@@ -183,17 +189,21 @@ class Search(Anytime):
             if whole_line and not problem.budget and len(problem.privacies) == 1 and problem.privacy.epsilon > 0:
                 rival = TruncatedLaplace.calibrate(problem.privacy, problem.sensitivity)
                 self._rival = rival.expected_loss(problem.loss)
-        closed = (two_level_lower, jumps.exceed_lower, monotone_lower, plateau_lower)
-        self.lower = max(self.lower, *(bound(problem) for bound in closed))
-        if problem.joint.epsilon >= PEAKS_FROM and not self._reached(self.lower):
-            beyond = staircase or laws.best_staircase(replace(problem, support=(-math.inf, math.inf)))
-            self.lower = max(self.lower, peaks_lower(problem, beyond, self._reached))
+        self._prove_closed(problem, staircase)
         width = amplitude_gamma(problem.joint.epsilon)
         if staircase is None or not problem.paid_loss.grows_from_zero:
             return (width,)
         place = staircase.location / problem.sensitivity
         steps = {abs(place - staircase.gamma), abs(place + staircase.gamma)}
         return tuple(sorted(max(step, 0.1 * width) for step in steps))
+
+    def _prove_closed(self, problem: NoiseProblem, staircase: Staircase | None) -> None:
+        """Lower bounds without a program, for a problem that asks no more than this one."""
+        closed = (two_level_lower, jumps.exceed_lower, monotone_lower, plateau_lower)
+        self.lower = max(self.lower, *(bound(problem) for bound in closed))
+        if problem.joint.epsilon >= PEAKS_FROM and not self._reached(self.lower):
+            beyond = staircase or laws.best_staircase(replace(problem, support=(-math.inf, math.inf)))
+            self.lower = max(self.lower, peaks_lower(problem, beyond, self._reached))
 
     def _reached(self, lower: float) -> bool:
         """Nothing is left to do with such a lower bound, or no time."""
@@ -228,7 +238,7 @@ class Search(Anytime):
                 return near
         return staircase
 
-    def _offer(self, noise: PiecewiseNoise | None, source: str = "closed form") -> bool:
+    def _offer(self, noise: Noise | None, source: str = "closed form") -> bool:
         """Audit a law that is not a step's and keep it if it is better; whether it meets the problem."""
         if noise is None:
             return False
@@ -237,7 +247,8 @@ class Search(Anytime):
         if delta_upper > self.problem.privacy.delta or not meets_extras(self.problem, noise):
             return False
         if upper < self.upper:
-            self.best = _Found(noise, upper, delta_upper, shift, False, len(noise.weights), source)
+            cells = len(noise.weights) if isinstance(noise, PiecewiseNoise) else 0
+            self.best = _Found(noise, upper, delta_upper, shift, False, cells, source)
         return True
 
     # Programs ----------------------------------------------------------------------------------------
@@ -266,16 +277,18 @@ class Search(Anytime):
 
     def _by_groups(self) -> None:
         """Lower bounds of coarser problems, which need no program of one cell per sensitivity [method: groups]."""
-        if self.best is None or self._over:
-            return
-        law = self.best.noise.support
-        if not all(map(math.isfinite, law)):
+        if self.best is not None and math.isfinite(self.best.noise.support[1] - self.best.noise.support[0]):
+            self._prove_by_groups(self.problem, self.best.noise.support)
+
+    def _prove_by_groups(self, problem: NoiseProblem, law: tuple[float, float]) -> None:
+        """For a problem that asks no more than this one. law : where a nearly optimal law begins and ends."""
+        if self._over:
             return
         limits = Limits(self.upper, self.settings.gap, self._deadline, self._stop)
-        for found in group_proofs(self.problem, law, limits):
-            self.lower = max(self.lower, found.lower(self.problem))
+        for found in group_proofs(problem, law, limits):
+            self.lower = max(self.lower, found.lower(problem))
             self._groups.append(found)
-            if found.m == 1 and found.step is not None and found.step.status == "optimal":
+            if problem is self.problem and found.m == 1 and found.step is not None and found.step.status == "optimal":
                 self._steps["nodes"].append(found.step)
             self._cells, self._pairs = max(self._cells, found.cells), self._pairs + found.pairs
             self._report()
@@ -378,7 +391,7 @@ class Search(Anytime):
             step = replace(step, k=k, window=step.window.within(schedule.widest))
             self.lower = max(self.lower, step.bound)
         else:
-            step = upper_step(self.problem, k, int(kind == "offset"), window, seed, limits)
+            step = self._upper_step(k, int(kind == "offset"), window, seed, limits)
             if step.noise is not None and step.bound < self.upper:
                 figures = (step.bound, step.delta_upper, step.worst_shift, step.repaired, step.cells)
                 self.best = _Found(step.noise, *figures, "linear program")
@@ -389,6 +402,9 @@ class Search(Anytime):
         self._cells, self._pairs = max(self._cells, step.cells), self._pairs + step.pairs
         self._report()
         return step
+
+    def _upper_step(self, k: int, edge: int, window: Window, seed: Seed | None, limits: Limits) -> Step:
+        return upper_step(self.problem, k, edge, window, seed, limits)
 
     # The answer --------------------------------------------------------------------------------------
 

@@ -77,7 +77,7 @@ def lower_step(
         budget=budget,
     )
     program.start(seed, limits.deadline)
-    deltas = [max(p.delta, LEAST_DELTA) for p in problem.privacies]
+    deltas = [delta, *(limit for _, limit in further_limits(problem))]
 
     def enough(outcome: Outcome) -> bool:
         slack = sum(

@@ -164,7 +164,7 @@ class ProfileSearch(Anytime):
         step = upper_step(problem, k, edge, self._window(1.0), self._seeds["upper"], self._limits, atom=False)
         if step.status == "optimal":
             self._seeds["upper"] = step.seed
-        if step.noise is not None:
+        if isinstance(step.noise, PiecewiseNoise):
             self._offer(step.noise, places, step.repaired, "linear program")
         self._note(step.cells, step.pairs)
 

@@ -26,6 +26,9 @@ from .lattice import NOT_ZERO, Array, Ints, Lattice
 FLOOR = 0.1
 """Least reference mass relative to the largest; smaller floors ruin the multipliers [method: windows]."""
 
+PURE = 1e-4
+"""Where a pair has δ = 0, what all its terms may exceed 0 by together, in shares of the first pair's δ."""
+
 SEEDED = 20_000
 """A coarse density with wide plateaus ties with itself at every shift: no more pairs than this enter from it."""
 
@@ -92,7 +95,7 @@ class LatticeProgram:
     costs : (classes,) loss of one unit of mass at an index of the class.   scale : size of the optimal value.
     reference : (indices,) a density of similar shape, for scaling.
     atom_cost : loss at the atom, or None for no atom.
-    further : (amplification, δ) of more pairs to satisfy.
+    further : (amplification, δ) of more pairs to satisfy; where δ is 0 every term is a row of its own, r_i ≤ E r_{i−j}.
     exchange : (weights, most) instead of limits of their own the pairs share one, Σ weights·shortfall ≤ most, each with
         its largest shortfall over all shifts; the δ of the pairs are then only about how large those are.
     budget : a bound on a second loss.
@@ -122,6 +125,8 @@ class LatticeProgram:
         self._rho /= self._rho @ lat.multiplicity
         self._limits = ((self.amplification, self.delta), *self.further)
         deltas = np.array([delta for _, delta in self._limits])
+        self._pure = deltas == 0
+        deltas[self._pure] = 1.0  # what no row is divided by
         atoms, used = deltas[: self.atom_cost is not None], deltas[: len(deltas) * (self.exchange is not None)]
         self._atom, self._used = lat.classes, lat.classes + len(atoms) + np.arange(len(used))
         self.rows = PrivacyProgram(
@@ -198,6 +203,26 @@ class LatticeProgram:
         """Multipliers of the monotone rows per index, as `audit.multiplier_bound_lower` wants them."""
         return self.lattice.unfold(outcome.order) * (0.5 if self.lattice.folded else 1.0)
 
+    def add_spike(self, amplification: float, narrow: int) -> None:
+        """The atom is a uniform law about 0, `narrow` times narrower than a cell, whose density, with that of the cells
+        it is in, is at most `amplification` times that of every cell within a sensitivity."""
+        lat = self.lattice
+        here = {int(c) for c in lat.classify(np.arange(-lat.edge, 1))}
+        near = sorted({int(c) for c in lat.classify(np.arange(-lat.k - lat.edge, lat.k + 1)) if 0 <= c < lat.classes})
+        rho, rows = self._rho, []
+        for own in here:
+            for other in near:
+                entries = {self._atom: self.delta * narrow, own: rho[own]}
+                entries[other] = entries.get(other, 0.0) - amplification * rho[other]
+                rows.append({column: value / rho[own] for column, value in entries.items()})
+        self.lp.add_rows(
+            -INFINITY,
+            0.0,
+            starts=np.cumsum([0] + [len(row) for row in rows[:-1]]),
+            columns=[column for row in rows for column in row],
+            values=[value for row in rows for value in row.values()],
+        )
+
     # A limit is named by its level and shift, a term by its level, event and cover.
 
     def _names(self, shifts: Ints, level: int | Ints) -> Ints:
@@ -207,6 +232,8 @@ class LatticeProgram:
     def add_shifts(self, shifts: Ints, level: int = 0) -> None:
         """Rows Σ slacks + uncovered masses + atom ≤ δ that are not yet there, each divided by δ."""
         lat, delta = self.lattice, self._limits[level][1]
+        if delta == 0:
+            return
         shifts = shifts[self.rows.limit_rows[self._names(shifts, level)] < 0]
         extra = [] if self.atom_cost is None else [(self._atom, 1.0)]
         extra += [] if self.exchange is None else [(self._used[level], -1.0)]
@@ -239,9 +266,10 @@ class LatticeProgram:
         starts, classes, values = lat.rows(event, cover, np.array([E for E, _ in self._limits])[level])
         each = [shift for shift, _ in lat.terms(event, cover)]
         shifts, owners = np.concatenate(each), np.tile(np.arange(len(names)), len(each))
-        used = shifts != 0
+        used = (shifts != 0) & ~self._pure[level[owners]]
         limits = self._names(shifts[used], level[owners[used]])
-        return Rows(starts, classes, values, lat.sizes(event, self._rho), owners[used], limits)
+        most = np.where(self._pure[level], 0.0, INFINITY)
+        return Rows(starts, classes, values, lat.sizes(event, self._rho), owners[used], limits, most)
 
     def start(self, seed: Seed | None, deadline: float = math.inf) -> None:
         """First rows: from a coarser solution the pairs that nearly bind at nearly active shifts, as many as `SEEDED`;
@@ -260,7 +288,8 @@ class LatticeProgram:
             return
         r = lat.masses(seed.density((lat.indices + 0.5 * lat.edge) / lat.k))
         for level in levels:
-            near, amplification = self._near(seed, level), self._limits[level][0]
+            near = lat.shifts if self._pure[level] else self._near(seed, level)
+            amplification = self._limits[level][0]
             self.add_shifts(near, level)
             if len(self.rows.names) > SEEDED or time.perf_counter() >= deadline:
                 return
@@ -296,7 +325,7 @@ class LatticeProgram:
             outcome.shortfalls = tuple(float(max(shortfall.max(), outcome.atom)) for shortfall in found)
             if status != "optimal" or enough(outcome):
                 return outcome
-            most = [delta for _, delta in self._limits]
+            most = [delta or PURE * self.delta for _, delta in self._limits]
             if self.exchange is not None:  # 1e-9: the tolerance of the linear program
                 most = (most * self.lp.primal()[self._used] + 1e-9 * np.array(most)).tolist()
             violated = [lat.shifts[s > limit * (1 + 1e-9)] for s, limit in zip(found, most)]
@@ -337,11 +366,11 @@ class LatticeProgram:
         without a cover carry the whole rate.
         """
         lat = self.lattice
-        rate = np.zeros(2 * lat.k + 1)
-        rate[lat.shifts + lat.k] = outcome.rates[level]
-        rate[lat.k] = 0.0
         mine = outcome.level == level
         event, cover, weight = outcome.event[mine], outcome.cover[mine], outcome.weight[mine]
+        rate = np.zeros(2 * lat.k + 1)
+        rate[lat.shifts + lat.k] = weight.max(initial=0.0) if self._pure[level] else outcome.rates[level]
+        rate[lat.k] = 0.0
         owners, events = (list(part) for part in zip(*lat.terms(event, cover)))
         caps = [np.where(np.abs(j) <= lat.k, rate[np.clip(j, -lat.k, lat.k) + lat.k], 0.0) for j in owners]
         total = np.sum(caps, axis=0)

@@ -12,6 +12,7 @@ from ..solution import Solution
 from .additive import Search
 from .anytime import ProgressCallback
 from .composed import ComposedSearch
+from .covered import CoveredSearch, worst_pair
 from .integer import solve_integer
 from .profile import ProfileSearch
 
@@ -44,7 +45,12 @@ def solve(
         return ComposedSearch(problem, settings, progress).run()
     if isinstance(problem.profile, GaussianProfile):
         return ProfileSearch(problem, settings, progress).run()
-    return Search(problem, settings, progress).run()
+    return _search(problem)(problem, settings, progress).run()
+
+
+def _search(problem: NoiseProblem) -> type[Search]:
+    """For finitely many pairs."""
+    return CoveredSearch if worst_pair(problem) else Search
 
 
 def solve_many(
@@ -64,5 +70,5 @@ def solve_many(
             # other ε align otherwise, smaller δ need wider laws: lattices that suited those are in the way here
             one, two = before.asked.privacy, problem.privacy
             near = one.epsilon == two.epsilon and one.delta <= two.delta
-        before = Search(problem, settings, progress, before if near else None)
+        before = _search(problem)(problem, settings, progress, before if near else None)
         yield before.run()

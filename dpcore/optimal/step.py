@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import audit
-from ..noise.piecewise import PiecewiseNoise
+from ..noise.solved import SolvedNoise
 from ..places import Places
 from ..privacy import Privacy
 from ..problem import NoiseProblem
@@ -108,7 +108,7 @@ class Step:
     k: int
     edge: int
     bound: float
-    noise: PiecewiseNoise | None
+    noise: SolvedNoise | None
     delta_upper: float
     worst_shift: float
     repaired: bool
@@ -157,8 +157,8 @@ def reference_density(problem: NoiseProblem, x: Array) -> Array:
 
 
 def further_limits(problem: NoiseProblem, tight: float = 1.0) -> tuple[tuple[float, float], ...]:
-    """(e^ε, tight·δ) of all pairs but the first, for a program."""
-    return tuple((p.amplification, tight * max(p.delta, LEAST_DELTA)) for p in problem.privacies[1:])
+    """(e^ε, tight·δ) of all pairs but the first, for a program; δ = 0 stays 0."""
+    return tuple((p.amplification, p.delta and tight * max(p.delta, LEAST_DELTA)) for p in problem.privacies[1:])
 
 
 def seed_of(lattice: Lattice, outcome: Outcome) -> Seed:

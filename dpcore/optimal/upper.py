@@ -10,6 +10,7 @@ import numpy as np
 from .. import audit
 from ..audit_shape import keeps_shape
 from ..loss.cells import means as cell_means
+from ..noise.base import Noise
 from ..noise.piecewise import PiecewiseNoise
 from ..noise.staircase import amplitude_gamma
 from ..places import Places
@@ -51,7 +52,7 @@ def upper_step(
 
     edge : 0 centres a cell at the origin, 1 puts a cell edge there.   `bound` is infinite when no law came out.
     """
-    lattice = _cell_lattice(problem, k, edge, window)
+    lattice = cell_lattice(problem, k, edge, window)
     if lattice is None:
         return Step(k, edge, math.inf, None, math.inf, 0.0, False, seed, window, 0, 0, "no cell fits")
     loss, D, privacy = problem.paid_loss, problem.sensitivity, problem.privacy
@@ -113,7 +114,7 @@ def upper_step(
         worst_shift,
         repaired,
         seed_of(lattice, outcome),
-        _fitted(window, lattice, outcome, problem, origin_of(problem) / D),
+        fitted(window, lattice, outcome, problem, origin_of(problem) / D),
         len(means),
         outcome.pairs,
         outcome.status,
@@ -132,7 +133,7 @@ CARRIED = 1e-6
 """Share of δ that may lie beyond a window."""
 
 
-def _fitted(window: Window, lattice: Lattice, outcome: Outcome, problem: NoiseProblem, origin: float) -> Window:
+def fitted(window: Window, lattice: Lattice, outcome: Outcome, problem: NoiseProblem, origin: float) -> Window:
     """The stretch that carries all but CARRIED·δ of the mass, with a margin; a side whose last half sensitivity carries
     more than 1e-3 δ was cut too short and gets one sensitivity more."""
     masses, delta = lattice.unfold(outcome.masses), problem.privacy.delta
@@ -151,7 +152,7 @@ def _fitted(window: Window, lattice: Lattice, outcome: Outcome, problem: NoisePr
     return Window(float(left), float(right))
 
 
-def _cell_lattice(problem: NoiseProblem, k: int, edge: int, window: Window) -> Lattice | None:
+def cell_lattice(problem: NoiseProblem, k: int, edge: int, window: Window) -> Lattice | None:
     """Cells of width D/k over the window, inside the support; None when the support holds no such cell."""
     grid, start = places_of(problem, k, [0]), origin_of(problem) / problem.sensitivity
     half = Fraction(1 - edge, 2)
@@ -185,7 +186,7 @@ def _certified(
     total = math.fsum(masses) + outcome.atom
     masses, atom = masses / total, outcome.atom / total
     if problem.monotone:
-        masses = _fallen(masses, lattice)
+        masses = fallen(masses, lattice)
     if atom < NO_ATOM:
         masses, atom = masses / math.fsum(masses), 0.0
     fine, atom_unit = _atom_on_lattice(problem, 2 * k, atom_x)
@@ -249,7 +250,7 @@ def _share(rows: list[Row], room: float) -> float:
     return min(share, 1.0)
 
 
-def _fallen(masses: Array, lattice: Lattice) -> Array:
+def fallen(masses: Array, lattice: Lattice) -> Array:
     """The masses with every one lowered to those between it and 0, of the same sum: the program's answer is monotone
     up to its tolerance only."""
     left, right = lattice.indices + lattice.edge <= 0, lattice.indices >= 0
@@ -271,7 +272,7 @@ def _atom_on_lattice(problem: NoiseProblem, resolution: int, atom_x: float) -> t
     return FINEST, unit + 1 if unit < lo else unit - 1 if unit > hi else unit
 
 
-def meets_extras(problem: NoiseProblem, noise: PiecewiseNoise) -> bool:
+def meets_extras(problem: NoiseProblem, noise: Noise) -> bool:
     """The law has the shape asked for, and satisfies all pairs but the first and the budget, as far as the problem has
     them, by the audit's upper bounds."""
     if not keeps_shape(noise, problem):

@@ -35,6 +35,7 @@ class Rows:
     starts, columns, values : the entries of a_t − f_t b_t, term after term; a weight of a term is part of them.
     sizes : (m,) about how large the terms are.
     owners, limits : (entries,) term owners[e], a position, counts towards limit limits[e], a name.
+    most : the largest value of every term's slack; 0 for a row a_t·x ≤ f_t b_t·x of its own.
     """
 
     starts: Ints
@@ -43,6 +44,7 @@ class Rows:
     sizes: Array
     owners: Ints
     limits: Ints
+    most: Array | float = INFINITY
 
 
 @dataclass(frozen=True)
@@ -115,6 +117,8 @@ class PrivacyProgram:
         owners, limits = rows.owners[there], rows.limits[there]
         self.lp.add_columns(
             np.zeros(len(names)),
+            0.0,
+            rows.most,
             starts=np.searchsorted(owners, count),
             rows=at[there],
             values=rows.sizes[owners] / self.units[limits],

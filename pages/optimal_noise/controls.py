@@ -237,8 +237,12 @@ def _more_constraints(slots: dict) -> None:
         with right:
             fields.number(
                 PAGE, "second_delta", "κ",
-                help="δ at ε₂. A tiny κ at a large ε₂: losses of privacy far beyond are rare.",
+                help="δ at ε₂. A tiny κ at a large ε₂: losses of privacy far beyond are rare. 0: there are none.",
             )  # fmt: skip
+        if PAGE["second_delta"] == 0 and PAGE["second_epsilon"] is not None:
+            worst = min(PAGE["second_epsilon"], EPSILON.high)
+            factor = f"e^{worst:g} ≈ {prose.plain(math.exp(worst), 3)}"
+            st.caption(f"κ = 0: no release ever excludes a neighbour; at worst it is {factor} times as probable.")
         slots["second"] = st.empty()
 
 

@@ -417,7 +417,6 @@ def test_an_impossible_budget_is_refused_with_the_least_possible_one():
 @pytest.mark.parametrize(
     ("build", "field"),
     [
-        (lambda: problem_of(1, 0.1, second=(3, 0)), "second"),
         (lambda: problem_of(2, 0, second=(1, 0.1)), "second"),
         (lambda: problem_of(1, 0.1, budget=("l2", -1)), "budget"),
         (lambda: problem_of(1, 0.1, budget=("l2", math.nan)), "budget"),

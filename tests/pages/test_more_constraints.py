@@ -22,6 +22,7 @@ from dpcore.problem import Budget, SolverSettings, noise_problem
         ({"budget": "l2", "budget_most": "0.6"}, "mean squared error ≤ 0.6"),
         ({"budget": "other", "budget_text": "asym:1:3", "budget_most": "1.05"}, "mean asymmetric loss (1:3) ≤ 1.05"),
         ({"second_epsilon": "3", "second_delta": "0.001"}, "(1, 0.2)- and (3, 10⁻³)-DP noise"),
+        ({"second_epsilon": "4", "second_delta": "0"}, "(1, 0.2)- and (4, 0)-DP noise"),
     ],
     ids=str,
 )
@@ -47,7 +48,7 @@ def test_the_certificate_names_what_the_law_spends():
         ({"budget": "l2", "budget_most": "-1"}, "second loss = −1"),
         ({"budget": "l2", "budget_most": "0.1"}, "second loss = 0.1: expected at least 0.5"),
         ({"second_epsilon": "3"}, "second delta = nothing"),
-        ({"second_epsilon": "3", "second_delta": "0"}, "second pair = (3, 0)"),
+        ({"second_epsilon": "3", "second_delta": "0", "support": "positive"}, "no release may exclude a neighbour"),
         ({"second_epsilon": "70", "second_delta": "0.1"}, "second epsilon = 70"),
     ],
     ids=str,
@@ -55,6 +56,19 @@ def test_the_certificate_names_what_the_law_spends():
 def test_bad_values_are_named(address, complaint):
     page = visit(**address)
     assert any(complaint in error.value for error in page.error)
+
+
+def test_kappa_0_says_what_it_buys_and_costs():
+    page = visit(second_epsilon="2", second_delta="0", panel="Price of a constraint", gap="0.5")
+    text = words(page)
+    assert "no release ever excludes a neighbour; at worst it is e^2 ≈ 7.39 times as probable" in text
+    assert page.query_params["second_delta"] == "0"
+    for _ in range(150):
+        if "(2, 0)-DP too" in words(page):
+            break
+        time.sleep(0.1)
+        page.run()
+    assert "(2, 0)-DP too" in words(page)
 
 
 def test_a_limit_left_empty_is_no_limit():
