@@ -243,9 +243,10 @@ class NoiseProblem:
 
     @property
     def joint(self) -> Privacy:
-        """The weakest single pair that implies all of `privacies`."""
+        """The weakest single pair that implies all of `privacies`; no law keeps (0, 0), so there it is less than that."""
         pairs = self.privacies
-        return Privacy(min(p.epsilon for p in pairs), min(p.delta for p in pairs))
+        epsilon = min(p.epsilon for p in pairs)
+        return Privacy(epsilon, min(p.delta for p in pairs if p.delta or epsilon))
 
 
 def _support(support: object) -> tuple[float, float]:

@@ -144,7 +144,10 @@ def places_of(problem: NoiseProblem, k: int, indices: ArrayLike) -> Places:
 def middle_of(problem: NoiseProblem) -> float:
     """Where the middle of a law is likely to lie, in sensitivities: at the loss's minimiser, or from an end of the
     support as far as truncated Laplace noise reaches."""
-    best, reach = problem.paid_loss.minimiser(*problem.support)[0] / problem.sensitivity, problem.joint.truncation()
+    best = problem.paid_loss.minimiser(*problem.support)[0] / problem.sensitivity
+    if problem.support == (-math.inf, math.inf):
+        return best
+    reach = problem.joint.truncation()
     lo, hi = (end / problem.sensitivity for end in problem.support)
     least, most = lo + reach, hi - reach
     return min(max(best, least), most) if least <= most else 0.5 * (lo + hi)
