@@ -243,7 +243,7 @@ class NoiseProblem:
 
     @property
     def joint(self) -> Privacy:
-        """The weakest single pair that implies all of `privacies`; no law keeps (0, 0), so there it is less than that."""
+        """The weakest single pair that implies all of `privacies`, (0, 0) left out, which no law keeps."""
         pairs = self.privacies
         epsilon = min(p.epsilon for p in pairs)
         return Privacy(epsilon, min(p.delta for p in pairs if p.delta or epsilon))
