@@ -17,7 +17,7 @@ import numpy as np
 
 from ..problem import NoiseProblem
 from ..search import bisection, least_argument
-from .lattice import NOT_ZERO, Array
+from .lattice import NOT_ZERO, Array, Ints
 from .lower import rounded_costs, rounding_lattice
 from .step import Proof, Window, origin_of
 
@@ -80,9 +80,17 @@ def _weights(costs: Array, share: float, level: float, amplification: float) -> 
     return np.array(out)
 
 
-def chain_proof(problem: NoiseProblem, window: Window, peak: float, near: float) -> tuple[Proof, float, int]:
-    """(proof, place of the peak, nodes): the best multipliers on nodes one sensitivity apart. The window and the places
-    of peaks, the one found and the one `near` which to search, are in sensitivities."""
+@dataclass(frozen=True)
+class Chain:
+    """Multipliers on nodes, and where the peak is, in sensitivities."""
+
+    proof: Proof
+    peak: float
+    nodes: int
+
+
+def chain_proof(problem: NoiseProblem, window: Window, peak: float, near: float) -> Chain:
+    """The best multipliers on nodes one sensitivity apart, the peak within `near` of a place; all in sensitivities."""
     lattice = rounding_lattice(problem, 1, 0, window)
     costs = rounded_costs(problem.paid_loss, problem, lattice, np.full(len(lattice.indices) - 1, 0.5))
     epsilon, delta = problem.privacy.epsilon, problem.privacy.delta
@@ -123,4 +131,99 @@ def chain_proof(problem: NoiseProblem, window: Window, peak: float, near: float)
     shifts = np.repeat(np.array([1, -1]), [len(ups), len(downs)])
     places = np.concatenate([node - np.arange(len(ups)), node + np.arange(len(downs))])
     proof = Proof(costs, lattice.first, shifts, places, np.concatenate([ups, downs]), None, False)
-    return proof, s + start, len(costs)
+    return Chain(proof, s + start, len(costs))
+
+
+CLASSES = 16
+"""Nodes per sensitivity of a lattice whose classes each have a chain; a power of 2."""
+
+HALVINGS = 34
+"""Of the interval that holds the levels of the classes."""
+
+
+def classes_proof(problem: NoiseProblem, window: Window, chain: Chain) -> Chain:
+    """As `chain_proof`, which made the chain, from CLASSES nodes per sensitivity [method: groups].
+
+    Nodes whole sensitivities apart form a class. Every class has a chain of its own with the same largest weights and a
+    level W_t of its own; what one class has beyond the mean of two is handed to the other, by weights that are the same
+    at all nodes, for shifts of ½, ¼, … of the sensitivity. They cost δ times their sum. A law on a single class, which
+    the first nodes of a support with an end favour, is then no better than one on all.
+    """
+    found = chain.proof
+    ups, downs = (float(found.weights[found.shifts == sign].max(initial=0.0)) for sign in (1, -1))
+    k, E = CLASSES, problem.privacy.amplification
+    lattice = rounding_lattice(problem, k, 0, window)
+    costs = rounded_costs(problem.paid_loss, problem, lattice, np.full(len(lattice.indices) - 1, 0.5))
+    # Events, a period to a row; what is missing in the last row costs so much that it does not matter.
+    nodes = np.arange(lattice.event_first, lattice.event_last + 1)
+    missing = -len(nodes) % k
+    beyond = np.full(missing, 4 * (float(costs.max()) + E * max(ups, downs)))
+    table = np.concatenate([costs[nodes - lattice.first], beyond]).reshape(-1, k)
+    low, high = np.zeros(k), np.full(k, float(costs.max()))
+    for _ in range(HALVINGS):
+        middle = 0.5 * (low + high)
+        fits = _meet(table, middle, ups, downs, problem.privacy.epsilon)[0]
+        low, high = np.where(fits, middle, low), np.where(fits, high, middle)
+    _, peak, start = _meet(table, low, ups, downs, problem.privacy.epsilon)
+    y, z = _outwards(table, low, peak, start, E)
+    y, z = y.ravel()[: len(nodes)], z.ravel()[: len(nodes)]
+    shifts, events, weights = [], [], []
+    for sign, values in ((k, y), (-k, z)):
+        used = values > 0
+        shifts.append(np.full(int(used.sum()), sign))
+        events.append(nodes[used])
+        weights.append(values[used])
+    step, levels = k // 2, low.copy()
+    residues = np.arange(len(nodes)) % k
+    while step:
+        for a in range(k):
+            b = a ^ step
+            if levels[a] < levels[b]:
+                handed = (levels[b] - levels[a]) / (1 + E)
+                mine = nodes[residues == a]
+                shifts.append(np.full(len(mine), a - b))
+                events.append(mine)
+                weights.append(np.full(len(mine), handed))
+                levels[a] = levels[b] = levels[a] + handed
+        step //= 2
+    proof = Proof(
+        costs, lattice.first, np.concatenate(shifts), np.concatenate(events), np.concatenate(weights), None, False
+    )
+    return Chain(proof, chain.peak, len(costs))
+
+
+def _meet(table: Array, levels: Array, ups: float, downs: float, epsilon: float) -> tuple[Array, Ints, Array]:
+    """(whether, at which period and with which weight the chains from both ends meet), per class. table : (periods,
+    classes)."""
+    left, right = _reach(table, levels, ups, epsilon), _reach(table[::-1], levels, downs, epsilon)[::-1]
+    last, own = len(table) - 1, np.arange(table.shape[1])
+    ends_left, ends_right = table + left < levels, table + right < levels
+    stop = np.where(ends_left.any(axis=0), ends_left.argmax(axis=0), last + 1)
+    back = np.where(ends_right.any(axis=0), last - ends_right[::-1].argmax(axis=0), -1)
+    at = np.minimum(stop, last)
+    both = table[at, own] + left[at, own] + right[at, own] >= levels
+    return (back < stop) | ((back == stop) & both), at, np.maximum(left[at, own], 0.0)
+
+
+def _reach(table: Array, levels: Array, most: float, epsilon: float) -> Array:
+    """The largest weights y ≤ most with y_(n + 1) ≤ (c_n − W + y_n)/E, from the first period on. (periods, classes)"""
+    n = np.arange(len(table))[:, None]
+    growth = np.exp(epsilon * (n - n[-1]))
+    sums = np.concatenate([np.zeros((1, table.shape[1])), np.cumsum(growth * (table - levels), axis=0)[:-1]])
+    found: Array = (sums + np.minimum.accumulate(most * growth - sums, axis=0)) / growth
+    return found
+
+
+def _outwards(table: Array, levels: Array, peak: Ints, start: Array, E: float) -> tuple[Array, Array]:
+    """The least weights on either side of each class's peak, `start` being that of its node on the left side."""
+    left, right = np.zeros_like(table), np.zeros_like(table)
+    own = np.arange(table.shape[1])
+    left[peak, own] = np.minimum(start, np.maximum(levels - table[peak, own], 0.0))
+    right[peak, own] = np.maximum(levels - table[peak, own] - left[peak, own], 0.0)
+    for n in range(int(peak.max()) - 1, -1, -1):
+        fresh = np.maximum(levels - table[n] + E * left[n + 1], 0.0)
+        left[n] = np.where(n < peak, fresh, left[n])
+    for n in range(int(peak.min()) + 1, len(table)):
+        fresh = np.maximum(levels - table[n] + E * right[n - 1], 0.0)
+        right[n] = np.where(n > peak, fresh, right[n])
+    return left, right

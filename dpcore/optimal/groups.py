@@ -17,7 +17,7 @@ from ..errors import InputError
 from ..privacy import DELTA_RANGE, EPSILON_RANGE, SENSITIVITY_RANGE, Privacy
 from ..privacy_profile import PairList
 from ..problem import NoiseProblem
-from .chain import applies, chain_proof
+from .chain import CLASSES, applies, chain_proof, classes_proof
 from .lower import lower_step
 from .step import Limits, Proof, Step, Window
 
@@ -32,6 +32,9 @@ NODES = 24
 
 MOST_NODES = 20_000
 """Longest chain."""
+
+MOST_FINE = 50_000
+"""Most nodes of chains in classes."""
 
 MOST_CELLS = 1500
 """Largest program."""
@@ -127,6 +130,7 @@ def group_proofs(problem: NoiseProblem, law: tuple[float, float], limits: Limits
 
 def _chains(problem: NoiseProblem, law: tuple[float, float]) -> Iterator[GroupProof]:
     peak, near = 0.5 * (law[0] + law[1]), NEAR * problem.joint.truncation() * problem.sensitivity
+    ended = any(map(math.isfinite, problem.support)) and not problem.folds
     for m in sizes(problem):
         coarse = coarser(problem, m)
         if coarse is None:
@@ -134,9 +138,12 @@ def _chains(problem: NoiseProblem, law: tuple[float, float]) -> Iterator[GroupPr
         D, window = coarse.sensitivity, law_window(coarse, law)
         if (window.right - window.left) > MOST_NODES * (1 + problem.folds):
             return
-        proof, place, nodes = chain_proof(coarse, window, peak / D, 2 + near / D)
-        peak, near = place * D, 2 * D
-        yield GroupProof(m, proof, nodes, 0)
+        chain = chain_proof(coarse, window, peak / D, 2 + near / D)
+        peak, near = chain.peak * D, 2 * D
+        yield GroupProof(m, chain.proof, chain.nodes, 0)
+        if ended and (window.right - window.left) * CLASSES <= MOST_FINE:
+            fine = classes_proof(coarse, window, chain)
+            yield GroupProof(m, fine.proof, fine.nodes, 0)
 
 
 def law_window(problem: NoiseProblem, law: tuple[float, float]) -> Window:

@@ -197,7 +197,7 @@ def _truncated(problem: NoiseProblem, support: tuple[float, float]) -> Piecewise
         return None
     reach = privacy.truncation(delta)
     k = next((k for k in (1, 2, 4, 16) if reach * k >= 64), 64)
-    cell, half = FINE // k, math.ceil(2 * k * reach) * (FINE // k // 2)
+    cell, half = FINE // k, math.ceil(reach * PLACES) * (FINE // PLACES)
     least = math.floor(privacy.truncation() * FINE * (1 - TIGHT))
     grid = Places.of(0.0, D, FINE, [0])
     room = grid.position(support[1]) - grid.position(support[0])

@@ -16,7 +16,7 @@ from dpcore.audit_shape import keeps_shape
 from dpcore.loss import parse_loss
 from dpcore.noise.piecewise import PiecewiseNoise
 from dpcore.optimal import solve, solve_many
-from dpcore.optimal.chain import chain_proof
+from dpcore.optimal.chain import chain_proof, classes_proof
 from dpcore.optimal.groups import coarser, group_proofs, grouped
 from dpcore.optimal.laws import single_pairs, truncated_geometric, uniform
 from dpcore.optimal.one_sided import monotone_lower
@@ -73,8 +73,11 @@ def test_numbers_of_the_coarser_problem_are_rounded_to_the_safe_side():
         (0.001, 1e-7, "l1", {}, 2e-4),
         (0.01, 1e-12, "asym:1:3.28", {}, 1e-3),
         (0.02, 1e-5, "l2", {}, 1e-3),
-        (0.02, 2.76e-9, "asym:1:2.34", {"support": HALF_LINE}, 2e-3),
-        (0.01, 1e-10, "lp:3.2", {"support": (-5000.0, 500.0)}, 4e-3),
+        (0.02, 2.76e-9, "asym:1:2.34", {"support": HALF_LINE}, 5e-4),
+        (0.00839, 6.94e-6, "lp:2.6", {"support": (-math.inf, 0.822)}, 1e-3),
+        (0.05, 1e-10, "l1", {"support": (-0.3, math.inf)}, 1e-3),
+        (0.02, 1e-3, "l2", {"support": (-20.0, 400.0)}, 1e-3),
+        (0.01, 1e-10, "lp:3.2", {"support": (-5000.0, 500.0)}, 1e-3),
         (0.003, 1e-4, "l1", {"support": (-4000.0, 3000.0)}, 1e-3),
         (0.02, 1e-6, "table:-2=2,0=0,1=1,4=3,5=2,8=8", {}, 2e-3),
         (0.01, 1e-8, "l1", {"monotone": True}, 2e-3),
@@ -127,8 +130,9 @@ def test_no_bound_of_groups_passes_a_law(epsilon, delta, loss, ends, m):
         return
     reach = coarse.joint.truncation()
     for window, peak in ((Window(-3 * reach, 3 * reach), 0.0), (Window(-2.0, reach), -1.0)):
-        bound = chain_proof(coarse, window, peak, reach)[0].lower(*coarse.privacies)
-        assert bound <= audit.loss_upper(law, problem.loss)
+        chain = chain_proof(coarse, window, peak, reach)
+        for found in (chain, classes_proof(coarse, window, chain)):
+            assert found.proof.lower(*coarse.privacies) <= audit.loss_upper(law, problem.loss)
 
 
 def test_small_epsilon_is_solved_without_large_programs():
