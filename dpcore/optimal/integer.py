@@ -23,9 +23,11 @@ from ..noise.lattice import LatticeNoise, stretched
 from ..noise.steps import lattice_points
 from ..problem import NoiseProblem, SolverSettings
 from ..solution import Certificate, Solution
-from . import laws
+from . import jumps, laws, orbits
 from .anytime import Anytime, ProgressCallback
 from .integer_bounds import Found, Stretch, best_point, lower_bound, upper_bound
+from .orbit_lower import orbit_lower
+from .orbit_upper import orbit_upper
 from .step import AUDIT_ROOM, Limits
 
 MOST_STEPS = 5000
@@ -106,8 +108,11 @@ class IntegerSearch(Anytime):
         self._report()
         if self._settled:
             return self._solution()
+        self._on_the_line()
         stretch = self._first_stretch()
         chain = coarsenings(self._k, (stretch[1] - stretch[0]) * (0.5 if self.problem.folds else 1.0))
+        if len(chain) > 1 and self._record().gap <= self.settings.gap:  # programs would take long, for little
+            return self._solution()
         seed, before = None, None
         for below_by, above_by in chain + [(1, 1)] * 12:
             m = max(below_by, above_by)
@@ -125,6 +130,25 @@ class IntegerSearch(Anytime):
                 above = self._take(upper_bound(self.problem, above_by, stretch, seed, self._limits))
             stretch = self._next_stretch(stretch, [below, above], m)
         return self._solution()
+
+    def _on_the_line(self) -> None:
+        """Losses with one threshold: the bounds of the real-valued query that has the same optimum."""
+        real = jumps.on_the_line(self.problem) if self.problem.privacy.delta > 0 else None
+        if real is None:
+            return
+        for law in jumps.cut_staircases(real):
+            self._offer(*jumps.rounded(law))
+        self.lower = max(self.lower, jumps.exceed_lower(real))
+        self._report()
+        for kind, depth, reach in orbits.ATTEMPTS if orbits.steps_only(real) else ():
+            if self._over or self._record().gap <= self.settings.gap:
+                return
+            limits = replace(self._limits, scale=min(self.upper, 1.0))
+            if kind == "lower":
+                self.lower = max(self.lower, orbit_lower(real, depth, int(reach), limits))
+            elif (found := orbit_upper(real, depth, reach, limits)) is not None:
+                self._offer(*jumps.rounded(found), "linear program")
+            self._report()
 
     # Bookkeeping -------------------------------------------------------------------------------------
 
@@ -203,7 +227,7 @@ class IntegerSearch(Anytime):
             steps = np.arange(low, high + 1)
             self._offer(low, np.exp(-problem.privacy.epsilon * np.abs(steps - (low + high) // 2) / self._k))
 
-    def _offer(self, first: int, masses: np.ndarray) -> None:
+    def _offer(self, first: int, masses: np.ndarray, source: str = "closed form") -> None:
         """Audit a law and keep it if it fits and is better."""
         low, high = self.problem.lattice_support
         if not low <= first <= first + len(masses) - 1 <= high or len(masses) > self._most:
@@ -213,7 +237,7 @@ class IntegerSearch(Anytime):
         delta_upper, shift = audit.lattice_shortfall_upper(noise.masses, problem.privacy.epsilon, self._k)
         upper = audit.loss_upper(noise, problem.loss)
         if delta_upper <= problem.privacy.delta and upper < self.upper and keeps_shape(noise, problem):
-            self.best = _Best(noise, upper, delta_upper, shift, False, len(masses), "closed form")
+            self.best = _Best(noise, upper, delta_upper, shift, False, len(masses), source)
 
     # Where to look -----------------------------------------------------------------------------------
 

@@ -20,6 +20,7 @@ from dpcore.audit.steps import StepMultipliers
 from dpcore.loss import parse_loss
 from dpcore.noise.piecewise import PiecewiseNoise
 from dpcore.optimal import jumps, solve
+from dpcore.optimal.integer import IntegerSearch
 from dpcore.optimal.orbit_lower import orbit_lower
 from dpcore.optimal.orbit_upper import orbit_upper
 from dpcore.optimal.orbits import Orbits, steps_only
@@ -130,21 +131,53 @@ def test_no_law_costs_less_than_the_bound(weights, quarters, epsilon, support, m
         (1.0, 0.1, 4, 1, WHOLE, True), (0.7, 0.2, 6, 2, (0, math.inf), False), (1.5, 0.02, 4, 5, (0, math.inf), False),
     ],
 )  # fmt: skip
-def test_whole_number_queries_have_the_same_optimum(epsilon, delta, sensitivity, last, support, monotone):
+def test_whole_number_queries_have_the_same_optimum(epsilon, delta, sensitivity, last, support, monotone, monkeypatch):
     """A law on the integers spread over [i − ½, i + ½) is as private; the threshold is half a step beyond the last."""
     settings = SolverSettings(gap=1e-6, time_limit=20)
     whole = noise_problem(
         epsilon, delta, sensitivity, f"exceed:{last}", granularity=1.0, support=support, monotone=monotone
     )
-    exact = solve(whole, settings).certificate
+    with monkeypatch.context() as patch:
+        patch.setattr(IntegerSearch, "_on_the_line", lambda search: None)
+        exact = solve(whole, settings).certificate
     ends = (support[0] - 0.5, support[1] + 0.5)
-    shape = dict(support=ends, monotone=monotone)
-    real = noise_problem(epsilon, delta, sensitivity, f"exceed:{last + 0.5!r}", **shape)
+    real = noise_problem(epsilon, delta, sensitivity, f"exceed:{last + 0.5!r}", support=ends, monotone=monotone)
+    assert jumps.on_the_line(whole) == real
     lower = orbit_lower(real, 6, 3, limits())
     law = orbit_upper(real, 6, 5.0, limits())
     assert lower <= exact.upper * (1 + 1e-9)
     assert audit.loss_upper(law, real.loss) >= exact.lower * (1 - 1e-9)
     assert exact.lower - lower <= 3e-4 * exact.lower
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=12).filter(any), st.integers(-9, 3), st.integers(0, 3))
+def test_laws_on_halves_are_rounded_half_up(weights, start, atom):
+    breaks = start + np.arange(len(weights) + 1)
+    law = PiecewiseNoise.from_masses(
+        sensitivity=3.0, resolution=6, breaks=breaks, masses=[w / 20 for w in weights], atom=atom / 10, atom_unit=1
+    )
+    first, masses = jumps.rounded(law)
+    exact: dict[int, float] = {}
+    for begin, mass in zip(law.breaks.tolist(), law.masses.tolist()):
+        at = math.floor(Fraction(begin + 1, 2))
+        exact[at] = exact.get(at, 0.0) + mass
+    exact[1] = exact.get(1, 0.0) + law.atom_mass
+    found = {first + i: mass for i, mass in enumerate(masses.tolist()) if mass}
+    assert found == pytest.approx({at: mass for at, mass in exact.items() if mass})
+
+
+@pytest.mark.parametrize(
+    ("options", "monotone"),
+    [
+        ((0.0365, 1.69e-10, 60, "exceed:72"), False), ((7.36, 0.00251, 60, "exceed:35"), False),
+        ((0.104, 1.7e-5, 50, "exceed:0.487"), False), ((0.2, 0.05, 500, "exceed:700"), True),
+    ],
+)  # fmt: skip
+def test_sensitivities_of_many_steps(options, monotone):
+    found = solve(
+        noise_problem(*options, granularity=1.0, monotone=monotone), SolverSettings(time_limit=20)
+    ).certificate
+    assert found.gap <= 1e-3
 
 
 @pytest.mark.parametrize(
