@@ -22,9 +22,10 @@ from ..problem import Budget, NoiseProblem, SolverSettings
 from ..solution import Certificate, Progress, Solution
 from . import jumps, laws, orbits
 from .anytime import Anytime, ProgressCallback
-from .cut import staircase_in_support
+from .cut import Cut
 from .groups import SMALL, GroupProof, group_proofs, law_window
 from .lower import lower_step
+from .near_end import near_end_lower
 from .one_sided import monotone_lower
 from .orbit_lower import orbit_lower
 from .orbit_upper import orbit_upper
@@ -47,6 +48,9 @@ CUT_FROM = 1.0
 
 PEAKS_FROM = 5.0
 """From this ε on multipliers written down around a staircase give a good lower bound."""
+
+NEAR_ENDS_FROM = 4.0
+"""And so they do where a staircase stands near an end of the support."""
 
 STAIRCASE_FROM = 8.0
 """From this ε on no program improves on the staircase with an atom."""
@@ -170,7 +174,7 @@ class Search(Anytime):
         0, in sensitivities."""
         problem = self.problem
         whole_line = problem.support == (-math.inf, math.inf)
-        staircase = None
+        staircase, top = None, None
         if isinstance(thrifty, PiecewiseNoise):
             self._offer(thrifty)
         if problem.privacy.delta == 0:
@@ -184,12 +188,13 @@ class Search(Anytime):
                 if whole_line and single.privacy.epsilon > 0:
                     staircase = self._offer_staircase(single)
                 if not whole_line and single.privacy.epsilon >= CUT_FROM:
-                    beyond = laws.best_staircase(replace(single, support=(-math.inf, math.inf)))
-                    self._offer(staircase_in_support(single, beyond))
+                    top = self._offer_cut(single) or top
             if whole_line and not problem.budget and len(problem.privacies) == 1 and problem.privacy.epsilon > 0:
                 rival = TruncatedLaplace.calibrate(problem.privacy, problem.sensitivity)
                 self._rival = rival.expected_loss(problem.loss)
         self._prove_closed(problem, staircase)
+        if top is not None and problem.joint.epsilon >= NEAR_ENDS_FROM and not self._reached(self.lower):
+            self.lower = max(self.lower, near_end_lower(problem, top, self._reached))
         width = amplitude_gamma(problem.joint.epsilon)
         if staircase is None or not problem.paid_loss.grows_from_zero:
             return (width,)
@@ -237,6 +242,17 @@ class Search(Anytime):
                 self._offer(laws.staircase_with_atom(single, near))
                 return near
         return staircase
+
+    def _offer_cut(self, single: NoiseProblem) -> tuple[float, float] | None:
+        """The best staircase inside the support, for a problem with one pair (ε, δ). Returns the ends of its top step,
+        None without one."""
+        family = Cut.of(single)
+        ends = family.best(laws.best_staircase(replace(single, support=(-math.inf, math.inf))))
+        if ends is None:
+            return None
+        self._offer(family.law(*ends))
+        left, right = (family.origin + float(end) * single.sensitivity for end in ends)
+        return left, right
 
     def _offer(self, noise: Noise | None, source: str = "closed form") -> bool:
         """Audit a law that is not a step's and keep it if it is better; whether it meets the problem."""

@@ -177,10 +177,3 @@ def _snapped(x: float, units: int, family: Cut, inside: tuple[float, ...]) -> fl
         if math.isfinite(end) and abs(x - end - whole) * units <= 2:
             return exact + whole * units
     return round(x * units)
-
-
-def staircase_in_support(problem: NoiseProblem, staircase: Staircase) -> PiecewiseNoise | None:
-    """The cheapest law of the family found for a problem with one pair (ε, δ), δ > 0; None if none is private."""
-    family = Cut.of(problem)
-    ends = family.best(staircase)
-    return None if ends is None else family.law(*ends)

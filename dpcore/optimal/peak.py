@@ -41,6 +41,12 @@ MOST_TERMS = 1_500_000
 PERIODS = 3.5
 """Nodes reach so many sensitivities to either side: one for the top step's slices, two more for the chains beyond."""
 
+MOST_SLICES = 400
+"""Slices of one demand."""
+
+MOST_WAITING = 100
+"""So many slices without supply are a level that is too high."""
+
 ROUNDS = 3
 """A slice is laid over what is left of the supply so many times."""
 
@@ -89,9 +95,13 @@ def peak_lower(
         if not 4 * nodes < k <= FINEST or 4 * k * nodes > MOST_TERMS:
             break
         lattice = _Lattice.of(loss, sensitivity, k)
-        passes = lambda share: _Slices(lattice, privacy.epsilon, share * staircase).unmet <= UNMET * staircase  # noqa: B023, E731
+        passes: Callable[[float], bool] = lambda share: (  # noqa: E731
+            not done(0.0) and _Peak(lattice, privacy.epsilon, share * staircase).unmet <= UNMET * staircase  # noqa: B023
+        )
         low = bisection(passes, low, high, rounds=LEVELS)[0]
-        found = max(found, _Slices(lattice, privacy.epsilon, low * staircase).proof.lower(privacy))
+        if done(0.0):
+            break
+        found = max(found, _Peak(lattice, privacy.epsilon, low * staircase).proof.lower(privacy))
         if done(found) or found < 0.5 * low * staircase:
             break
         low, high = (low + step for step in NEXT)
@@ -118,19 +128,128 @@ class _Lattice:
 
 
 @dataclass
-class _Slices:
-    """Multipliers for one level.
+class Slices:
+    """Demand handed on, slice by slice.
+
+    supply : (nodes,) what is left of it, 0 on T.   first : first node of T.   demand : (nodes of T,), at its `top`
+    largest.   k : shifts reach so far.   floor : what does not count.
+    most : slices, more levels than that are rounded up.   stride : between shifts, from the furthest to the left on.
+    handed : first and last node of a slice, counted from the top, and (2k + 1,) how much goes how far to the right.
+    rest : (nodes of T,) demand that finds no supply, all of it where there is more demand than supply.
+    """
+
+    supply: Array
+    first: int
+    demand: Array
+    top: int
+    k: int
+    floor: float
+    most: int = MOST_SLICES
+    stride: int = 1
+    handed: list[tuple[int, int, Array]] = field(default_factory=list, init=False)
+    rest: Array = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._start = max(self.first - self.k, 0)
+        self._near = self.supply[self._start : self.first + len(self.demand) + self.k]
+        self._middle = self.first + self.top - self._start  # where the shift 0 of the top lies
+        if np.maximum(self.demand, 0.0).sum() > self._near.sum():
+            self.rest = np.maximum(self.demand, 0.0)
+            return
+        waiting = [(a, b, left) for a, b, mass in self._cut() if (left := self._lay(a, b, mass)) > 0]
+        width = max((b - a for a, b, _ in waiting), default=0)
+        while (
+            waiting and width and len(waiting) <= MOST_WAITING
+        ):  # narrower slices find supply in corners, at the cost of larger rates
+            halves = [
+                h for a, b, mass in waiting for h in ((a, (a + b + 1) // 2 - 1, mass), ((a + b + 1) // 2, b, mass))
+            ]
+            waiting = [(a, b, left) for a, b, mass in halves if a <= b and (left := self._lay(a, b, mass)) > 0]
+            width //= 2
+        self.supply[self._start : self._start + len(self._near)] = self._near
+        self.rest = np.zeros(len(self.demand))
+        for a, b, mass in waiting:
+            self.rest[self.top + a : self.top + b + 1] += mass
+
+    @property
+    def unmet(self) -> float:
+        """The largest demand that finds no supply."""
+        return float(self.rest.max())
+
+    def _cut(self) -> list[tuple[int, int, float]]:
+        """Slices of the demand, the widest first: (first, last, weight), counted from the top."""
+        demand, top = np.maximum(self.demand, 0.0), self.top
+        demand[top:] = np.maximum.accumulate(demand[top:][::-1])[::-1]
+        demand[: top + 1] = np.maximum.accumulate(demand[: top + 1])
+        demand[top] = demand.max()
+        levels = np.unique(np.append(demand, 0.0)).tolist()
+        if len(levels) > self.most:
+            levels = np.linspace(0.0, levels[-1], self.most).tolist()
+        inside = [np.flatnonzero(demand > low) - top for low in levels[:-1]]
+        return [(int(i[0]), int(i[-1]), b - a) for i, a, b in zip(inside, levels, levels[1:])]
+
+    def _lay(self, first: int, last: int, mass: float) -> float:
+        """Hand a slice to where all of its nodes find supply, in equal parts; returns how much is left of its weight,
+        0 where that does not count.
+
+        A place of the slice gets the least supply on it, divided by the slice's width: all places that meet a node then
+        ask for no more than it has.
+        """
+        k, width = self.k, last - first + 1
+        supply, placed = self._near, np.zeros(len(self._near))
+        apart = (np.arange(len(placed)) - self._middle + k) % self.stride > 0
+        for _ in range(ROUNDS):
+            here = np.maximum(_least(supply, first, last), 0.0) / -(-width // self.stride)
+            here[apart] = 0.0
+            here[: max(self._middle - k, 0)] = here[self._middle + k + 1 :] = 0.0
+            placed += here
+            supply = np.maximum(supply - _covered(here, first, last), 0.0)
+        total = float(placed.sum())
+        share = min(1.0, mass / total) if total > 0 else 0.0
+        self._near = self._near - share * (self._near - supply)
+        reached = np.zeros(2 * k + 1)
+        offset = k - self._middle
+        kept = placed[max(-offset, 0) : self._middle + k + 1]
+        reached[max(offset, 0) : max(offset, 0) + len(kept)] = share * kept
+        self.handed.append((first, last, reached))
+        left = mass - share * total
+        return left if left > self.floor else 0.0
+
+    def terms(self) -> tuple[Ints, Ints, Array]:
+        """(by how much to the right, node, weight) of all multipliers."""
+        placed = np.array([weights for _, _, weights in self.handed]).reshape(-1, 2 * self.k + 1)
+        used = np.flatnonzero(placed.any(axis=0))
+        handed = np.zeros((len(self.demand), len(used)))
+        for (first, last, _), weights in zip(self.handed, placed[:, used]):
+            handed[self.top + first : self.top + last + 1] += weights
+        nodes, far = np.nonzero(handed)
+        return used[far] - self.k, nodes + self.first, handed[nodes, far]
+
+
+def proof_of(costs: Array, zero: int, terms: list[tuple[Ints, Ints, Array]]) -> Proof:
+    """Multipliers as (by how much to the right demand is handed, node, weight); index 0 is at node `zero`."""
+    far, nodes, weights = (np.concatenate(part) for part in zip(*terms))
+    return Proof(costs, -zero, -far, nodes - zero, weights, monotone=None, mirrored=False)
+
+
+def whole_shift(y: Array, far: int) -> tuple[Ints, Ints, Array]:
+    """Terms of a shift by a whole sensitivity."""
+    used: Ints = np.flatnonzero(y)
+    return np.full(len(used), far), used, y[used]
+
+
+@dataclass
+class _Peak:
+    """Multipliers for one level on the whole line.
 
     right, left : (nodes,) of the shifts that hand a node's demand one sensitivity to the right and to the left.
-    first, last : nodes of T.   handed : first and last node of a slice, counted from `zero`, and (2k + 1,) how much of
-    it is handed so far to the right.
-    unmet : the largest demand that finds no supply.
+    first, last : nodes of T.   slices : what hands on the rest, None where T is too wide.
     """
 
     lattice: _Lattice
     epsilon: float
     level: float
-    unmet: float = field(default=math.inf, init=False)
+    slices: Slices | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         costs, zero, k = self.lattice.costs, self.lattice.zero, self.lattice.k
@@ -139,32 +258,29 @@ class _Slices:
         cut = int(np.searchsorted(dear, zero))
         self.first, self.last = int(dear[cut - 1]) + 1, int(dear[cut]) - 1
         self.right, self.left = np.zeros(len(costs)), np.zeros(len(costs))
-        self.handed: list[tuple[int, int, Array]] = []
-        if 2 * max(self.last - zero, zero - self.first) < k:
-            self._hand_on()
-
-    # Handing demand on --------------------------------------------------------------------------------
-
-    def _hand_on(self) -> None:
-        zero, k = self.lattice.zero, self.lattice.k
+        if 2 * max(self.last - zero, zero - self.first) >= k:
+            return
         need = self._chains()
         supply = self._decay * np.maximum(-need, 0.0)
         supply[k:] -= self.right[:-k]
         supply[:-k] -= self.left[k:]
-        self._supply = np.maximum(supply[self.first - k : self.last + k + 1], 0.0)
-        self._middle = zero - self.first + k  # where the shift 0 of node `zero` lies
-        waiting = [(a, b, left) for a, b, mass in self._cut(need) if (left := self._lay(a, b, mass)) > 0]
-        width = max((b - a for a, b, _ in waiting), default=0)
-        while waiting and width:  # narrower slices find supply in corners, at the cost of larger rates
-            halves = [
-                h for a, b, mass in waiting for h in ((a, (a + b + 1) // 2 - 1, mass), ((a + b + 1) // 2, b, mass))
-            ]
-            waiting = [(a, b, left) for a, b, mass in halves if a <= b and (left := self._lay(a, b, mass)) > 0]
-            width //= 2
-        unmet = np.zeros(self.last - self.first + 1)
-        for a, b, mass in waiting:
-            unmet[zero + a - self.first : zero + b - self.first + 1] += mass
-        self.unmet = float(unmet.max())
+        demand = need[self.first : self.last + 1]
+        floor = 0.01 * UNMET * self.level
+        self.slices = Slices(np.maximum(supply, 0.0), self.first, demand, zero - self.first, k, floor)
+
+    @property
+    def unmet(self) -> float:
+        """The largest demand that finds no supply."""
+        return math.inf if self.slices is None else self.slices.unmet
+
+    @property
+    def proof(self) -> Proof:
+        """All multipliers."""
+        k = self.lattice.k
+        terms = [whole_shift(self.right, k), whole_shift(self.left, -k)]
+        if self.slices is not None:
+            terms.append(self.slices.terms())
+        return proof_of(self.lattice.costs, self.lattice.zero, terms)
 
     def _chains(self) -> Array:
         """Shifts by a whole sensitivity: right of the minimiser every node hands what its copy to the right can take,
@@ -190,57 +306,6 @@ class _Slices:
         there = slice(near + side * self.lattice.k, far + 1 + side * self.lattice.k)
         taken: Array = self._decay * np.maximum(self.lattice.costs[there] - self.level + y[there], 0.0)
         return taken
-
-    def _cut(self, need: Array) -> list[tuple[int, int, float]]:
-        """Slices of the demand on T, the widest first: (first, last, weight), counted from the minimiser."""
-        zero = self.lattice.zero - self.first
-        demand = np.maximum(need[self.first : self.last + 1], 0.0)
-        demand[zero:] = np.maximum.accumulate(demand[zero:][::-1])[::-1]
-        demand[: zero + 1] = np.maximum.accumulate(demand[: zero + 1])
-        demand[zero] = demand.max()
-        levels = np.unique(np.append(demand, 0.0)).tolist()
-        inside = [np.flatnonzero(demand > low) - zero for low in levels[:-1]]
-        return [(int(i[0]), int(i[-1]), b - a) for i, a, b in zip(inside, levels, levels[1:])]
-
-    def _lay(self, first: int, last: int, mass: float) -> float:
-        """Hand a slice to where all of its nodes find supply, in equal parts; returns how much is left of its weight,
-        0 where that does not count.
-
-        A place of the slice gets the least supply on it, divided by the slice's width: all places that meet a node then
-        ask for no more than it has.
-        """
-        k, width = self.lattice.k, last - first + 1
-        supply, placed = self._supply, np.zeros(len(self._supply))
-        for _ in range(ROUNDS):
-            here = np.maximum(_least(supply, first, last), 0.0) / width
-            here[: self._middle - k] = here[self._middle + k + 1 :] = 0.0
-            placed += here
-            supply = np.maximum(supply - _covered(here, first, last), 0.0)
-        total = float(placed.sum())
-        share = min(1.0, mass / total) if total > 0 else 0.0
-        self._supply = self._supply - share * (self._supply - supply)
-        self.handed.append((first, last, share * placed[self._middle - k : self._middle + k + 1]))
-        left = mass - share * total
-        return left if left > 0.01 * UNMET * self.level else 0.0
-
-    # Proof --------------------------------------------------------------------------------------------
-
-    @property
-    def proof(self) -> Proof:
-        """All multipliers; the shift of an event that is covered φ further right is −φ."""
-        zero, k = self.lattice.zero, self.lattice.k
-        handed = np.zeros((self.last - self.first + 1, 2 * k + 1))
-        for first, last, weights in self.handed:
-            handed[zero + first - self.first : zero + last + 1 - self.first] += weights
-        nodes, far = np.nonzero(handed)
-        shifts, events, each = [k - far], [nodes + self.first - zero], [handed[nodes, far]]
-        for y, shift in ((self.right, -k), (self.left, k)):
-            used: Ints = np.flatnonzero(y)
-            shifts.append(np.full(len(used), shift))
-            events.append(used - zero)
-            each.append(y[used])
-        terms = (np.concatenate(shifts), np.concatenate(events), np.concatenate(each))
-        return Proof(self.lattice.costs, -zero, *terms, monotone=None, mirrored=False)
 
 
 def _least(values: Array, first: int, last: int) -> Array:
