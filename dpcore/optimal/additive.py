@@ -33,7 +33,7 @@ from .peak import peaks_lower
 from .plateau import plateau, plateau_lower
 from .program import Seed
 from .schedule import LOWER, Schedule, Steps
-from .step import Limits, Step, Window
+from .step import Limits, Step, Window, end_moves
 from .two_level import two_level_lower
 from .upper import meets_extras, upper_step
 
@@ -46,11 +46,17 @@ GRADED = 2.0
 CUT_FROM = 1.0
 """From this ε on staircases are cut to supports; below, truncated Laplace laws serve as well."""
 
+CUT_BELOW = 1e-6
+"""Or below this δ."""
+
 PEAKS_FROM = 5.0
 """From this ε on multipliers written down around a staircase give a good lower bound."""
 
 NEAR_ENDS_FROM = 4.0
 """And so they do where a staircase stands near an end of the support."""
+
+WITHOUT_SUPPORT = 0.5
+"""Share of the time in which a problem may be solved without its support."""
 
 STAIRCASE_FROM = 8.0
 """From this ε on no program improves on the staircase with an atom."""
@@ -101,6 +107,7 @@ class Search(Anytime):
         thrifty = self._thrifty()
         steps = self._start(thrifty)
         self._report()
+        self._without_support()
         schedule = Schedule(
             self._outline,
             self.settings.gap,
@@ -187,7 +194,7 @@ class Search(Anytime):
                     self._offer(noise)
                 if whole_line and single.privacy.epsilon > 0:
                     staircase = self._offer_staircase(single)
-                if not whole_line and single.privacy.epsilon >= CUT_FROM:
+                if not whole_line and (single.privacy.epsilon >= CUT_FROM or single.privacy.delta < CUT_BELOW):
                     top = self._offer_cut(single) or top
             if whole_line and not problem.budget and len(problem.privacies) == 1 and problem.privacy.epsilon > 0:
                 rival = TruncatedLaplace.calibrate(problem.privacy, problem.sensitivity)
@@ -282,6 +289,29 @@ class Search(Anytime):
             return ()
         fixed = not problem.folds and (problem.support != (-math.inf, math.inf) or problem.monotone)
         return ("offset",) if fixed or not all(c.continuous for c in problem.paid_losses) else ("centred", "offset")
+
+    def _without_support(self) -> None:
+        """Solve the problem without its support first, where the support's ends are far enough from a law's middle: its
+        lower bound holds, and so does its law if that lies inside."""
+        problem, whole_line = self.problem, (-math.inf, math.inf)
+        alone = problem.budget is None and problem.privacy.delta > 0
+        if problem.support == whole_line or end_moves(problem) or not alone or self._over or self._settled:
+            return
+
+        def watch(record: Progress) -> bool:
+            self.lower = max(self.lower, record.lower)
+            self._report()
+            return self._over
+
+        left = self._deadline - time.perf_counter()
+        settings = replace(self.settings, time_limit=WITHOUT_SUPPORT * left)
+        search = Search(replace(problem, support=whole_line), settings, watch)
+        search.run()
+        self.lower = max(self.lower, search.lower)
+        self._cells, self._pairs = max(self._cells, search._cells), self._pairs + search._pairs
+        if search.best is not None and isinstance(search.best.noise, PiecewiseNoise):
+            self._offer(search.best.noise)
+        self._report()
 
     def _stretch(self) -> tuple[Window, Window] | None:
         """What the best law covers, and where events matter beside it; at small ε, where it is all but optimal."""

@@ -31,7 +31,8 @@ MOST_PERIODS = 400
 """Longest staircase to either side."""
 
 ANCHORS = 8
-"""An end of the top step is tried at so many whole sensitivities from either end of the support."""
+"""An end of the top step is tried at so many whole sensitivities from either end of the support, and about as far away
+as truncated Laplace noise reaches."""
 
 WIDTHS = 20
 """Widths of the top step that a search begins with, evenly spread on a log scale."""
@@ -153,7 +154,9 @@ class Cut:
         for side, end in ((-1, self.lo), (1, self.hi)):
             places = [place + side * staircase.gamma, 0.0]
             if math.isfinite(end):
-                places += [end - side * n for n in range(ANCHORS)]
+                far = math.floor(self.problem.privacy.truncation())
+                periods = {*range(ANCHORS), *range(max(far - 1, 0), far + 3)}
+                places += [end - side * n for n in sorted(periods)]
             sides.append((side, places))
         return sides
 

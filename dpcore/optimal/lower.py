@@ -15,7 +15,6 @@ from .lattice import Array, Lattice
 from .mesh import Grading, Mesh
 from .program import BudgetRow, LatticeProgram, Outcome, Seed
 from .step import (
-    LEAST_DELTA,
     SETTLED,
     TINY,
     Limits,
@@ -23,6 +22,7 @@ from .step import (
     Step,
     Window,
     further_limits,
+    least_delta,
     origin_of,
     places_of,
     reference_density,
@@ -59,7 +59,7 @@ def lower_step(
     cells = places_of(problem, lattice.k, np.arange(lattice.first, lattice.last + 2, CELL)) if ends else None
     touch = _touch(problem, places if cells is None else cells, lattice.k, seed)
     costs, *second_costs = (rounded_costs(c, problem, lattice, touch, cells) for c in problem.paid_losses)
-    delta = max(problem.privacy.delta, LEAST_DELTA)
+    delta = max(problem.privacy.delta, least_delta(problem))
     budget = None
     if problem.budget is not None:
         budget = BudgetRow(second_costs[0][lattice.representatives], problem.budget.most)

@@ -18,7 +18,7 @@ from ..problem import NoiseProblem
 from .lattice import NOT_ZERO, ROUNDED
 from .lower import CELL
 from .mesh import BEYOND, Grading
-from .step import Step, Window, middle_of
+from .step import Step, Window, end_moves
 
 SCAN = (2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 18, 20)
 """Lattices tried first where nothing is known about alignment."""
@@ -93,7 +93,7 @@ class Schedule:
             return steps[kind][-1].window
         pairs = self.problem.privacies
         reach = min(self.problem.joint.truncation(), 3 * max(p.truncation() for p in pairs))
-        wide = min(2.5 * reach + 1.5, self._periods + self._moved) if kind in LOWER else 1.5 * reach + 0.5
+        wide = min(2.5 * reach + 1.5, self._periods) if kind in LOWER else 1.5 * reach + 0.5
         first = self._around(min(wide, 0.9 * MOST_CELLS / k))
         if self.stretch is not None and (kind in LOWER or self.problem.monotone):
             near = self.stretch[kind in LOWER]
@@ -104,7 +104,7 @@ class Schedule:
     @property
     def widest(self) -> Window:
         """Events beyond it add less than a tenth of the gap."""
-        far = self._around(self._periods + self._moved)
+        far = self._around(self._periods)
         if self.stretch is None:
             return far
         near = self.stretch[1]
@@ -112,19 +112,14 @@ class Schedule:
 
     @property
     def _periods(self) -> float:
-        """Events beyond m periods of a staircase add about 3 e^{−(m+1)ε} of the bound, more for steep losses."""
+        """Events beyond m periods of a staircase add about 3 e^{−(m+1)ε} of the bound, more for steep losses; the
+        staircase may stand away from the loss's minimiser."""
         epsilon = self.problem.joint.epsilon
         if epsilon == 0:
             return math.inf
         power = max(p.power for loss in self.problem.paid_losses for p in loss.pieces)
         periods = math.ceil((math.log(15 / self.gap) + 2 * (power - 1) * math.log1p(1 / epsilon)) / epsilon) - 1
-        return max(0, periods) + 2.2 * self.peak
-
-    @property
-    def _moved(self) -> float:
-        """How far an end of the support may move a law's middle away from the loss's minimiser, in sensitivities."""
-        best = self.problem.paid_loss.minimiser(*self.problem.support)[0] / self.problem.sensitivity
-        return abs(middle_of(self.problem) - best)
+        return max(0, periods) + 2.2 * self.peak + end_moves(self.problem)
 
     def _around(self, wide: float) -> Window:
         """The loss's minimiser and nearer breaks, with `wide` on both sides (half as much again when not even)."""

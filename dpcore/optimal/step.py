@@ -20,6 +20,9 @@ from .program import Outcome, Seed
 LEAST_DELTA = 1e-9
 """Programs for lower bounds use at least this δ: their multipliers are valid for every smaller one [Thm 6]."""
 
+LEAST_NEAR_END = 1e-13
+"""The same where an end of the support is so near that a law's middle moves away from it, the farther the smaller δ."""
+
 TINY = 1e-11
 """Rates and masses below this share of the largest do not count when the next window is chosen."""
 
@@ -120,6 +123,11 @@ class Step:
     proof: Proof | None = None
 
 
+def least_delta(problem: NoiseProblem) -> float:
+    """The least δ of a program for a lower bound."""
+    return LEAST_NEAR_END if end_moves(problem) else LEAST_DELTA
+
+
 NEAR_END = 8.0
 """An end of the support this many times as far from the minimiser as truncated Laplace noise reaches matters little."""
 
@@ -151,6 +159,11 @@ def middle_of(problem: NoiseProblem) -> float:
     lo, hi = (end / problem.sensitivity for end in problem.support)
     least, most = lo + reach, hi - reach
     return min(max(best, least), most) if least <= most else 0.5 * (lo + hi)
+
+
+def end_moves(problem: NoiseProblem) -> float:
+    """How far an end of the support moves a law's middle away from the loss's minimiser, in sensitivities."""
+    return abs(middle_of(problem) - problem.paid_loss.minimiser(*problem.support)[0] / problem.sensitivity)
 
 
 def reference_density(problem: NoiseProblem, x: Array) -> Array:

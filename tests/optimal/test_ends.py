@@ -144,3 +144,21 @@ def test_half_a_step_at_the_end_of_the_support_is_not_lost():
     assert nodes < 1.484
     assert 1.512 < ends < 1.5138
     assert solve(problem, SolverSettings(gap=1e-3, time_limit=20)).certificate.gap <= 1e-3
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "loss", "support"),
+    [
+        (1.9, 0.0271, "l1", (-2.547, 3.614)),  # as without a support
+        (5.66, 0.00851, "l1", (-2.475, 2.697)),
+        (1.88, 2.07e-11, "huber:0.372", (-2.24, math.inf)),  # the middle of the law is moved by twelve sensitivities
+    ],
+)
+def test_ends_far_from_the_middle_of_a_law(epsilon, delta, loss, support):
+    problem = noise_problem(epsilon, delta, 1.0, loss, support=support)
+    solution = solve(problem, SolverSettings(gap=2e-3, time_limit=20))
+    assert solution.certificate.gap <= 2e-3
+    left, right = solution.noise.support
+    assert support[0] <= left <= right <= support[1]
+    line = solve(noise_problem(epsilon, delta, 1.0, loss), SolverSettings(gap=2e-3, time_limit=20)).certificate
+    assert line.lower <= solution.certificate.upper
