@@ -71,8 +71,9 @@ def coarser(problem: NoiseProblem, m: int) -> NoiseProblem | None:
     itself; not for whole curves."""
     if m == 1:
         return problem
-    pairs, sensitivity = grouped(problem.privacies, m), m * problem.sensitivity
-    if decimal(sensitivity) > m * decimal(problem.sensitivity):
+    exact = m * decimal(problem.sensitivity)
+    pairs, sensitivity = grouped(problem.privacies, m), float(exact)
+    if decimal(sensitivity) > exact:
         sensitivity = math.nextafter(sensitivity, 0.0)
     if not pairs or sensitivity > SENSITIVITY_RANGE[1]:
         return None
@@ -128,9 +129,22 @@ def group_proofs(problem: NoiseProblem, law: tuple[float, float], limits: Limits
                 yield GroupProof(m, step.proof, step.cells, step.pairs, step)
 
 
-def _chains(problem: NoiseProblem, law: tuple[float, float]) -> Iterator[GroupProof]:
+def lattice_proofs(problem: NoiseProblem, law: tuple[float, float]) -> Iterator[GroupProof]:
+    """Chains for a query with a granularity: they need the shift by groups only, if it is a multiple of the step as the
+    decimals say."""
+    line = replace(problem, granularity=None)
+    steps = problem.lattice_sensitivity * decimal(problem.lattice_step)
+    if problem.joint.epsilon > SMALL or not applies(line) or steps != decimal(problem.sensitivity):
+        return
+    for found in _chains(line, law, classes=False):
+        coarse = coarser(line, found.m)
+        if coarse is not None and decimal(coarse.sensitivity) == found.m * steps:
+            yield found
+
+
+def _chains(problem: NoiseProblem, law: tuple[float, float], *, classes: bool = True) -> Iterator[GroupProof]:
     peak, near = 0.5 * (law[0] + law[1]), NEAR * problem.joint.truncation() * problem.sensitivity
-    ended = any(map(math.isfinite, problem.support)) and not problem.folds
+    ended = classes and any(map(math.isfinite, problem.support)) and not problem.folds
     for m in sizes(problem):
         coarse = coarser(problem, m)
         if coarse is None:

@@ -21,10 +21,13 @@ from ..noise.base import Noise
 from ..noise.discrete import DiscreteStaircase, Geometric, IntegerStaircase
 from ..noise.lattice import LatticeNoise, stretched
 from ..noise.steps import lattice_points
+from ..noise.truncated_laplace import TruncatedLaplace
+from ..noise.uniform import Uniform
 from ..problem import NoiseProblem, SolverSettings
 from ..solution import Certificate, Solution
 from . import jumps, laws, orbits
 from .anytime import Anytime, ProgressCallback
+from .groups import lattice_proofs
 from .integer_bounds import Found, Stretch, best_point, lower_bound, upper_bound
 from .orbit_lower import orbit_lower
 from .orbit_upper import orbit_upper
@@ -97,7 +100,8 @@ class IntegerSearch(Anytime):
 
     def __init__(self, problem: NoiseProblem, settings: SolverSettings, progress: ProgressCallback | None) -> None:
         self._k = problem.lattice_sensitivity
-        super().__init__(problem, settings, progress, GOAL if self._k <= EXACT_TO else settings.gap)
+        exact = self._k <= EXACT_TO and 2 * problem.joint.truncation() * self._k <= MOST_NODES
+        super().__init__(problem, settings, progress, GOAL if exact or problem.privacy.delta == 0 else settings.gap)
         self._most = min(MOST_POINTS, MOST_WORK // self._k)
         self.best: _Best | None = None
         self._settled = False  # both ends are closed forms
@@ -108,6 +112,7 @@ class IntegerSearch(Anytime):
         self._report()
         if self._settled:
             return self._solution()
+        self._by_groups()
         self._on_the_line()
         stretch = self._first_stretch()
         chain = coarsenings(self._k, (stretch[1] - stretch[0]) * (0.5 if self.problem.folds else 1.0))
@@ -190,12 +195,20 @@ class IntegerSearch(Anytime):
         half = problem.privacy.truncation() * k
         if 2 * half + 3 <= self._most:
             for reach in (math.ceil(half), math.ceil(half) + 1):
-                middle = round(best_point(problem))
-                if not problem.folds and not problem.monotone:
-                    low, high = problem.lattice_support
-                    middle = int(min(max(middle, low + reach), high - reach))
-                steps = np.arange(-reach, reach + 1)
-                self._offer(middle - reach, np.exp(-problem.privacy.epsilon * np.abs(steps) / k))
+                masses = np.exp(-problem.privacy.epsilon * np.abs(np.arange(-reach, reach + 1)) / k)
+                self._offer(self._cheapest(reach) - reach, masses)
+
+    def _cheapest(self, reach: int) -> int:
+        """Where the middle of the truncated geometric law costs least, within the support; 0 for mirror images and
+        monotone laws."""
+        problem, middle = self.problem, round(best_point(self.problem))
+        if problem.folds or problem.monotone:
+            return middle
+        (low, high), epsilon, step = problem.lattice_support, problem.privacy.epsilon, problem.lattice_step
+        if low + 2 * reach > high:
+            return middle
+        law = TruncatedLaplace(problem.sensitivity / epsilon, reach * step) if epsilon else Uniform(reach * step)
+        return round(min(max(laws.cheapest_place(problem, law) / step, low + reach), high - reach))
 
     def _offer_uniform(self) -> None:
         """The uniform law on k/δ points: a shift of k uncovers a share δ."""
@@ -238,6 +251,18 @@ class IntegerSearch(Anytime):
         upper = audit.loss_upper(noise, problem.loss)
         if delta_upper <= problem.privacy.delta and upper < self.upper and keeps_shape(noise, problem):
             self.best = _Best(noise, upper, delta_upper, shift, False, len(masses), source)
+
+    def _by_groups(self) -> None:
+        """Lower bounds from groups of neighbours, at small ε [method: groups]."""
+        law = None if self.best is None else self.best.noise.support
+        if law is None or not all(map(math.isfinite, law)):
+            return
+        line = replace(self.problem, granularity=None)
+        for found in lattice_proofs(self.problem, law):
+            self.lower = max(self.lower, found.lower(line))
+            self._report()
+            if self._over:
+                return
 
     # Where to look -----------------------------------------------------------------------------------
 

@@ -238,7 +238,7 @@ def _placed(
     best = 0.0 if centred else problem.loss.minimiser(lo, hi)[0]
     grid, moved = Places.of(best, D, resolution, [0]), 0
     if not centred and lo + 2 * law.radius < hi:
-        moved = round((_cheapest_place(problem, law, support) - best) / D * PLACES) * (resolution // PLACES)
+        moved = round((cheapest_place(problem, law, support) - best) / D * PLACES) * (resolution // PLACES)
     first, low, high = moved - units // 2, grid.position(lo), grid.position(hi)
     if low <= first and first + units <= high:
         return best, first
@@ -251,8 +251,11 @@ SEPARATE_ENDS = 2.5
 """From this ε on either end of a staircase's top step is found for itself."""
 
 
-def _cheapest_place(problem: NoiseProblem, law: TruncatedLaplace | Uniform, support: tuple[float, float]) -> float:
-    """Where in a support the middle of the law costs least."""
+def cheapest_place(
+    problem: NoiseProblem, law: TruncatedLaplace | Uniform, support: tuple[float, float] | None = None
+) -> float:
+    """Where in a support, by default the problem's, the middle of the law costs least."""
+    support = problem.support if support is None else support
     wide, best = law.radius, problem.loss.minimiser(*support)[0]
     low, high = max(support[0], best - 2 * wide) + wide, min(support[1], best + 2 * wide) - wide
     places = np.clip(best + wide * np.linspace(-1, 1, 9), low, high)

@@ -17,7 +17,7 @@ from dpcore.loss import parse_loss
 from dpcore.noise.piecewise import PiecewiseNoise
 from dpcore.optimal import solve, solve_many
 from dpcore.optimal.chain import chain_proof, classes_proof
-from dpcore.optimal.groups import coarser, group_proofs, grouped
+from dpcore.optimal.groups import coarser, group_proofs, grouped, lattice_proofs
 from dpcore.optimal.laws import single_pairs, truncated_geometric, uniform
 from dpcore.optimal.one_sided import monotone_lower
 from dpcore.optimal.plateau import plateau, plateau_lower
@@ -114,7 +114,7 @@ def _holds(noise, problem):
 @given(
     epsilon=st.floats(0.02, 0.3),
     delta=st.floats(1e-6, 0.2),
-    loss=st.sampled_from(["l1", "l2", "asym:1:3", "table:-2=1,0=0,1=2,2=1", "huber:0.5"]),
+    loss=st.sampled_from(["l1", "l2", "asym:1:3", "table:-2=1,0=0,1=2,2=1,4=5", "huber:0.5"]),
     ends=st.sampled_from([(-math.inf, math.inf), (-math.inf, 1.5), (0.0, math.inf), (-300.0, 40.0)]),
     m=st.integers(1, 3),
 )
@@ -196,3 +196,30 @@ def test_asymmetric_monotone_laws_have_their_plateau_on_the_cheaper_side():
     law = plateau(problem)
     assert sum(law.support) < -10
     assert audit.loss_upper(law, problem.loss) <= 37.8911 * 1.0002  # 37.89108 is proved
+
+
+@pytest.mark.parametrize("loss", ["l1", "l2", "asym:1:3", "table:-2=1,0=0,1=2,2=1,4=5", "exceed:1.5"])
+@pytest.mark.parametrize("support", [(-math.inf, math.inf), (-math.inf, 1.0), (-9.0, 31.5)])
+@pytest.mark.parametrize("step", [1.0, 0.5])
+def test_groups_on_a_lattice_lie_below_the_exact_optimum(loss, support, step):
+    problem = noise_problem(0.25, 0.02, 1.0, loss, support=support, granularity=step)
+    exact = solve(problem, SolverSettings(gap=1e-6, time_limit=5)).certificate
+    assert exact.upper <= exact.lower * (1 + 1e-5)
+    bounds = [found.lower(replace(problem, granularity=None)) for found in lattice_proofs(problem, (-20.0, 20.0))]
+    assert bounds and max(bounds) <= exact.upper
+    for m in (2, 3):
+        coarse = coarser(replace(problem, granularity=None), m)
+        proof = chain_proof(coarse, Window(-20.0, 20.0), 0.0, 10.0).proof
+        assert proof.lower(*coarse.privacies) <= exact.upper
+
+
+def test_lattices_whose_step_is_no_exact_part_of_the_sensitivity_have_no_groups():
+    problem = noise_problem(0.01, 1e-4, 1.0, "l1", granularity=1 / 60)
+    assert list(lattice_proofs(problem, (-300.0, 300.0))) == []
+
+
+def test_counts_at_small_epsilon():
+    for loss, sensitivity in (("asym:1:3.6", 1.0), ("asym:1:1.35", 3.0)):
+        problem = noise_problem(0.00439, 2.5e-7, sensitivity, loss, granularity=1.0)
+        certificate = solve(problem, SolverSettings(time_limit=1)).certificate
+        assert certificate.upper <= certificate.lower * (1 + 1e-3)
