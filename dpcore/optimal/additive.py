@@ -22,7 +22,7 @@ from ..problem import Budget, NoiseProblem, SolverSettings
 from ..solution import Certificate, Progress, Solution
 from . import jumps, laws, orbits
 from .anytime import Anytime, ProgressCallback
-from .cut import Cut
+from .cut import MARGINS, Cut
 from .groups import SMALL, GroupProof, group_proofs, law_window
 from .lower import lower_step
 from .near_end import near_end_lower
@@ -253,12 +253,15 @@ class Search(Anytime):
     def _offer_cut(self, single: NoiseProblem) -> tuple[float, float] | None:
         """The best staircase inside the support, for a problem with one pair (ε, δ). Returns the ends of its top step,
         None without one."""
-        family = Cut.of(single)
-        ends = family.best(laws.best_staircase(replace(single, support=(-math.inf, math.inf))))
-        if ends is None:
-            return None
-        self._offer(family.law(*ends))
-        left, right = (family.origin + float(end) * single.sensitivity for end in ends)
+        beyond = laws.best_staircase(replace(single, support=(-math.inf, math.inf)))
+        for margin in MARGINS:
+            family = Cut.of(single, margin)
+            ends = family.best(beyond)
+            if ends is None:
+                return None
+            left, right = (family.origin + float(end) * single.sensitivity for end in ends)
+            if self._offer(family.law(*ends)):
+                break
         return left, right
 
     def _offer(self, noise: Noise | None, source: str = "closed form") -> bool:

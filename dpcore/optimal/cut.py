@@ -37,6 +37,9 @@ as truncated Laplace noise reaches."""
 WIDTHS = 20
 """Widths of the top step that a search begins with, evenly spread on a log scale."""
 
+MARGINS = (1e-9, 1e-6, 1e-4)
+"""Tried one after the other until an audit passes."""
+
 SEARCHED_TO = 1e-7
 """Relative accuracy of ends."""
 
@@ -46,19 +49,22 @@ class Cut:
     """The family for one problem; places in sensitivities from `origin`, the loss's minimiser inside the support (0 for
     mirror images and monotone laws).
 
-    lo, hi : the support.
+    lo, hi : the support.   margin : share of δ that is left for the rounding of breaks, each unit of which may show
+    e^ε.
     """
 
     problem: NoiseProblem
     origin: float
     lo: float
     hi: float
+    margin: float = MARGINS[0]
 
     @staticmethod
-    def of(problem: NoiseProblem) -> Cut:
+    def of(problem: NoiseProblem, margin: float = MARGINS[0]) -> Cut:
         lo, hi = problem.support
         origin = 0.0 if problem.folds or problem.monotone else problem.loss.minimiser(lo, hi)[0]
-        return Cut(problem, origin, (lo - origin) / problem.sensitivity, (hi - origin) / problem.sensitivity)
+        D = problem.sensitivity
+        return Cut(problem, origin, (lo - origin) / D, (hi - origin) / D, margin)
 
     # One law -------------------------------------------------------------------------------------------
 
@@ -82,7 +88,7 @@ class Cut:
     def atom(self, uncovered: float) -> float:
         """What δ leaves for an atom, negative where it is exceeded; room for what an audit rounds up."""
         delta = self.problem.privacy.delta
-        spare = delta - uncovered - min(AUDIT_ROOM, 0.01 * delta) - 1e-9 * uncovered
+        spare = delta - uncovered - min(AUDIT_ROOM, 0.01 * delta) - self.margin * delta
         return spare / (1 - uncovered) if uncovered < 1 else -1.0
 
     def cost(self, left: float, right: float) -> float:
@@ -110,7 +116,7 @@ class Cut:
         first, last = (_snapped(x, units, self, inside) for x in (left, right))
         first = max(first, inside[0])
         last = min(max(last, first + 1), inside[1])
-        whole = Cut(problem, self.origin, inside[0] / units, inside[1] / units)
+        whole = Cut(problem, self.origin, inside[0] / units, inside[1] / units, 0.5 * self.margin)
         breaks, masses = whole.cells(first / units, last / units)
         atom = max(0.0, self.atom(self.uncovered(breaks, masses)))
         return PiecewiseNoise.from_masses(

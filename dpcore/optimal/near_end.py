@@ -9,8 +9,9 @@ all of the period before T takes the same, up to a `cap`: the least one that lea
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -28,13 +29,13 @@ from .step import Proof
 NODES = ((100, 6), (400, 12), (1200, 24))
 """Lattices have at least so many nodes to the sensitivity, and to the top step."""
 
-FINEST = 40_000
+FINEST = 20_000
 """Most nodes to the sensitivity."""
 
 MOST_TERMS = 1_000_000
 """Most multipliers of a lattice."""
 
-FIRST_CAPS, MORE_CAPS = 9, 4
+FIRST_CAPS, MORE_CAPS = 8, 4
 """So many caps are tried for each level on the first lattice, and on finer ones."""
 
 WIDER = 1.6
@@ -46,16 +47,16 @@ SPREAD = 1.05
 SPREAD_BY, SPREAD_IN = 100, 60
 """Shifts to the sensitivity by which it is spread, and in how many slices."""
 
-MOST_SHARED = 1200
-"""Most nodes to the sensitivity with which the last period uses all shifts."""
+MOST_SPREAD, MOST_SHARED = 5000, 1200
+"""Most nodes to the sensitivity with which demand is spread, and with which the last period uses all shifts."""
 
 NEAR = 1.03
 """On a finer lattice the cap is within this factor of what it was."""
 
-RISES = (0.4, 0.6, 0.8, 0.9, 1.0, 1.1, 1.3)
+RISES = (0.4, 0.7, 0.9, 1.0, 1.1)
 """Levels tried: so much of the loss's rise over the top step of the law."""
 
-SEARCHED_TO = 1e-3
+SEARCHED_TO = 3e-3
 """Accuracy of the level, relative to the loss at the end of the top step."""
 
 SAME, CLOSE = 0.3, 1e-3
@@ -91,28 +92,36 @@ def _best(
 ) -> float:
     """The best bound of several lattices; the top step reaches from `periods` sensitivities right of the end to `far`.
     On the first the level is searched for, on the others the cap."""
-    found, width = 0.0, (far - end) / D - periods
+    width = (far - end) / D - periods
     least, most = loss.infimum(end + periods * D, far), float(loss.value(far))
     if not 0 < width < 1 or not least < most:
         return 0.0
-    level, caps, rounds = 0.0, (0.0, WIDER), FIRST_CAPS
+    lattices = _lattices(loss, D, end, periods, width)
+    first = next(lattices, None)
+    if first is None:
+        return 0.0
+    seen: list[tuple[float, float]] = []
+
+    def cost(level: float) -> float:
+        seen.append(_capped(first, privacy, level, (0.0, WIDER), FIRST_CAPS, done))
+        return -seen[-1][0]
+
+    level = least_argument(cost, [least + rise * (most - least) for rise in RISES], tolerance=SEARCHED_TO * most)
+    found, cap = max(seen)
+    for lattice in itertools.chain([first], lattices):
+        if done(found):
+            break
+        lower, cap = _capped(lattice, privacy, level, (cap / NEAR, cap * NEAR), MORE_CAPS, done, spreads=True)
+        found = max(found, lower)
+    return found
+
+
+def _lattices(loss: Loss, D: float, end: float, periods: int, width: float) -> Iterator[EndLattice]:
     for nodes, top in NODES:
         k = max(nodes, math.ceil(top / width))
         if k > FINEST or width * k * k > MOST_TERMS:
-            break
-        lattice = EndLattice.of(loss, D, k, end, periods)
-        if level == 0:
-            levels = [least + rise * (most - least) for rise in RISES]
-            level = least_argument(
-                lambda level: -_capped(lattice, privacy, level, caps, rounds, done)[0],  # noqa: B023
-                levels,
-                tolerance=SEARCHED_TO * most,
-            )
-        lower, cap = _capped(lattice, privacy, level, caps, rounds, done, spreads=True)
-        found, caps, rounds = max(found, lower), (cap / NEAR, cap * NEAR), MORE_CAPS
-        if done(found):
-            break
-    return found
+            return
+        yield EndLattice.of(loss, D, k, end, periods)
 
 
 def _capped(
@@ -208,7 +217,7 @@ class NearEnd:
         by one sensitivity, unless spread out it asks less of the node that is asked for most."""
         k, decay = self.lattice.k, math.exp(-self.epsilon)
         before = slice(first - k, first)
-        if not self.spreads or demand.max() <= SPREAD * demand.mean():
+        if not self.spreads or k > MOST_SPREAD or demand.max() <= SPREAD * demand.mean():
             self.left[first : first + k] = demand
             return demand
         cap = SPREAD * max(demand.mean() / decay + need[before].mean(), need[before].max())
