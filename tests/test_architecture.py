@@ -67,7 +67,7 @@ ALLOWED = {
     "data_dependent": SEARCH | FILES | {"exact", "export", "reload", "script", "snippet"},
     "cli": (
         FILES
-        | {"optimal", "vector", "data_dependent", "private_optimization", "mechanisms", "exact"}
+        | {"optimal", "vector", "isotropic", "data_dependent", "private_optimization", "mechanisms", "exact"}
         | {"comparison", "export", "sweeps", "store", "inversion", "accounting", "reload"}
     ),
     "display": LAWS | {"figures", "mechanisms", "numerals"},

@@ -42,6 +42,12 @@ def cap(dimension: int, share: Ball) -> Ball:
     return share.beta_lower(half, half, regularized=1)
 
 
+def complete_beta(twice: int) -> Ball:
+    """B(k, k), k = twice/2."""
+    half = arb(twice) / 2
+    return half.gamma() ** 2 / arb(twice).gamma()
+
+
 def upper(compute: Callable[[], Ball], least: float = 0.0) -> float:
     """A float at or above what `compute` encloses, within a relative `NARROW` or an absolute least·NARROW of it."""
     bits = FIRST

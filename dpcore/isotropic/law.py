@@ -78,11 +78,19 @@ class RadialNoise:
                 )  # fmt: skip
             room += 2 * rest  # densities that rose by more than rounding
 
-    def without_atom(self, share: float) -> RadialNoise:
-        """The law with the given share of its atom, the rest spread like the shells."""
+    def with_atom(self, atom: float) -> RadialNoise:
+        """The law with another atom, the shells sharing the rest as before."""
+        share = (1 - atom) / (1 - self.atom_mass) if self.atom_mass < 1 else 0.0
         return RadialNoise.from_masses(
             dimension=self.dimension, sensitivity=self.sensitivity, resolution=self.resolution, breaks=self.breaks,
-            masses=self.masses, atom=self.atom_mass * share,
+            masses=self.masses * share, atom=atom,
+        )  # fmt: skip
+
+    def dilated(self, numerator: int, denominator: int) -> RadialNoise:
+        """The law of numerator/denominator·X."""
+        return RadialNoise(
+            self.dimension, self.sensitivity, self.resolution * denominator, self.breaks * numerator, self.weights,
+            self.atom_weight,
         )  # fmt: skip
 
     @cached_property

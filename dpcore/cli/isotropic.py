@@ -1,0 +1,58 @@
+"""isotropic: noise for a vector in any dimension under ℓ2-sensitivity."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from .. import __version__
+from ..privacy import Privacy
+from .base import MISSING, ended, refuse_unwritable, stop_on_interrupt, write_out
+from .reading import add_fields
+
+
+def add_parser(commands: Any) -> None:
+    text = "The least expected loss of noise in R^d when neighbours change the query by a Euclidean length at most."
+    parser = commands.add_parser("isotropic", help="noise for a vector in any dimension", description=text)
+    options = parser.add_argument_group("the problem")
+    options.add_argument("--dimension", metavar="D", default=MISSING, help="numbers in the vector, 1 to 1000")
+    add_fields(options, "epsilon", "delta")
+    losses = "norm (default), squared, power:P or exceed:T of the length of the error"
+    options.add_argument("--loss", metavar="LOSS", default="norm", help=losses)
+    options.add_argument("--sensitivity", metavar="S", default="1", help="largest Euclidean change (default 1)")
+    effort = parser.add_argument_group("how hard to try")
+    effort.add_argument("--gap", metavar="G", default="0.01", help="stop at this relative gap (default 0.01)")
+    effort.add_argument("--time-limit", metavar="T", default="30", help="or after this many seconds (default 30)")
+    parser.add_argument("--out", metavar="FILE", help="write the JSON to this file as well")
+    parser.set_defaults(run=_run)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    if arguments.out is not None:
+        refuse_unwritable(arguments.out)
+    from ..isotropic.problem import IsotropicProblem, IsotropicSettings, parse_loss
+
+    privacy = Privacy(arguments.epsilon, arguments.delta)
+    settings = IsotropicSettings(arguments.gap, arguments.time_limit)
+    problem = IsotropicProblem(
+        arguments.dimension, privacy, parse_loss(arguments.loss), sensitivity=arguments.sensitivity
+    )  # fmt: skip
+    from ..export import layout
+    from ..isotropic.search import solve
+
+    with stop_on_interrupt() as stop:
+        found = solve(problem, settings, stop)
+        interrupted = stop(None)
+    answer = {
+        "lower": found.lower, "upper": found.upper, "gap": found.gap if found.lower > 0 else None,
+        "seconds": found.seconds, "dimension": problem.dimension, "epsilon": privacy.epsilon,
+        "delta": privacy.delta, "sensitivity": problem.sensitivity, "loss": problem.loss.spec,
+        "certificate": {
+            "delta_upper": found.delta_upper,
+            "shifts": [one.shift for one in found.multipliers],
+            "rates": [one.rate for one in found.multipliers],
+        },
+        "noise": found.noise.as_dict(), "version": __version__,
+    }  # fmt: skip
+    write_out(layout(answer) + "\n", arguments.out)
+    return ended("dpcore isotropic", interrupted)

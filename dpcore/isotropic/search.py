@@ -1,0 +1,287 @@
+"""The certified bracket of an isotropic problem, anytime: ever finer laws, ever finer multipliers."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import special
+
+from ..errors import CertificateError, SolverError
+from ..noise.gaussian import Gaussian
+from . import audit
+from .geometry import log_volumes
+from .law import RadialNoise
+from .lower import DualProgram
+from .problem import Array, IsotropicProblem, IsotropicSettings, RadialLoss
+from .proof import Judge, Multipliers
+from .upper import ShellProgram
+
+FIRST_SHELLS, MOST_SHELLS = 48, 2500
+"""Shells of the first law at least, and those beyond which no finer one is tried."""
+
+FIRST_NODES, MOST_NODES = 24, 200
+"""As for shells, of the multipliers."""
+
+BEYOND = 0.02
+"""Share of δ that the law has beyond the last node."""
+
+UNSEEN = 1e-7
+"""Probability within the innermost shell."""
+
+FIRST_SHELLS_PER_NODE, SHELLS_PER_NODE = 8, 16
+"""Laws on finer shells come first while they have no more shells than this, before the first lower bound and after;
+programs of both kinds then take about as long."""
+
+SLOW_SHIFTS, SLOW_GAP = (1.0, 0.94, 0.7), 0.08
+"""Shifts of the finer multipliers where one alone leaves such a gap: laws then hide mass on spheres one shift apart."""
+
+ROUNDING = 1e-13
+
+DILATIONS = 14
+"""Powers of 4 of 2^−20 by which a law may be dilated to meet δ."""
+
+Stop = Callable[["Progress"], "bool | None"]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Both bounds are valid when it is reported, in the unit of the loss."""
+
+    seconds: float
+    lower: float
+    upper: float
+
+    @property
+    def gap(self) -> float:
+        if self.upper == self.lower:
+            return 0.0
+        return (self.upper - self.lower) / self.lower if self.lower > 0 else math.inf
+
+
+@dataclass(frozen=True)
+class IsotropicSolution:
+    """lower ≤ least expected loss ≤ upper, the loss of `noise`, which is (ε, delta_upper)-DP, delta_upper ≤ δ.
+
+    multipliers : proof of the lower bound, in units of the sensitivity; none where it is 0.
+    """
+
+    problem: IsotropicProblem
+    lower: float
+    upper: float
+    delta_upper: float
+    noise: RadialNoise
+    multipliers: tuple[Multipliers, ...]
+    seconds: float
+    trace: tuple[Progress, ...]
+
+    def __post_init__(self) -> None:
+        if not self.lower <= self.upper:
+            raise CertificateError(f"lower bound {self.lower!r} above upper bound {self.upper!r}")
+        if not self.delta_upper <= self.problem.privacy.delta:
+            raise CertificateError("the law does not meet δ")
+
+    @property
+    def gap(self) -> float:
+        return Progress(self.seconds, self.lower, self.upper).gap
+
+
+class Search:
+    """One search; `run` may be stopped at any time once there is a law."""
+
+    def __init__(
+        self, problem: IsotropicProblem, settings: IsotropicSettings | None = None, progress: Stop | None = None
+    ) -> None:
+        self.problem, self.settings, self._progress = problem, settings or IsotropicSettings(), progress
+        self._began = time.perf_counter()
+        self._deadline = self._began + self.settings.time_limit
+        self._loss = problem.loss.in_units(problem.sensitivity)
+        powers = problem.loss.beyond is None
+        self._factor = problem.sensitivity**problem.loss.power if powers else 1.0
+        self.lower, self.upper, self.delta_upper = 0.0, math.inf, math.nan
+        self.noise: RadialNoise | None = None
+        self._multipliers: tuple[Multipliers, ...] = ()
+        self._trace: list[Progress] = []
+        self._stopped = False
+        d, privacy = problem.dimension, problem.privacy
+        self._sigma = Gaussian.calibrate(privacy, 1.0).sigma
+        tail = min(privacy.delta / 100, 0.01)
+        reach = [float(self._sigma * math.sqrt(2 * special.gammainccinv(d / 2, tail)))]
+        core = [float(self._sigma * math.sqrt(2 * special.gammaincinv(d / 2, UNSEEN)))]
+        if privacy.epsilon > 0:
+            reach.append(float(special.gammainccinv(d, tail)) / privacy.epsilon)
+            core.append(float(special.gammaincinv(d, UNSEEN)) / privacy.epsilon)
+        self._reach, self._core = 1.25 * min(reach) + 1.0, 0.5 * min(core)
+        # Widths of shells are powers of two, so that radii one shift apart are both edges.
+        self._fineness = math.ceil(math.log2(FIRST_SHELLS / self._reach))
+        self._nodes, self._shells = FIRST_NODES, FIRST_SHELLS
+
+    def run(self) -> IsotropicSolution:
+        """The answer when the gap is reached, time is over, somebody stops it, or nothing finer is tried.
+
+        Raises
+        ------
+        SolverError : no law was found.
+        """
+        shells = nodes = True
+        while (shells or nodes) and not self._over:
+            share = SHELLS_PER_NODE if self.lower > 0 else FIRST_SHELLS_PER_NODE
+            fine = nodes and self.noise is not None and self._shells > share * self._nodes
+            if shells and not fine:
+                shells = self._refine_upper()
+            elif nodes and self.noise is not None:
+                nodes = self._refine_lower()
+            else:
+                break
+            self._report()
+        return self.solution()
+
+    def solution(self) -> IsotropicSolution:
+        """The answer so far."""
+        if self.noise is None:
+            raise SolverError("no law was found within the time limit")
+        return IsotropicSolution(
+            self.problem, self.lower, self.upper, self.delta_upper, self.noise, self._multipliers,
+            time.perf_counter() - self._began, tuple(self._trace),
+        )  # fmt: skip
+
+    @property
+    def _over(self) -> bool:
+        return self._stop() or self._record().gap <= self.settings.gap or time.perf_counter() >= self._deadline
+
+    def _record(self) -> Progress:
+        return Progress(time.perf_counter() - self._began, self.lower, self.upper)
+
+    def _report(self) -> None:
+        record = self._record()
+        if not self._trace or (record.lower, record.upper) != (self._trace[-1].lower, self._trace[-1].upper):
+            self._trace.append(record)
+
+    def _stop(self) -> bool:
+        """Without a first law there is no stopping."""
+        if self._progress is not None and self._progress(self._record()):
+            self._stopped = self._stopped or self.noise is not None
+        return self._stopped
+
+    # Laws --------------------------------------------------------------------------------------------
+
+    def _refine_upper(self) -> bool:
+        """A law on finer shells; whether a finer one still may be tried."""
+        problem, fineness = self.problem, self._fineness
+        d, privacy = problem.dimension, problem.privacy
+        width = 2.0**-fineness
+        reach, core = self._reach, self._core
+        if self.noise is not None:
+            outer = self.noise.breaks / self.noise.resolution
+            reach = min(reach, float(outer[-1]) + 0.5)
+            inside = np.searchsorted(np.cumsum(self.noise.masses) + self.noise.atom_mass, UNSEEN)
+            core = max(core, 0.9 * float(outer[inside]))
+        first = max(1, math.floor(core / width)) if d > 1 else 1
+        steps = np.concatenate([[0], np.arange(first, math.ceil(reach / width) + 1)])
+        if len(steps) > MOST_SHELLS:
+            return False
+        self._fineness, self._shells = fineness + 1, 2 * len(steps)
+        resolution = 1 << max(0, fineness)
+        breaks = steps << max(0, -fineness)
+        edges = breaks / resolution
+        program = ShellProgram(
+            d, edges, self._loss, privacy.amplification, privacy.delta, self._reference(edges)
+        )  # fmt: skip
+        program.seed(self._reference(edges))
+        found = program.solve(self._deadline, self._stop)
+        if found is not None:
+            law = RadialNoise.from_masses(
+                dimension=d, sensitivity=problem.sensitivity, resolution=resolution, breaks=breaks,
+                masses=program.monotone(found.masses), atom=found.atom,
+            )  # fmt: skip
+            self._offer(law)
+        return True
+
+    def _reference(self, edges: Array) -> Array:
+        """Masses of a law of similar shape."""
+        d, epsilon = self.problem.dimension, self.problem.privacy.epsilon
+        volume, middle = log_volumes(d, edges), 0.5 * (edges[1:] + edges[:-1])
+        if self.noise is None:
+            logs = [volume - 0.5 * (middle / self._sigma) ** 2]
+            logs += [volume - epsilon * middle] if epsilon > 0 else []
+        else:
+            old = self.noise.breaks / self.noise.resolution
+            with np.errstate(divide="ignore"):
+                height = np.log(self.noise.masses) - log_volumes(d, old)
+            height = np.maximum(height, height[0] - 300.0)
+            logs = [volume + np.interp(middle, 0.5 * (old[1:] + old[:-1]), height)]
+        masses = np.sum([np.exp(one - one.max()) / np.exp(one - one.max()).sum() for one in logs], axis=0)
+        total: Array = masses / masses.sum()
+        return total
+
+    def _offer(self, law: RadialNoise) -> None:
+        """Keep the law if it is private, dilated where it has to be, and better than the best one."""
+        delta, epsilon = self.problem.privacy.delta, self.problem.privacy.epsilon
+        found = audit.delta_upper(law, epsilon)
+        if found > delta and law.atom_mass > 2 * (found - delta):
+            law = law.with_atom(law.atom_mass - 2 * (found - delta))
+            found = audit.delta_upper(law, epsilon)
+        for power in range(DILATIONS):
+            if found <= delta:
+                break
+            wider = law.dilated((1 << 20) + (1 << 2 * power), 1 << 20)
+            found = audit.delta_upper(wider, epsilon)
+            if found <= delta:
+                law = wider
+        if found > delta:
+            return
+        upper = audit.loss_upper(law, self.problem.loss)
+        if upper < self.upper:
+            self.upper, self.delta_upper, self.noise = upper, found, law
+
+    # Multipliers -------------------------------------------------------------------------------------
+
+    def _refine_lower(self) -> bool:
+        """Multipliers on finer nodes; whether finer ones still may be tried."""
+        if self.noise is None:
+            return True
+        count, problem = self._nodes, self.problem
+        if count > MOST_NODES:
+            return False
+        self._nodes = round(count * 1.6)
+        d, privacy = problem.dimension, problem.privacy
+        scale = self.upper / self._factor
+        covered = self.noise.atom_mass + np.cumsum(self.noise.masses)
+        last = int(np.searchsorted(covered, 1 - BEYOND * privacy.delta)) + 1
+        reach = float(self.noise.breaks[min(last, len(covered))] / self.noise.resolution) * 1.02 + 0.05
+        nodes = np.linspace(0.0, reach, count + 1)
+        slow = count > FIRST_NODES and self._record().gap > SLOW_GAP
+        shifts = SLOW_SHIFTS if slow and privacy.epsilon > 1 else (1.0,)
+        program = DualProgram(
+            d, privacy.amplification, privacy.delta, self._loss, nodes, shifts, scale, min(reach / count / 4, 0.02)
+        )  # fmt: skip
+        program.add(program.first_radii())
+        tolerance = scale * max(0.1 * self.settings.gap, 5e-4) * (3 if count == FIRST_NODES else 1)
+        for _ in range(3):
+            found = program.solve(self._deadline, self._stop)
+            if found is None:
+                return True
+            multipliers, value = found
+            judge = Judge(d, privacy.epsilon, privacy.delta, self._loss, multipliers)
+            proved = judge.prove(tolerance, self._deadline, self._stop)
+            lower = proved.lower * self._factor * (1 - ROUNDING)
+            if lower > self.lower:
+                self.lower, self._multipliers = lower, tuple(multipliers)
+                self._report()
+            if self._over or value - proved.lower <= 2.5 * tolerance:
+                break
+            program.add(proved.worst)
+        return True
+
+
+def solve(
+    problem: IsotropicProblem, settings: IsotropicSettings | None = None, progress: Stop | None = None
+) -> IsotropicSolution:
+    """The certified bracket of a problem."""
+    return Search(problem, settings, progress).run()
+
+
+__all__ = ["IsotropicSolution", "Progress", "RadialLoss", "Search", "solve"]

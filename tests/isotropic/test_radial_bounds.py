@@ -1,0 +1,180 @@
+"""Both bounds of isotropic problems: the proof against brute force, brackets against known laws and the line."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+from scipy import special
+
+import dpcore as dp
+from dpcore.cli import main
+from dpcore.errors import InputError
+from dpcore.isotropic import beta
+from dpcore.isotropic.lower import levels_of
+from dpcore.isotropic.problem import IsotropicProblem, IsotropicSettings, RadialLoss, parse_loss
+from dpcore.isotropic.proof import Judge, Multipliers
+from dpcore.isotropic.search import Search, solve
+from dpcore.noise.gaussian import Gaussian
+from dpcore.privacy import Privacy
+
+
+def bracket(dimension, epsilon, delta, loss, gap=0.05, sensitivity=1.0):
+    problem = IsotropicProblem(dimension, Privacy(epsilon, delta), parse_loss(loss), sensitivity)
+    return solve(problem, IsotropicSettings(gap, 60.0))
+
+
+def random_multipliers(rng: np.random.Generator, dimension: int, shift: float) -> Multipliers:
+    nodes = np.concatenate([[0.0], np.cumsum(rng.uniform(0.05, 0.4, 12))])
+    levels = levels_of(dimension, 0.01, shift)
+    weights = rng.exponential(1.0, (len(nodes), len(levels))) * (rng.random((len(nodes), len(levels))) < 0.2)
+    weights[-1] = 0.0
+    return Multipliers(shift, nodes, levels, weights)
+
+
+def brute(dimension: int, growth: float, loss: RadialLoss, one: Multipliers, r: float, count: int = 40_001) -> float:
+    """F at a radius by a sum over evenly probable directions."""
+    if dimension == 1:
+        t = np.array([-1.0, 1.0])
+    else:
+        half = (dimension - 1) / 2
+        t = 2 * special.betaincinv(half, half, (np.arange(count) + 0.5) / count) - 1
+    landed = np.sqrt(np.maximum(r * r + one.shift**2 + 2 * r * one.shift * t, 0.0))
+
+    def height(first, tau):
+        i = np.clip(np.searchsorted(one.nodes, first, side="right") - 1, 0, len(one.nodes) - 2)
+        share = (first - one.nodes[i]) / (one.nodes[i + 1] - one.nodes[i])
+        level = np.searchsorted(one.levels, tau - 1e-12, side="left")
+        padded = np.pad(one.heights, ((0, 0), (0, 1)))
+        level = np.minimum(level, len(one.levels))
+        return np.where(first >= one.nodes[-1], 0.0, padded[i, level] * (1 - share) + padded[i + 1, level] * share)
+
+    gain = height(np.full_like(landed, r), np.maximum(r + one.shift - landed, 0.0)).mean()
+    cost = height(landed, np.maximum(landed + one.shift - r, 0.0)).mean()
+    return float(loss(r)) + gain - growth * cost
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 3, 9, 200])
+@pytest.mark.parametrize("shift", [1.0, 0.8])
+def test_the_proof_stays_below_brute_force(dimension, shift):
+    rng = np.random.default_rng(dimension)
+    one, loss = random_multipliers(rng, dimension, shift), parse_loss("squared")
+    judge = Judge(dimension, 0.7, 0.01, loss, [one])
+    radii = np.sort(rng.uniform(0.01, one.nodes[-1] + 1, 25))
+    true = np.array([brute(dimension, math.exp(0.7), loss, one, r) for r in radii])
+    size = 1 + one.rate
+    values = judge.values(radii, 8)
+    assert (values <= true + 6e-5 * size).all() and (values >= true - 0.03 * size).all()
+    for r, value in zip(radii, true):
+        ends = np.unique(np.concatenate([one.nodes, one.nodes + shift, [r - 0.02, r + 0.02]]))
+        i = np.searchsorted(ends, r)
+        lo, hi = max(ends[i - 1], 0.0), ends[min(i, len(ends) - 1)]
+        assert judge.bounds(np.array([lo]), np.array([hi]), 2)[0] <= value + 6e-5 * size
+    proved = judge.prove(0.05 * size)
+    assert proved.least <= true.min() + 6e-5 * size
+    assert proved.lower <= max(0.0, proved.least - 0.01 * one.rate) + 1e-12
+
+
+@pytest.mark.parametrize("dimension", [2, 3, 4, 21, 1000])
+def test_the_beta_law_is_enclosed(dimension):
+    from flint import arb, ctx
+
+    rng, half = np.random.default_rng(dimension), (dimension - 1) / 2
+    u = np.concatenate([10.0 ** rng.uniform(-9, -0.31, 60), 1 - 10.0 ** rng.uniform(-3, -0.31, 60)])
+    low, high = beta.lower(dimension, u), beta.upper(dimension, u)
+    with ctx.workprec(200):
+        for x, a, b in zip(u.tolist(), low.tolist(), high.tolist()):
+            true = arb(x).beta_lower(arb(half), arb(half), regularized=1)
+            assert not arb(a) > true and not arb(b) < true
+            assert b - a <= 1e-7 * b + 1e-280
+
+
+def test_a_law_that_is_better_than_a_bound_would_be_seen():
+    """Multipliers scaled beyond what they prove are not believed: F falls, and the bound with it."""
+    found = bracket(2, 2.0, 0.2, "norm")
+    raised = [Multipliers(m.shift, m.nodes, m.levels, 1.5 * m.weights) for m in found.multipliers]
+    judge = Judge(2, 2.0, 0.2, RadialLoss(), raised)
+    assert judge.prove(1e-3).lower < found.upper
+
+
+CASES = [(2, 2.0, 0.2, "norm", 0.6582), (2, 1.0, 0.01, "squared", 4.6), (10, 5.0, 0.01, "squared", 2.395)]
+
+
+@pytest.mark.parametrize(("dimension", "epsilon", "delta", "loss", "target"), CASES)
+def test_brackets_close(dimension, epsilon, delta, loss, target):
+    found = bracket(dimension, epsilon, delta, loss, gap=0.06)
+    assert found.gap <= 0.06 and found.upper <= target * 1.002 and found.delta_upper <= delta
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 0.2), (2.0, 0.05), (5.0, 0.25)])
+def test_on_the_line_it_is_the_monotone_optimum(epsilon, delta):
+    monotone = dp.solve(epsilon=epsilon, delta=delta, monotone=True).certificate
+    general = dp.solve(epsilon=epsilon, delta=delta).certificate
+    search = Search(IsotropicProblem(1, Privacy(epsilon, delta)))
+    for _ in range(4):
+        search._refine_upper()
+    search._refine_lower()
+    assert monotone.lower * (1 - 1e-9) <= search.upper <= monotone.upper * 1.003
+    assert 0 < search.lower <= general.upper
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_no_lower_bound_exceeds_a_known_law(seed):
+    rng = np.random.default_rng(seed)
+    dimension = int(np.exp(rng.uniform(0, math.log(60))))
+    epsilon, delta = float(np.exp(rng.uniform(math.log(0.1), math.log(8)))), float(10 ** rng.uniform(-6, -0.7))
+    loss = RadialLoss(float(rng.choice([1.0, 2.0, 0.5])))
+    search = Search(IsotropicProblem(dimension, Privacy(epsilon, delta), loss))
+    search._refine_upper()
+    search._refine_lower()
+    p, sigma = loss.power, Gaussian.calibrate(Privacy(epsilon, delta), 1.0).sigma
+    gaussian = sigma**p * 2 ** (p / 2) * special.poch(dimension / 2, p / 2)
+    pure = special.poch(dimension, p) / epsilon**p
+    assert search.lower <= min(gaussian, pure, search.upper)
+
+
+def test_sensitivity_scales():
+    one, ten = bracket(3, 1.0, 0.05, "squared", 0.2), bracket(3, 1.0, 0.05, "squared", 0.2, sensitivity=10.0)
+    assert ten.upper == pytest.approx(100 * one.upper, rel=1e-9)
+    assert ten.lower == pytest.approx(100 * one.lower, rel=1e-6)
+
+
+def test_a_bounded_loss_has_a_bracket():
+    found = bracket(3, 1.0, 0.05, "exceed:2", gap=0.15)
+    assert 0 < found.lower <= found.upper < 1
+
+
+def test_it_stops_when_asked():
+    seen = []
+    problem = IsotropicProblem(5, Privacy(1.0, 1e-4), parse_loss("squared"))
+    found = solve(
+        problem, IsotropicSettings(0.0, 60.0), lambda record: seen.append(record) or math.isfinite(record.upper)
+    )
+    assert found.seconds < 30 and math.isfinite(found.upper) and seen
+
+
+def test_the_command_line_prints_a_bracket(capsys, tmp_path):
+    out = tmp_path / "found.json"
+    words = ["isotropic", "--dimension", "2", "--epsilon", "2", "--delta", "0.2", "--gap", "0.1", "--out", str(out)]
+    assert main(words) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found == json.loads(out.read_text())
+    assert found["lower"] <= 0.6583 <= found["upper"] * 1.01 and found["gap"] <= 0.1
+    assert found["certificate"]["delta_upper"] <= 0.2 and found["loss"] == "norm"
+    assert len(found["noise"]["edges"]) == len(found["noise"]["probabilities"]) + 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["--dimension", "0"], ["--dimension", "2.5"], [], ["--dimension", "2", "--loss", "l7"], ["--dimension", "1001"]],
+)
+def test_the_command_line_refuses(words, capsys):
+    assert main(["isotropic", "--epsilon", "1", "--delta", "0.1", *words]) == 2
+    assert "expected" in capsys.readouterr().err
+
+
+def test_delta_zero_is_refused():
+    with pytest.raises(InputError, match="delta"):
+        IsotropicProblem(2, Privacy(1.0, 0.0))
