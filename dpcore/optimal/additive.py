@@ -34,6 +34,7 @@ from .plateau import plateau, plateau_lower
 from .program import Seed
 from .schedule import LOWER, Schedule, Steps
 from .step import Limits, Step, Window, end_moves
+from .trimmed import trimmed
 from .two_level import two_level_lower
 from .upper import meets_extras, upper_step
 
@@ -436,7 +437,10 @@ class Search(Anytime):
         if kind in LOWER:
             grading = schedule.grading(k, self._steps)
             cells = k // grading.coarse if grading and not grading.steps else k
-            step = lower_step(self.problem, cells, window, seed, limits, grading, ends=kind == "ends")
+            problem, factor = trimmed(self.problem)
+            step = lower_step(problem, cells, window, seed, limits, grading, ends=kind == "ends")
+            if problem is not self.problem:
+                step = replace(step, bound=max(0.0, step.bound) * factor, proof=None)
             step = replace(step, k=k, window=step.window.within(schedule.widest))
             self.lower = max(self.lower, step.bound)
         else:

@@ -15,6 +15,7 @@ from dpcore.optimal import solve
 from dpcore.optimal.lower import lower_step
 from dpcore.optimal.mesh import Grading
 from dpcore.optimal.step import Limits, Window, places_of
+from dpcore.optimal.trimmed import trimmed
 from dpcore.problem import Budget, SolverSettings, noise_problem
 
 FOREVER = Limits(1.0, 1e-3, math.inf, lambda: False)
@@ -152,6 +153,7 @@ def test_half_a_step_at_the_end_of_the_support_is_not_lost():
         (1.9, 0.0271, "l1", (-2.547, 3.614)),  # as without a support
         (5.66, 0.00851, "l1", (-2.475, 2.697)),
         (1.88, 2.07e-11, "huber:0.372", (-2.24, math.inf)),  # the middle of the law is moved by twelve sensitivities
+        (0.405, 1.1e-12, "l1", (-13.59, 235.0)),
     ],
 )
 def test_ends_far_from_the_middle_of_a_law(epsilon, delta, loss, support):
@@ -162,3 +164,34 @@ def test_ends_far_from_the_middle_of_a_law(epsilon, delta, loss, support):
     assert support[0] <= left <= right <= support[1]
     line = solve(noise_problem(epsilon, delta, 1.0, loss), SolverSettings(gap=2e-3, time_limit=20)).certificate
     assert line.lower <= solution.certificate.upper
+
+
+@given(st.lists(st.integers(0, 50), min_size=3, max_size=8), st.integers(1, 3))
+def test_a_law_without_its_first_sensitivities(masses, m):
+    """On whole sensitivities, E = 3/2, at the least δ of the law: how much is cut off, and how private the rest is."""
+    if sum(masses[m:]) == 0:
+        return
+    E, total = Fraction(3, 2), sum(masses)
+    law = [Fraction(mass, total) for mass in masses]
+
+    def uncovered(p: list[Fraction]) -> Fraction:
+        right = sum(max(Fraction(0), x - E * y) for x, y in zip(p, [Fraction(0), *p]))
+        return max(right, sum(max(Fraction(0), x - E * y) for x, y in zip(p, [*p[1:], Fraction(0)])))
+
+    delta = uncovered(law)
+    lost, rest = sum(law[:m]), law[m:]
+    assert lost <= delta * (E**m - 1) / (E - 1)
+    assert uncovered([x / (1 - lost) for x in rest]) <= delta * (1 + E**m) / (1 - lost)
+
+
+@pytest.mark.parametrize(("support", "ends"), [((-2.3, math.inf), (1, 0)), ((-math.inf, 0.1), (0, 1))])
+def test_trimmed_supports_lie_inside(support, ends):
+    problem = noise_problem(1.7, 3e-11, 0.7, "asym:1:3", support=support)
+    less, factor = trimmed(problem)
+    assert 0.999 < factor < 1 and 3e-11 < less.privacy.delta < 2e-6
+    for side, sign in ((0, 1), (1, -1)):
+        moved = sign * (Fraction(less.support[side]) - Fraction(support[side])) if ends[side] else 0
+        steps = round(moved / Fraction(7, 10))
+        assert (steps > 0) == bool(ends[side])
+        assert abs(moved - steps * Fraction(7, 10)) < 1e-12
+    assert trimmed(noise_problem(1.7, 3e-8, 0.7, "asym:1:3", support=support))[1] == 1.0
