@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from .._validate import decimal
-from ..errors import InputError
+from ..errors import InfeasibleError, InputError
 from ..privacy import DELTA_RANGE, EPSILON_RANGE, SENSITIVITY_RANGE, Privacy
 from ..privacy_profile import PairList
 from ..problem import NoiseProblem
@@ -129,17 +129,22 @@ def group_proofs(problem: NoiseProblem, law: tuple[float, float], limits: Limits
                 yield GroupProof(m, step.proof, step.cells, step.pairs, step)
 
 
-def lattice_proofs(problem: NoiseProblem, law: tuple[float, float]) -> Iterator[GroupProof]:
-    """Chains for a query with a granularity: they need the shift by groups only, if it is a multiple of the step as the
-    decimals say."""
-    line = replace(problem, granularity=None)
+def lattice_bounds(problem: NoiseProblem, law: tuple[float, float]) -> Iterator[float]:
+    """Lower bounds of chains for a query with a granularity: they need the shift by groups only, if it is a multiple of
+    the step as the decimals say."""
     steps = problem.lattice_sensitivity * decimal(problem.lattice_step)
-    if problem.joint.epsilon > SMALL or not applies(line) or steps != decimal(problem.sensitivity):
+    if problem.joint.epsilon > SMALL or steps != decimal(problem.sensitivity):
+        return
+    try:
+        line = replace(problem, granularity=None)
+    except InfeasibleError:  # laws on the line need more room
+        return
+    if not applies(line):
         return
     for found in _chains(line, law, classes=False):
         coarse = coarser(line, found.m)
         if coarse is not None and decimal(coarse.sensitivity) == found.m * steps:
-            yield found
+            yield found.lower(line)
 
 
 def _chains(problem: NoiseProblem, law: tuple[float, float], *, classes: bool = True) -> Iterator[GroupProof]:

@@ -27,7 +27,7 @@ from ..problem import NoiseProblem, SolverSettings
 from ..solution import Certificate, Solution
 from . import jumps, laws, orbits
 from .anytime import Anytime, ProgressCallback
-from .groups import lattice_proofs
+from .groups import lattice_bounds
 from .integer_bounds import Found, Stretch, best_point, lower_bound, upper_bound
 from .orbit_lower import orbit_lower
 from .orbit_upper import orbit_upper
@@ -100,8 +100,9 @@ class IntegerSearch(Anytime):
 
     def __init__(self, problem: NoiseProblem, settings: SolverSettings, progress: ProgressCallback | None) -> None:
         self._k = problem.lattice_sensitivity
-        exact = self._k <= EXACT_TO and 2 * problem.joint.truncation() * self._k <= MOST_NODES
-        super().__init__(problem, settings, progress, GOAL if exact or problem.privacy.delta == 0 else settings.gap)
+        fits = problem.privacy.delta == 0 or 2 * problem.joint.truncation() * self._k <= MOST_NODES
+        self._exact = self._k <= EXACT_TO and fits
+        super().__init__(problem, settings, progress, GOAL if self._exact else settings.gap)
         self._most = min(MOST_POINTS, MOST_WORK // self._k)
         self.best: _Best | None = None
         self._settled = False  # both ends are closed forms
@@ -116,7 +117,9 @@ class IntegerSearch(Anytime):
         self._on_the_line()
         stretch = self._first_stretch()
         chain = coarsenings(self._k, (stretch[1] - stretch[0]) * (0.5 if self.problem.folds else 1.0))
-        if len(chain) > 1 and self._record().gap <= self.settings.gap:  # programs would take long, for little
+        exact = self._exact and self.problem.paid_loss.continuous
+        if len(chain) > 1 and not exact and self._record().gap <= self.settings.gap:
+            # programs would take long, for little
             return self._solution()
         seed, before = None, None
         for below_by, above_by in chain + [(1, 1)] * 12:
@@ -257,9 +260,8 @@ class IntegerSearch(Anytime):
         law = None if self.best is None else self.best.noise.support
         if law is None or not all(map(math.isfinite, law)):
             return
-        line = replace(self.problem, granularity=None)
-        for found in lattice_proofs(self.problem, law):
-            self.lower = max(self.lower, found.lower(line))
+        for bound in lattice_bounds(self.problem, law):
+            self.lower = max(self.lower, bound)
             self._report()
             if self._over:
                 return

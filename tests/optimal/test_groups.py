@@ -17,7 +17,7 @@ from dpcore.loss import parse_loss
 from dpcore.noise.piecewise import PiecewiseNoise
 from dpcore.optimal import solve, solve_many
 from dpcore.optimal.chain import chain_proof, classes_proof
-from dpcore.optimal.groups import coarser, group_proofs, grouped, lattice_proofs
+from dpcore.optimal.groups import coarser, group_proofs, grouped, lattice_bounds
 from dpcore.optimal.laws import single_pairs, truncated_geometric, uniform
 from dpcore.optimal.one_sided import monotone_lower
 from dpcore.optimal.plateau import plateau, plateau_lower
@@ -205,7 +205,7 @@ def test_groups_on_a_lattice_lie_below_the_exact_optimum(loss, support, step):
     problem = noise_problem(0.25, 0.02, 1.0, loss, support=support, granularity=step)
     exact = solve(problem, SolverSettings(gap=1e-6, time_limit=5)).certificate
     assert exact.upper <= exact.lower * (1 + 1e-5)
-    bounds = [found.lower(replace(problem, granularity=None)) for found in lattice_proofs(problem, (-20.0, 20.0))]
+    bounds = list(lattice_bounds(problem, (-20.0, 20.0)))
     assert bounds and max(bounds) <= exact.upper
     for m in (2, 3):
         coarse = coarser(replace(problem, granularity=None), m)
@@ -215,7 +215,7 @@ def test_groups_on_a_lattice_lie_below_the_exact_optimum(loss, support, step):
 
 def test_lattices_whose_step_is_no_exact_part_of_the_sensitivity_have_no_groups():
     problem = noise_problem(0.01, 1e-4, 1.0, "l1", granularity=1 / 60)
-    assert list(lattice_proofs(problem, (-300.0, 300.0))) == []
+    assert list(lattice_bounds(problem, (-300.0, 300.0))) == []
 
 
 def test_counts_at_small_epsilon():
