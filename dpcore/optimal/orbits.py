@@ -43,8 +43,8 @@ OVER = 1e-7
 
 ATTEMPTS = (
     ("upper", 0, 1.5), ("lower", 0, 1), ("lower", 2, 1), ("upper", 1, 1.5), ("lower", 4, 1), ("lower", 6, 1),
-    ("lower", 9, 2), ("upper", 2, 3.0), ("lower", 12, 2), ("upper", 3, 4.0), ("lower", 16, 3), ("lower", 20, 4),
-    ("upper", 4, 5.0), ("lower", 28, 4),
+    ("lower", 9, 1), ("upper", 2, 3.0), ("lower", 9, 2), ("lower", 12, 1), ("upper", 3, 4.0), ("upper", 5, 2.0),
+    ("lower", 16, 1), ("lower", 12, 3), ("upper", 8, 2.0), ("lower", 20, 1), ("lower", 28, 1),
 )  # fmt: skip
 """(bound, depth, how far beyond the marks), one after the other until the gap is reached."""
 
