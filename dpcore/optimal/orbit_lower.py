@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -36,34 +37,40 @@ def orbit_lower(problem: NoiseProblem, depth: int, beyond: int, limits: Limits) 
     costs = sums_at(classes, frame.costs(problem.paid_loss), count)
     shifts = right if problem.folds else both
     delta = max(privacy.delta, LEAST_DELTA)
-    terms, intervals = _terms(frame, shifts, classes, count, privacy.amplification)
-    program = OrbitProgram(terms, costs, masses, np.zeros((len(shifts), count)), delta, limits.scale)
+    # mass that costs is about √V, so that neither its cost, in units of V, nor the error of its D is large
+    scaling = np.where(costs > 0, math.sqrt(min(1.0, limits.scale)), 1.0)
+    terms, intervals = _terms(frame, shifts, classes, scaling, privacy.amplification)
+    program = OrbitProgram(terms, costs, masses, np.zeros((len(shifts), count)), delta, limits.scale, scaling)
     program.rows.add_terms(np.flatnonzero(np.abs(shifts[terms.limit]) == q))
     falls = _add_falls(program, frame, classes) if problem.monotone else None
-    program.solve(limits)
-    duals = program.rows.lp.row_duals()
-    if len(duals) != program.rows.lp.rows:
-        return 0.0
-    rates, found = program.rows.multipliers(duals, limits.scale)
-    limit, interval = terms.limit[program.rows.names], intervals[program.rows.names]
-    weights, found = nothing.copy(), np.minimum(found, rates[limit])
-    if problem.folds:
-        weights[limit, interval] = weights[len(right) + limit, len(edges) - interval] = 0.5 * found
-    else:
-        weights[limit, interval] = found
-    order = None
-    if falls is not None:
-        numbers, rows, copies, large = falls
-        order = np.zeros(n - 1)
-        order[numbers] = np.maximum(duals[rows], 0.0) * limits.scale / (copies * large)
-    proof = replace(frame, weights=weights, falls=order)
-    return max(0.0, proof.lower(problem.paid_loss, privacy.epsilon, privacy.delta))
+    bounds = [0.0]
+
+    def judge() -> None:
+        """Every solution on the way is one of a relaxation, whose multipliers prove a bound, too."""
+        duals = program.rows.lp.row_duals()
+        rates, found = program.rows.multipliers(duals, limits.scale)
+        limit, interval = terms.limit[program.rows.names], intervals[program.rows.names]
+        weights, found = nothing.copy(), np.minimum(found, rates[limit])
+        if problem.folds:
+            weights[limit, interval] = weights[len(right) + limit, len(edges) - interval] = 0.5 * found
+        else:
+            weights[limit, interval] = found
+        order = None
+        if falls is not None:
+            numbers, rows, copies, large = falls
+            order = np.zeros(n - 1)
+            order[numbers] = np.maximum(duals[rows], 0.0) * limits.scale / (copies * large)
+        proof = replace(frame, weights=weights, falls=order)
+        bounds.append(proof.lower(problem.paid_loss, privacy.epsilon, privacy.delta))
+
+    program.solve(limits, judge)
+    return max(bounds)
 
 
-def _terms(frame: StepMultipliers, shifts: Ints, classes: Ints, count: int, growth: float) -> tuple[Terms, Ints]:
+def _terms(frame: StepMultipliers, shifts: Ints, classes: Ints, scaling: Array, growth: float) -> tuple[Terms, Ints]:
     """max(0, P(A) − e^ε P(A + φ)) for every shift and interval A between edges, over classes of cells, and the number
     of A for each. Those that are never positive are left out."""
-    m, n = frame.weights.shape[1], len(classes)
+    m, n, count = frame.weights.shape[1], len(classes), len(scaling)
     keys, values = [], []
     for j, shift in enumerate(shifts.tolist()):
         for numbers, value in ((frame.numbers(), 1.0), (frame.numbers(shift), -growth)):
@@ -78,7 +85,8 @@ def _terms(frame: StepMultipliers, shifts: Ints, classes: Ints, count: int, grow
     kept = useful[owners]
     names, columns, entries, term = names[useful], columns[kept], entries[kept], term[kept]
     starts = np.searchsorted(term, names)
-    return Terms(names // m, starts, columns, entries, np.ones(len(names))), names % m
+    sizes = np.maximum.reduceat(np.where(entries > 0, scaling[columns], 0.0), starts)
+    return Terms(names // m, starts, columns, entries, sizes), names % m
 
 
 def _add_falls(program: OrbitProgram, frame: StepMultipliers, classes: Ints) -> tuple[Ints, Ints, Ints, Array]:
@@ -90,7 +98,7 @@ def _add_falls(program: OrbitProgram, frame: StepMultipliers, classes: Ints) -> 
     _, first, owners = np.unique(inner * len(classes) + outer, return_index=True, return_inverse=True)
     large = np.maximum(ratio, 1.0)
     columns = np.stack([inner, outer], axis=1)[first]
-    values = np.stack([1 / large, -ratio / large], axis=1)[first]
+    values = np.stack([1 / large, -ratio / large], axis=1)[first] * program.scaling[columns]
     rows = lp.rows + owners
     lp.add_rows(0.0, INFINITY, starts=2 * np.arange(len(first)), columns=columns.ravel(), values=values.ravel())
     return falls, rows, np.bincount(owners)[owners], large

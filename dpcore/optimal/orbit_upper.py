@@ -56,7 +56,7 @@ def orbit_upper(problem: NoiseProblem, depth: int, reach: float, limits: Limits)
         delta = privacy.delta * (1 - tighter) - room
         if delta <= 0:
             return None
-        program = OrbitProgram(terms, costs, masses, bare, delta, limits.scale)
+        program = OrbitProgram(terms, costs, masses, bare, delta, limits.scale, np.ones(n + 1))
         if problem.monotone:
             _add_falls(program, cells, privacy.epsilon)
         status, x = program.solve(limits)

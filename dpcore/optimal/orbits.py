@@ -9,6 +9,7 @@ these places (`orbit_lower`, `orbit_upper`); what they propose is audited.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -44,7 +45,8 @@ OVER = 1e-7
 ATTEMPTS = (
     ("upper", 0, 1.5), ("lower", 0, 1), ("lower", 2, 1), ("upper", 1, 1.5), ("lower", 4, 1), ("lower", 6, 1),
     ("lower", 9, 1), ("upper", 2, 3.0), ("lower", 9, 2), ("lower", 12, 1), ("upper", 3, 4.0), ("upper", 5, 2.0),
-    ("lower", 16, 1), ("lower", 12, 3), ("upper", 8, 2.0), ("lower", 20, 1), ("lower", 28, 1),
+    ("lower", 16, 1), ("lower", 12, 3), ("upper", 8, 2.0), ("lower", 20, 1), ("upper", 14, 1.0),
+    ("lower", 28, 1),
 )  # fmt: skip
 """(bound, depth, how far beyond the marks), one after the other until the gap is reached."""
 
@@ -160,7 +162,8 @@ class Terms:
 class OrbitProgram:
     """minimise costs·x  subject to  masses·x = 1, x ≥ 0, and Σ terms + bare·x ≤ δ for every limit.
 
-    costs, masses : (n,).   bare : (limits, n).   `rows.lp` takes further rows. Terms enter as solutions violate them.
+    costs, masses : (n,).   bare : (limits, n).   scaling : (n,) about how large x is. `rows.lp` takes further rows, in
+    x/scaling. Terms enter as solutions violate them.
     """
 
     terms: Terms
@@ -169,26 +172,29 @@ class OrbitProgram:
     bare: Array
     delta: float
     scale: float
+    scaling: Array
 
     def __post_init__(self) -> None:
         n, limits = len(self.costs), len(self.bare)
         delta = np.full(limits, self.delta)
-        self.rows = PrivacyProgram(self.terms.rows, delta, np.ones(n), tolerance=TOLERANCE)
+        self.rows = PrivacyProgram(self.terms.rows, delta, self.scaling, tolerance=TOLERANCE)
         self.rows.lp.add_rows(1.0, 1.0, starts=[0], columns=[], values=[])
         column = np.zeros(n, dtype=np.int64)
-        self.rows.lp.add_columns(self.costs / self.scale, starts=np.arange(n), rows=column, values=self.masses)
+        costs, masses = self.costs * self.scaling / self.scale, self.masses * self.scaling
+        self.rows.lp.add_columns(costs, starts=np.arange(n), rows=column, values=masses)
         owners, columns = np.nonzero(self.bare)
         uncovered = Uncovered(owners, columns, self.bare[owners, columns])
         self.rows.add_limits(np.arange(limits), delta, uncovered)
 
-    def solve(self, limits: Limits) -> tuple[str, Array]:
-        """(status, x), x of no length if the solver has nothing to show."""
+    def solve(self, limits: Limits, each: Callable[[], None] = lambda: None) -> tuple[str, Array]:
+        """(status, x), x of no length if the solver has nothing to show; `each` is called after every solution."""
         terms, x = self.terms, np.empty(0)
         for _ in range(ROUNDS):
             status = self.rows.run(limits.deadline, limits.stop)
             x = self.rows.solution()
             if status != "optimal" or not len(x):
                 return status, x
+            each()
             z = terms.at(x)
             total = sums_at(terms.limit, z, len(self.bare)) + self.bare @ x
             violated = (total > self.delta * (1 + OVER))[terms.limit]
