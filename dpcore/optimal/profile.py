@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -36,9 +37,10 @@ from .program import Seed
 from .step import Limits, Window
 from .upper import upper_step
 
-STAGES = ((4, 12), (8, 12), (8, 24), (12, 24), (16, 32), (24, 40), (32, 48), (48, 64))
+STAGES = ((1.5, 6), (2.5, 8), (4, 12), (8, 12), (8, 24), (12, 24), (16, 32), (24, 40), (32, 48), (48, 64))
 """(cells per σ = D/μ, number of ε′ at μ = 1) of the programs, from coarse to fine. The smaller μ, the nearer is the
-best law to the Gaussian, and the more it matters that the chords are short."""
+best law to the Gaussian, and the more it matters that the chords are short. For large μ, and losses that are not even,
+it is the small programs whose solutions make the larger ones quick."""
 
 SHARES = tuple(2.0**-n for n in (26, 23, 20, 17, 14, 12, 10))
 """Shares of the tail, tried in turn."""
@@ -141,12 +143,22 @@ class ProfileSearch(Anytime):
         reach *= 1.3
         return Window(min(best, 0.0) - reach, max(best, 0.0) + reach)
 
+    def _next_to_jumps(self, k: int, side: int) -> int:
+        """From k to twice as many cells per sensitivity, with an edge just beyond (1, for lower bounds) or just before (−1)
+        every jump of the loss."""
+        jumps = [x / self.problem.sensitivity for x in self.problem.paid_loss.jumps]
+        if not jumps:
+            return k
+        miss: Callable[[int], float] = lambda n: max((-side * abs(x) * n) % 1 / n for x in jumps)  # noqa: E731
+        return min(range(k, 2 * k + 1), key=lambda n: (round(miss(n), 3), n))
+
     @property
     def _limits(self) -> Limits:
         return Limits(self.upper if math.isfinite(self.upper) else 1.0, self._goal, self._deadline, self._stop)
 
     def _lower(self, k: int, count: int) -> None:
         """A lower bound from `count` pairs on the target."""
+        k = self._next_to_jumps(k, 1)
         problem = self._with_pairs(self.profile.necessary(self.profile.places(count)))
         step = lower_step(problem, k, self._window(0.5), self._seeds["lower"], self._limits)
         self.lower = max(self.lower, step.bound)
@@ -159,8 +171,9 @@ class ProfileSearch(Anytime):
         if self._over:
             return
         places = self.profile.places(count)
-        problem = self._with_pairs(self.profile.sufficient(places))
-        edge = int(problem.monotone and not problem.folds)  # the cell around 0 need not be the highest on both sides
+        problem, k = self._with_pairs(self.profile.sufficient(places)), self._next_to_jumps(k, -1)
+        # For monotone laws the cell around 0 need not be the highest on both sides.
+        edge = int((problem.monotone and not problem.folds) or not problem.loss.continuous)
         step = upper_step(problem, k, edge, self._window(1.0), self._seeds["upper"], self._limits, atom=False)
         if step.status == "optimal":
             self._seeds["upper"] = step.seed

@@ -34,7 +34,7 @@ from dpcore.optimal import solve
 from dpcore.optimal.binary import binary_pairs, composed_delta_lower
 from dpcore.optimal.composed import exchange_weights
 from dpcore.optimal.lattice import Lattice
-from dpcore.optimal.profile import variance_lower
+from dpcore.optimal.profile import ProfileSearch, variance_lower
 from dpcore.optimal.program import LatticeProgram
 from dpcore.privacy import Privacy
 from dpcore.privacy_profile import Composed, GaussianProfile, PairList, parse_profile
@@ -133,6 +133,32 @@ def test_bad_input_is_named(make, field):
     with pytest.raises(InputError) as raised:
         make()
     assert raised.value.field == field
+
+
+@pytest.mark.parametrize("side", [1, -1])
+@given(st.floats(0.05, 6), st.integers(1, 20))
+def test_lattices_have_an_edge_near_jumps(side, threshold, k):
+    """Between k and 2k cells per sensitivity; none of them has an edge nearer on the side that counts."""
+    search = ProfileSearch(problem_of(GaussianProfile(1), f"exceed:{threshold!r}"), SolverSettings())
+    found = search._next_to_jumps(k, side)
+    miss = {n: (-side * threshold * n) % 1 / n for n in range(k, 2 * k + 1)}
+    assert miss[found] <= min(miss.values()) + 1e-3
+    smooth = ProfileSearch(problem_of(GaussianProfile(1)), SolverSettings())
+    assert smooth._next_to_jumps(k, side) == k
+
+
+def test_large_mu_and_a_loss_that_is_not_even_needs_small_programs_first():
+    """Their solutions seed the larger ones: the bracket of the first three programs is within a third."""
+    seen = []
+
+    def enough(record):
+        seen.append(record)
+        return record.gap <= 1 / 3
+
+    solution = solve(
+        problem_of(GaussianProfile(2.6), "pinball:0.6"), SolverSettings(gap=1e-3, time_limit=GENEROUS), enough
+    )
+    assert solution.certificate.gap <= 1 / 3 and max(record.cells for record in seen) < 80
 
 
 # Programs ----------------------------------------------------------------------------------------------
