@@ -144,8 +144,8 @@ class ProfileSearch(Anytime):
         return Window(min(best, 0.0) - reach, max(best, 0.0) + reach)
 
     def _next_to_jumps(self, k: int, side: int) -> int:
-        """From k to twice as many cells per sensitivity, with an edge next to every jump of the loss: just beyond (1, for
-        lower bounds) or just before (−1)."""
+        """From k to twice as many cells per sensitivity, with an edge next to every jump of the loss: just beyond for
+        side 1, lower bounds, or just before for −1."""
         jumps = [x / self.problem.sensitivity for x in self.problem.paid_loss.jumps]
         if not jumps:
             return k
