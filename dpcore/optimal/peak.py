@@ -59,6 +59,9 @@ BRACKET = (0.97, 1.0005)
 NEXT = (-0.0005, 0.01)
 """The same for finer ones, added to what the one before found."""
 
+SETTLED = 3e-4
+"""A lattice that gains less than this share is the last."""
+
 LEVELS = 8
 """So many levels are tried on a lattice."""
 
@@ -101,8 +104,8 @@ def peak_lower(
         low = bisection(passes, low, high, rounds=LEVELS)[0]
         if done(0.0):
             break
-        found = max(found, _Peak(lattice, privacy.epsilon, low * staircase).proof.lower(privacy))
-        if done(found) or found < 0.5 * low * staircase:
+        before, found = found, max(found, _Peak(lattice, privacy.epsilon, low * staircase).proof.lower(privacy))
+        if done(found) or found < max(0.5 * low * staircase, before * (1 + SETTLED)):
             break
         low, high = (low + step for step in NEXT)
     return found

@@ -11,16 +11,26 @@ from ..privacy import Privacy
 from ..problem import NoiseProblem
 from ..search import bisection, geometric
 
+UNEVEN_FROM = 12.0
+"""Below, lattices do better for losses that are not even [optimal.peak]."""
+
+CLOSE = 1e-12
+"""Relative accuracy of levels and ends."""
+
 
 def two_level_lower(problem: NoiseProblem) -> float:
-    """A lower bound on the expected loss, rounded down; 0 for losses that are not even or do not grow away from 0.
+    """A lower bound on the expected loss, rounded down; 0 for losses that do not grow away from 0, and below ε = 12 for
+    those that are not even.
 
     Within a factor 1 − e^{−ε/2} of the optimum for |x|, a few g for other losses, g being the half-width of the
     optimum's top step in sensitivities.
     """
     loss = problem.paid_loss
-    if not loss.even or not loss.grows_from_zero:
+    if not loss.grows_from_zero:
         return 0.0
+    if not loss.even:
+        large = [privacy for privacy in problem.privacies if privacy.epsilon >= UNEVEN_FROM]
+        return max((_uneven_lower(loss, privacy, problem.sensitivity) for privacy in large), default=0.0)
     return max(_lower(loss, privacy, problem.sensitivity) for privacy in problem.privacies)
 
 
@@ -52,3 +62,54 @@ def _covered(loss: Loss, g: float, sensitivity: float, epsilon: float) -> bool:
     cover = integral_bounds(loss, 2 * g - back, sensitivity - back)[0] - width * level * (1 + 4 * UNIT)
     peak = g * most * (1 + 4 * UNIT) - integral_bounds(loss, 0.0, g)[0]
     return bool(cover >= audit.amplification_bounds(epsilon)[1] * max(peak, 0.0) * (1 + 8 * UNIT) and cover > 0)
+
+
+def _uneven_lower(loss: Loss, privacy: Privacy, D: float) -> float:
+    """(1 − δ) ℓ + δ c(0) for the largest level ℓ found whose peak the shifts can cover."""
+    most = min(float(audit.lattice_costs(np.array([0.5 * D]), side)[0][0]) for side in (loss, loss.mirrored))
+    if most <= 0:
+        return 0.0
+    level, _ = bisection(
+        lambda level: _covered_apart(loss, level, D, privacy.epsilon),
+        0.0,
+        most,
+        mean=lambda low, high: geometric(low, high) if low > 0 else high * 1e-3,
+        near=lambda low, high: high - low <= CLOSE * high or high < 1e-30 * most,
+        rounds=60,
+    )
+    least = float(audit.lattice_costs(np.array([0.0]), loss)[0][0])
+    return max(0.0, float((1 - privacy.delta) * level + privacy.delta * least) * (1 - 8 * UNIT))
+
+
+def _covered_apart(loss: Loss, level: float, D: float, epsilon: float) -> bool:
+    """∫_h^{D−g} (c − ℓ) + ∫_g^{D−h} (c(−x) − ℓ) dx ≥ e^ε ∫ (ℓ − c)₊, certainly; [−g, h] holds all places with c < ℓ.
+
+    Rounding: c(h) and c(−g) are at least ℓ by their lower bounds; by how much c exceeds ℓ at an end counts for all the
+    peak. Integrals are enclosed, lengths err by 2 u D, products by a few u.
+    """
+    right, left = _end(loss, level, D), _end(loss.mirrored, level, D)
+    cover = peak = 0.0
+    for side, own, other in ((loss, right, left), (loss.mirrored, left, right)):
+        width = max(0.0, D - right - left) + 4 * UNIT * D
+        cover += integral_bounds(side, own, max(own, (D - other) * (1 - 2 * UNIT)))[0] - width * level * (1 + 4 * UNIT)
+        over = float(audit.lattice_costs(np.array([own]), side)[1][0]) - level
+        peak += own * (level + 2 * over) * (1 + 4 * UNIT) - integral_bounds(side, 0.0, own)[0]
+    if cover <= 0 or right + left >= D:
+        return False
+    return bool(cover * (1 - 8 * UNIT) >= audit.amplification_bounds(epsilon)[1] * max(peak, 0.0) * (1 + 8 * UNIT))
+
+
+def _end(side: Loss, level: float, D: float) -> float:
+    """A place right of 0 from which on c ≥ ℓ, hardly farther than need be; at most D/2."""
+
+    def beyond(x: float) -> bool:
+        return bool(audit.lattice_costs(np.array([x]), side)[0][0] >= level)
+
+    return bisection(
+        beyond,
+        0.5 * D,
+        0.0,
+        mean=lambda high, low: geometric(low, high) if low > 0 else high * 1e-3,
+        near=lambda high, low: high - low <= CLOSE * high or high < 1e-15 * D,
+        rounds=100,
+    )[0]

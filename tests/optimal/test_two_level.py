@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import mpmath
@@ -15,8 +16,10 @@ from strategies import log_floats
 from dpcore.loss import parse_loss, table
 from dpcore.mechanisms import baselines
 from dpcore.optimal import solve
+from dpcore.optimal.laws import best_staircase
 from dpcore.optimal.two_level import two_level_lower
-from dpcore.problem import SolverSettings, noise_problem
+from dpcore.privacy import Privacy
+from dpcore.problem import NoiseProblem, SolverSettings, noise_problem
 
 GROWING = ["l1", "l2", "lp:1.5", "lp:3", "huber:0.5", "exceed:0.3", "asym:2:2"]
 
@@ -122,3 +125,37 @@ def test_the_bound_is_the_theorem_s_rounded_down(rises, ramp, epsilon, delta):
     lower = two_level_lower(noise_problem(epsilon, delta, 1.0, loss))
     assert Fraction(lower) <= exact
     assert ramp or lower >= float(exact) * (1 - 1e-7)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "spec"),
+    [
+        (20, 1e-9, "asym:1:3"),
+        (19, 0.3, "pinball:0.97"),
+        (18, 1e-6, "table:-1=3,-0.3=0.2,0=0,2=5"),
+        (16, 0.01, "pinball:0.2"),
+    ],
+)
+def test_losses_that_are_not_even(epsilon: float, delta: float, spec: str) -> None:
+    """Close below the best staircase with an atom, and the mirror image has the same bound."""
+    problem = NoiseProblem(Privacy(epsilon, delta), 1.0, parse_loss(spec))
+    upper = (1 - delta) * best_staircase(problem).expected_loss(problem.loss)
+    lower = two_level_lower(problem)
+    assert upper / 1.001 <= lower <= upper
+    mirrored = replace(problem, loss=problem.loss.mirrored)
+    assert two_level_lower(mirrored) == pytest.approx(lower, rel=1e-9)
+
+
+def test_the_peak_of_a_table_is_covered() -> None:
+    """The condition of theorem 7 at the level proved, by quadrature; and D ≥ ℓ on a grid."""
+    epsilon, spec = 12.0, "table:-1=3,-0.3=0.2,0=0,2=5"
+    loss = parse_loss(spec)
+    level = two_level_lower(NoiseProblem(Privacy(epsilon, 1e-12), 1.0, loss))
+    x = np.linspace(-1.5, 1.5, 600_001)
+    c = loss.value(x)
+    inside = x[c < level]
+    left, right = -inside[0], inside[-1]
+    peak = np.maximum(level - c, 0).sum() * (x[1] - x[0])
+    covers = [np.where((x >= a) & (x <= 1 - b), c - level, 0).sum() for a, b in ((right, left),)]
+    covers += [np.where((-x >= left) & (-x <= 1 - right), c - level, 0).sum()]
+    assert sum(covers) * (x[1] - x[0]) >= np.exp(epsilon) * peak * (1 - 1e-3)
