@@ -25,6 +25,7 @@ from .anytime import Anytime, ProgressCallback
 from .cut import MARGINS, Cut
 from .groups import SMALL, GroupProof, group_proofs, law_window
 from .lower import lower_step
+from .mesh import Grading
 from .near_end import near_end_lower
 from .one_sided import monotone_lower
 from .orbit_lower import orbit_lower
@@ -32,7 +33,7 @@ from .orbit_upper import orbit_upper
 from .peak import peaks_lower
 from .plateau import plateau, plateau_lower
 from .program import Seed
-from .schedule import LOWER, Schedule, Steps
+from .schedule import LOWER, Schedule, Steps, steepness
 from .step import Limits, Step, Window, end_moves
 from .trimmed import trimmed
 from .two_level import two_level_lower
@@ -59,8 +60,8 @@ NEAR_ENDS_FROM = 4.0
 WITHOUT_SUPPORT = 0.5
 """Share of the time in which a problem may be solved without its support."""
 
-STAIRCASE_FROM = 8.0
-"""From this ε on no program improves on the staircase with an atom."""
+STAIRCASE_FROM, STAIRCASE_EVEN = 8.0, 6.1
+"""From this ε on, and for even problems from this `steepness` on, no program improves on the staircase with an atom."""
 
 PROGRESS = 0.95
 """A step that leaves the bracket wider than this share of what it was makes its side wait."""
@@ -113,7 +114,7 @@ class Search(Anytime):
             self._outline,
             self.settings.gap,
             steps,
-            self._uppers(),
+            self._uppers(steps),
             self.settings.max_cells_per_sensitivity,
             self._stretch(),
         )
@@ -280,7 +281,7 @@ class Search(Anytime):
 
     # Programs ----------------------------------------------------------------------------------------
 
-    def _uppers(self) -> tuple[str, ...]:
+    def _uppers(self, steps: tuple[float, ...]) -> tuple[str, ...]:
         """Kinds of upper bounds that deserve a program. A fixed end of the support or a jump of the loss should be a
         cell edge; so should 0 for monotone laws that are not symmetric."""
         problem = self.problem
@@ -288,7 +289,9 @@ class Search(Anytime):
         if problem.budget is not None or len(problem.privacies) > 1:
             closed = closed and len(problem.privacies) == 1 and self._staircase_fits
         staircase = problem.folds or not problem.monotone
-        staircase = staircase and (problem.privacy.epsilon >= STAIRCASE_FROM or problem.privacy.delta < STAIRCASE_BELOW)
+        steep = steepness(sum(steps) / len(steps)) >= STAIRCASE_EVEN
+        steep = steep if problem.folds else problem.privacy.epsilon >= STAIRCASE_FROM
+        staircase = staircase and (steep or problem.privacy.delta < STAIRCASE_BELOW)
         if problem.privacy.delta == 0 or (closed and problem.paid_loss.grows_from_zero and staircase):
             return ()
         fixed = not problem.folds and (problem.support != (-math.inf, math.inf) or problem.monotone)
@@ -417,7 +420,10 @@ class Search(Anytime):
                     effort: float = largest.pairs
                     if schedule.sizes_grow:
                         effort *= max(1.0, choice[1] / largest.k) ** 2
-                    if choice[0] in LOWER and schedule.grading(choice[1], self._steps):
+                    graded = schedule.narrowing(*choice, self._steps)
+                    if choice[0] in LOWER:
+                        graded = schedule.grading(choice[1], self._steps)
+                    if graded is not None:
                         effort *= GRADED
                     promises.append((0.5 ** idle[side] / (1 + effort), side, choice))
             if not promises:
@@ -444,7 +450,9 @@ class Search(Anytime):
             step = replace(step, k=k, window=step.window.within(schedule.widest))
             self.lower = max(self.lower, step.bound)
         else:
-            step = self._upper_step(k, int(kind == "offset"), window, seed, limits)
+            narrowing = schedule.narrowing(kind, k, self._steps)
+            step = self._upper_step(k, int(kind == "offset"), window, seed, limits, narrowing)
+            step = replace(step, k=k)
             if step.noise is not None and step.bound < self.upper:
                 figures = (step.bound, step.delta_upper, step.worst_shift, step.repaired, step.cells)
                 self.best = _Found(step.noise, *figures, "linear program")
@@ -456,8 +464,10 @@ class Search(Anytime):
         self._report()
         return step
 
-    def _upper_step(self, k: int, edge: int, window: Window, seed: Seed | None, limits: Limits) -> Step:
-        return upper_step(self.problem, k, edge, window, seed, limits)
+    def _upper_step(
+        self, k: int, edge: int, window: Window, seed: Seed | None, limits: Limits, narrowing: Grading | None
+    ) -> Step:
+        return upper_step(self.problem, k, edge, window, seed, limits, grading=narrowing)
 
     # The answer --------------------------------------------------------------------------------------
 

@@ -26,6 +26,7 @@ from ..problem import NoiseProblem
 from . import laws
 from .additive import STAIRCASE_BELOW, STAIRCASE_FROM, Search
 from .lattice import Array, Lattice
+from .mesh import Grading
 from .program import LatticeProgram, Outcome, Seed
 from .step import AUDIT_ROOM, Limits, Step, Window, origin_of, places_of, reference_density, seed_of
 from .upper import NO_ATOM, cell_lattice, fallen, fitted
@@ -94,7 +95,7 @@ class CoveredSearch(Search):
                 break
         return steps
 
-    def _uppers(self) -> tuple[str, ...]:
+    def _uppers(self, steps: tuple[float, ...]) -> tuple[str, ...]:
         privacy = self.problem.privacy
         large = privacy.epsilon >= STAIRCASE_FROM and self.problem.paid_loss.grows_from_zero
         if self._staircase_fits and (large or privacy.delta < STAIRCASE_BELOW):
@@ -108,7 +109,9 @@ class CoveredSearch(Search):
             delta = min(self.problem.privacy.delta, 0.5)
             self._prove_by_groups(replace(self.problem, second=None), self.best.noise.interval(1 - delta))
 
-    def _upper_step(self, k: int, edge: int, window: Window, seed: Seed | None, limits: Limits) -> Step:
+    def _upper_step(
+        self, k: int, edge: int, window: Window, seed: Seed | None, limits: Limits, narrowing: Grading | None
+    ) -> Step:
         known = self.best.noise if self.best else None
         return covered_step(self.problem, self._pure, k, edge, window, seed, limits, known)
 

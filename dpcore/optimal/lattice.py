@@ -115,6 +115,10 @@ class Lattice:
         """Values per index from values per class."""
         return values[self.classify(self.indices)]
 
+    def shares(self, values: Array) -> Array:
+        """Mean of values per index over each class of mirror images, on which they agree."""
+        return values[self.representatives]
+
     @property
     def fineness(self) -> Array | float:
         """Indices per sensitivity, around each."""
@@ -157,6 +161,12 @@ class Lattice:
         direct = np.where(event > cover, event, -event - self.edge)
         shifts = [np.where(j <= self.k, j, 0) for j in (np.abs(event - cover), around)]
         return [(shifts[0], direct), (shifts[1], event)]
+
+    def counted(self, event: Ints, cover: Ints) -> tuple[Ints, Ints, Array | float]:
+        """The same as (position of the pair, shift, how many terms of the shift it is)."""
+        each = [shift for shift, _ in self.terms(event, cover)]
+        shifts, owners = np.concatenate(each), np.tile(np.arange(len(event)), len(each))
+        return owners[shifts != 0], shifts[shifts != 0], 1.0
 
     def rows(self, event: Ints, cover: Ints, amplification: Array) -> tuple[Ints, Ints, Array]:
         """r_event − E r_cover of each pair as a row: where it starts, classes and coefficients, row after row."""

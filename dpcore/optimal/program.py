@@ -264,12 +264,12 @@ class LatticeProgram:
     def _rows_of(self, names: Ints) -> Rows:
         lat, (level, event, cover) = self.lattice, self._pairs(names)
         starts, classes, values = lat.rows(event, cover, np.array([E for E, _ in self._limits])[level])
-        each = [shift for shift, _ in lat.terms(event, cover)]
-        shifts, owners = np.concatenate(each), np.tile(np.arange(len(names)), len(each))
-        used = (shifts != 0) & ~self._pure[level[owners]]
-        limits = self._names(shifts[used], level[owners[used]])
+        owners, shifts, counts = lat.counted(event, cover)
+        used = ~self._pure[level[owners]]
+        owners, shifts, counts = owners[used], shifts[used], np.broadcast_to(counts, len(used))[used]
+        limits = self._names(shifts, level[owners])
         most = np.where(self._pure[level], 0.0, INFINITY)
-        return Rows(starts, classes, values, lat.sizes(event, self._rho), owners[used], limits, most)
+        return Rows(starts, classes, values, lat.sizes(event, self._rho), owners, limits, most, counts)
 
     def start(self, seed: Seed | None, deadline: float = math.inf) -> None:
         """First rows: from a coarser solution the pairs that nearly bind at nearly active shifts, as many as `SEEDED`;

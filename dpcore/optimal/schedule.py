@@ -33,7 +33,12 @@ SEEDED_FROM = 6.0
 """From this ε on an aligned lattice of a problem that is not even is so large that smaller ones have to begin."""
 
 GRADED_TO = 9.0
-"""From this ε on events near the steps, on uniform lattices, serve as well as graded ones."""
+"""From this ε on events near the steps, on uniform lattices, serve as well as graded ones. For even problems this and
+`STEPS_FROM` are about the ε at which a staircase for |x| has such a top step: for x² it is that of a smaller ε."""
+
+GROWTH, STEEP_GROWTH = 2.2, 1.7
+"""A lattice has at most this many times as many cells as the largest before; fewer where it is graded and the loss has
+a power, so that one size less often takes the whole time."""
 
 CLOSEST = 0.02
 """Errors below this share of what is aimed at are not told apart: the middle of the bracket is only a guess."""
@@ -42,6 +47,10 @@ FINENESS = 0.28
 """Graded lattices have at most this many nodes per sensitivity near 0, divided by the gap or 0.1 %: for want of shifts
 nearer to the sensitivity they lose about 0.08 of their distance from it."""
 
+TOUCHED = 2.0
+"""But for losses with a power so many to the top step, divided by the root of the gap: tangents lie lower between nodes
+by the square of their distance."""
+
 PERIODS = 2
 """They are graded around so many whole sensitivities on either side of 0."""
 
@@ -49,11 +58,23 @@ SLOPE = 4.0
 """Their nodes are this many times closer together than to the next step. For losses with a power, whose tangents lie
 lower between nodes, so many times the power; and larger cells must not be larger for its square."""
 
+NARROWEST = 4
+"""Cells for upper bounds are cut into up to so many near the steps."""
+
+CELL_SLOPE = 2.0
+"""`SLOPE` of cells for upper bounds."""
+
 SHIFTS = 12
 """Lattices with few shifts have at least so many to the sensitivity, besides those just short of it."""
 
 MOST_CELLS = 5000
 """Largest lattice program."""
+
+
+def steepness(peak: float) -> float:
+    """The ε at which the best staircase for |x| has a top step of this half-width [GV14]."""
+    return 2 * math.log(max(1 / peak - 1, NOT_ZERO))
+
 
 Steps = dict[str, list[Step]]
 """Steps taken so far, by kind of bound: lower bounds from "nodes" and from "ends" of cells, upper bounds on "centred"
@@ -98,7 +119,7 @@ class Schedule:
         if self.stretch is not None and (kind in LOWER or self.problem.monotone):
             near = self.stretch[kind in LOWER]
             first = near if (near.right - near.left) * k <= MOST_CELLS else first
-        near_steps = kind in LOWER and self._nearly_staircase and self.problem.joint.epsilon >= STEPS_FROM
+        near_steps = kind in LOWER and self._nearly_staircase and self._steepness >= STEPS_FROM
         return replace(first, reach=max(1.5 * self.peak, 1.2 * max(self.steps))) if near_steps else first
 
     @property
@@ -117,8 +138,7 @@ class Schedule:
         epsilon = self.problem.joint.epsilon
         if epsilon == 0:
             return math.inf
-        power = max(p.power for loss in self.problem.paid_losses for p in loss.pieces)
-        periods = math.ceil((math.log(15 / self.gap) + 2 * (power - 1) * math.log1p(1 / epsilon)) / epsilon) - 1
+        periods = math.ceil((math.log(15 / self.gap) + 2 * (self._power - 1) * math.log1p(1 / epsilon)) / epsilon) - 1
         return max(0, periods) + 2.2 * self.peak + end_moves(self.problem)
 
     def _around(self, wide: float) -> Window:
@@ -177,7 +197,8 @@ class Schedule:
         )
         for quality, base, kind in ranked:
             largest = max(step.k for step in steps[kind])
-            wanted = min(max(math.sqrt(quality / goal), 1.2 * largest), 2.2 * largest)
+            most = STEEP_GROWTH if self._nearly_staircase and self._power > 1 else GROWTH
+            wanted = min(max(math.sqrt(quality / goal), 1.2 * largest), most * largest)
             multiple = max(2, math.ceil(wanted / base - ROUNDED))
             multiple += kind == "centred" and multiple % 2 == 0  # even multiples of centred cells are offset cells
             if kind in LOWER and self._sparse:
@@ -185,8 +206,8 @@ class Schedule:
             k = base * multiple
             if k > 2.5 * largest:
                 k = round(1.6 * largest) + 1
-            if self._nearly_staircase:
-                k = self._aligned(kind, k)
+            if self._nearly_staircase:  # aligned, even problems need no multiple
+                k = self._aligned(kind, wanted if self.problem.folds else k)
             if kind == "ends":
                 k += k % CELL
             if largest < k <= self.finest and self.fits(kind, k, steps):
@@ -206,19 +227,43 @@ class Schedule:
             while k % (2 * coarse) == 0 and k >= 2 * coarse * max(SHIFTS, 1 / self.peak):
                 coarse *= 2
             return Grading(coarse) if coarse > 1 else None
-        largest = GRADED_TO if self.problem.folds else STEPS_FROM
-        if not self._nearly_staircase or self.problem.joint.epsilon >= largest:
+        if not self._nearly_staircase or self._steepness >= (GRADED_TO if self.problem.folds else STEPS_FROM):
             return None
         if self.problem.monotone or not self._whole_line:
             return None
         if not self.problem.folds and all(step.k == 1 for step in steps["nodes"]):
             return None  # so large a program begins with the pairs of a smaller one
-        coarse, power = 1, max(1, *(p.power for loss in self.problem.paid_losses for p in loss.pieces))
-        while 2 * coarse * k <= min(FINENESS / min(self.gap, 1e-3), self.finest) and 2 * coarse * power**2 <= k:
+        coarse, power = 1, max(1.0, self._power)
+        finest = FINENESS / min(self.gap, 1e-3)
+        if power > 1:
+            finest = max(finest, TOUCHED / (self.peak * math.sqrt(self.gap)))
+        finest = min(finest, self.finest)
+        while 2 * coarse * k <= finest and 2 * coarse * power <= k:
             coarse *= 2
+        return self._graded(coarse, SLOPE * power, self.window("nodes", k, steps)) if coarse > 1 else None
+
+    def narrowing(self, kind: str, k: int, steps: Steps) -> Grading | None:
+        """How the cells of an upper bound's lattice narrow where an even problem's optimum is nearly a staircase."""
+        if kind != "offset" or k == 1 or self._power <= 1 or not self._nearly_staircase or not self.problem.folds:
+            return None
+        return (
+            self._graded(NARROWEST, CELL_SLOPE, self.window(kind, k, steps)) if NARROWEST * k <= self.finest else None
+        )
+
+    def _graded(self, coarse: int, slope: float, window: Window) -> Grading:
         places = (0.0, *self.steps, *(-step for step in self.steps))
-        reach = min(int(self.window("nodes", k, steps).right), PERIODS) + BEYOND * max(self.steps)
-        return Grading(coarse, places, SLOPE * power, reach) if coarse > 1 else None
+        reach = min(int(window.right) + (window.reach is not None), PERIODS)  # a tight window has covers beyond it
+        return Grading(coarse, places, slope, reach + BEYOND * max(self.steps))
+
+    @property
+    def _steepness(self) -> float:
+        """The ε at which a staircase for |x| has a top step like this even problem's; of others their own."""
+        return steepness(self.peak) if self.problem.folds else self.problem.joint.epsilon
+
+    @property
+    def _power(self) -> float:
+        """Of the steepest piece of the losses."""
+        return max(p.power for loss in self.problem.paid_losses for p in loss.pieces)
 
     @property
     def sizes_grow(self) -> bool:

@@ -16,7 +16,9 @@ from ..noise.staircase import amplitude_gamma
 from ..places import Places
 from ..problem import NoiseProblem
 from . import laws
+from .blocks import Blocks
 from .lattice import NOT_ZERO, Array, Lattice
+from .mesh import Grading
 from .program import BudgetRow, LatticeProgram, Outcome, Seed
 from .step import (
     SETTLED,
@@ -47,14 +49,18 @@ def upper_step(
     limits: Limits,
     *,
     atom: bool = True,
+    grading: Grading | None = None,
 ) -> Step:
     """A law constant on cells, k per sensitivity, with an atom (Thm 1) if it may, audited and repaired.
 
-    edge : 0 centres a cell at the origin, 1 puts a cell edge there.   `bound` is infinite when no law came out.
+    edge : 0 centres a cell at the origin, 1 puts a cell edge there.   grading : cells as narrow as that near its steps,
+    for even problems and edge 1.   `bound` is infinite when no law came out.
     """
     lattice = cell_lattice(problem, k, edge, window)
     if lattice is None:
         return Step(k, edge, math.inf, None, math.inf, 0.0, False, seed, window, 0, 0, "no cell fits")
+    if grading is not None:
+        lattice, k = Blocks.of(lattice, grading), k * grading.coarse
     loss, D, privacy = problem.paid_loss, problem.sensitivity, problem.privacy
     cells = places_of(problem, 2 * k, lattice.ends)
     means = cell_means(loss, cells)
@@ -65,7 +71,7 @@ def upper_step(
     def program_for(objective: Array, at_atom: float, tight: float, budget: BudgetRow | None) -> LatticeProgram:
         return LatticeProgram(
             lattice,
-            objective[lattice.representatives],
+            lattice.shares(objective),
             privacy.amplification,
             privacy.delta * tight,
             limits.scale,
@@ -87,7 +93,7 @@ def upper_step(
     budget = None
     if spending is not None:
         most = spending.most * tight
-        budget = BudgetRow(spending.means[lattice.representatives], most, spending.at_atom)
+        budget = BudgetRow(lattice.shares(spending.means), most, spending.at_atom)
     program = program_for(means, float(loss.value(atom_x)), tight, budget)
     program.start(seed, limits.deadline)
     span = repair.cost if repair else math.inf

@@ -34,7 +34,7 @@ class Rows:
 
     starts, columns, values : the entries of a_t − f_t b_t, term after term; a weight of a term is part of them.
     sizes : (m,) about how large the terms are.
-    owners, limits : (entries,) term owners[e], a position, counts towards limit limits[e], a name.
+    owners, limits : (entries,) term owners[e], a position, counts `counts[e]` times towards limit limits[e], a name.
     most : the largest value of every term's slack; 0 for a row a_t·x ≤ f_t b_t·x of its own.
     """
 
@@ -45,6 +45,7 @@ class Rows:
     owners: Ints
     limits: Ints
     most: Array | float = INFINITY
+    counts: Array | float = 1.0
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,7 @@ class PrivacyProgram:
         self._sizes = np.empty(0)
         self._slack_rows, self._slacks = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
         self._owners, self._limits = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+        self._counts = np.empty(0)
 
     def add_limits(self, names: Ints, most: Array, uncovered: Uncovered) -> None:
         """Rows of limits that are not yet there, with the slacks that are."""
@@ -86,7 +88,8 @@ class PrivacyProgram:
         slacks, limits = self._owners[mine], position[self._limits[mine]]
         owners = np.concatenate([uncovered.owners, limits])
         columns = np.concatenate([uncovered.columns, self._slacks[slacks]])
-        values = np.concatenate([uncovered.values * self.scaling[uncovered.columns], self._sizes[slacks]])
+        counted = self._sizes[slacks] * self._counts[mine]
+        values = np.concatenate([uncovered.values * self.scaling[uncovered.columns], counted])
         order = np.argsort(owners, kind="stable")
         self.lp.add_rows(
             -INFINITY,
@@ -115,13 +118,14 @@ class PrivacyProgram:
         there = np.flatnonzero(at >= 0)
         there = there[np.argsort(rows.owners[there], kind="stable")]
         owners, limits = rows.owners[there], rows.limits[there]
+        counts = np.broadcast_to(rows.counts, len(rows.owners))
         self.lp.add_columns(
             np.zeros(len(names)),
             0.0,
             rows.most,
             starts=np.searchsorted(owners, count),
             rows=at[there],
-            values=rows.sizes[owners] / self.units[limits],
+            values=rows.sizes[owners] * counts[there] / self.units[limits],
         )
         self._slack_rows = np.concatenate([self._slack_rows, self.lp.rows + count])
         widths, ends = np.diff(rows.starts, append=len(rows.columns)), np.append(rows.starts[1:], len(rows.columns))
@@ -135,6 +139,7 @@ class PrivacyProgram:
         )
         self._owners = np.concatenate([self._owners, len(self.names) + rows.owners])
         self._limits = np.concatenate([self._limits, rows.limits])
+        self._counts = np.concatenate([self._counts, counts])
         self.names = np.concatenate([self.names, names])
         self._sizes = np.concatenate([self._sizes, rows.sizes])
         self._slacks = np.concatenate([self._slacks, slacks])
