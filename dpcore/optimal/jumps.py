@@ -26,6 +26,9 @@ FINEST = 1 << 40
 MOST_PERIODS = 40_000
 """Sensitivities on either side of the threshold that a law may reach."""
 
+NO_MATTER = 1e-5
+"""Below this δ the shorter law is taken: an atom gains less than δ."""
+
 FAR = 1e-6
 """Share of δ that may lie in the last sensitivity of a staircase that has an atom."""
 
@@ -106,9 +109,10 @@ def _lower(problem: NoiseProblem, epsilon: float, delta: float) -> float:
 
 
 def cut_staircases(problem: NoiseProblem) -> list[PiecewiseNoise]:
-    """Staircases with steps at the threshold and whole sensitivities from it, cut where δ allows: two of neighbouring
-    lengths mixed so that they use up δ, and one so long that its end hardly counts, with an atom. What a shift by the
-    sensitivity leaves uncovered is the last step on one side; other shifts leave less."""
+    """A staircase with steps at the threshold and whole sensitivities from it, cut where δ allows: two of neighbouring
+    lengths mixed so that they use up δ, or, where that costs less, one so long that its end hardly counts, with an
+    atom; none if none fits. What a shift by the sensitivity leaves uncovered is the last step on one side; other
+    shifts leave less."""
     t, epsilon, delta = threshold(problem.paid_loss), problem.joint.epsilon, problem.joint.delta
     if t is None or epsilon == 0:
         return []
@@ -124,7 +128,6 @@ def cut_staircases(problem: NoiseProblem) -> list[PiecewiseNoise]:
     levels = np.exp(-epsilon * np.arange(1, longest + 1))
     totals = 2 * (middle / resolution + np.cumsum(levels))
     ends = levels / totals  # falls
-    found = []
 
     def law(shares: dict[int, float], atom: float) -> PiecewiseNoise:
         """A mixture of staircases of so many steps on either side, and an atom at 0."""
@@ -145,11 +148,11 @@ def cut_staircases(problem: NoiseProblem) -> list[PiecewiseNoise]:
         )
 
     fitting = np.flatnonzero(ends <= delta)
-    if fitting.size and 0 < fitting[0]:
-        m = int(fitting[0])
+    if not fitting.size:
+        return []
+    m = int(fitting[0])
+    if m and (delta < NO_MATTER or 2 * exact >= 1):
         share = (delta - ends[m]) / (ends[m - 1] - ends[m])
-        found.append(law({m + 1: 1 - share, m: share}, 0.0))
-    if fitting.size:
-        spare = (delta - ends[-1]) / (1 - ends[-1])
-        found.append(law({longest: 1 - spare}, spare))
-    return found
+        return [law({m + 1: 1 - share, m: share}, 0.0)]
+    spare = (delta - ends[-1]) / (1 - ends[-1])
+    return [law({longest: 1 - spare}, spare)]
