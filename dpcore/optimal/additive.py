@@ -189,6 +189,7 @@ class Search(Anytime):
         if problem.privacy.delta == 0:
             staircase = self._start_pure(thrifty)
         else:
+            self._offer(laws.several_pairs(problem))
             for single in laws.single_pairs(problem):
                 for made in (laws.lossless, laws.uniform, laws.truncated_geometric, plateau):
                     self._offer(made(single))

@@ -224,6 +224,44 @@ def _truncated(problem: NoiseProblem, support: tuple[float, float]) -> Piecewise
     )
 
 
+MOST_PERIODS = 100_000
+"""Longest slope of a law for several pairs, in sensitivities."""
+
+
+def several_pairs(problem: NoiseProblem) -> PiecewiseNoise | None:
+    """As the truncated geometric law, for several pairs: from either end on, a mass t grows per sensitivity to the
+    least of E_i t + δ_i, as far as all pairs allow. None for one pair, or where the support is too narrow."""
+    D, pairs = problem.sensitivity, problem.privacies
+    if len(pairs) == 1 or any(p.delta == 0 or p.delta > 0.5 for p in pairs):
+        return None
+    limits = [(p.amplification, p.delta * (1 - 1e-9) - min(AUDIT_ROOM, p.delta / 2)) for p in pairs]
+    masses: list[float] = []
+    total = grown = 0.0
+    while len(masses) < MOST_PERIODS:
+        grown = min(E * total + delta for E, delta in limits)
+        if 2 * grown >= 1:
+            break
+        masses.append(grown - total)
+        total = grown
+    else:
+        return None
+    middle = math.ceil((1 - 2 * total) / (grown - total) * FINE / 2) * 2
+    ends = middle // 2 + FINE * np.arange(len(masses) + 1, dtype=np.int64)
+    law = TruncatedLaplace(D / max(problem.joint.epsilon, EPSILON_RANGE[0]), float(ends[-1]) / FINE * D)
+    place = _placed(problem, problem.support, FINE, 2 * int(ends[-1]), law)
+    if place is None:
+        return None
+    return PiecewiseNoise.from_masses(
+        sensitivity=D,
+        resolution=FINE,
+        breaks=np.concatenate([-ends[::-1], ends]) + int(ends[-1]) + place[1],
+        masses=np.concatenate([masses, [1 - 2 * total], masses[::-1]]),
+        origin=place[0],
+        monotone=problem.monotone,
+        name="Geometric for several pairs",
+    )
+
+
 PLACES = 64
 """Parts of a sensitivity in which the place of a law is told."""
 

@@ -18,7 +18,7 @@ from dpcore.noise.piecewise import PiecewiseNoise
 from dpcore.optimal import solve, solve_many
 from dpcore.optimal.chain import chain_proof, classes_proof
 from dpcore.optimal.groups import coarser, group_proofs, grouped, lattice_bounds
-from dpcore.optimal.laws import single_pairs, truncated_geometric, uniform
+from dpcore.optimal.laws import several_pairs, single_pairs, truncated_geometric, uniform
 from dpcore.optimal.one_sided import monotone_lower
 from dpcore.optimal.plateau import plateau, plateau_lower
 from dpcore.optimal.step import Limits, Window
@@ -223,3 +223,12 @@ def test_counts_at_small_epsilon():
         problem = noise_problem(0.00439, 2.5e-7, sensitivity, loss, granularity=1.0)
         certificate = solve(problem, SolverSettings(time_limit=1)).certificate
         assert certificate.upper <= certificate.lower * (1 + 1e-3)
+
+
+def test_a_law_for_several_pairs_keeps_them_all_and_is_nearly_optimal():
+    problem = noise_problem(0.00324, 2.2e-5, 1.0, "pinball:0.24", second=Privacy(1.743, 3.04e-7))
+    law = several_pairs(problem)
+    assert _holds(law, problem)
+    certificate = solve(problem, SolverSettings(time_limit=5)).certificate
+    assert audit.loss_upper(law, problem.loss) <= certificate.lower * (1 + 1e-3)
+    assert several_pairs(noise_problem(0.01, 1e-5)) is None
