@@ -6,8 +6,9 @@ import argparse
 from typing import Any
 
 from .. import __version__
+from ..errors import SolverError
 from ..privacy import Privacy
-from .base import MISSING, ended, refuse_unwritable, stop_on_interrupt, write_out
+from .base import EXIT_FAILED, MISSING, complain, ended, refuse_unwritable, stop_on_interrupt, write_out
 from .reading import add_fields
 
 
@@ -38,10 +39,15 @@ def _run(arguments: argparse.Namespace) -> int:
         arguments.dimension, privacy, parse_loss(arguments.loss), sensitivity=arguments.sensitivity
     )  # fmt: skip
     from ..export import layout
+    from ..isotropic.baselines import mechanisms as baselines
     from ..isotropic.search import solve
 
     with stop_on_interrupt() as stop:
-        found = solve(problem, settings, stop)
+        try:
+            found = solve(problem, settings, stop)
+        except SolverError as error:
+            return complain("dpcore isotropic", str(error), EXIT_FAILED)
+        mechanisms = baselines(problem.dimension, privacy, problem.loss.in_units(problem.sensitivity))
         interrupted = stop(None)
     answer = {
         "lower": found.lower, "upper": found.upper, "gap": found.gap if found.lower > 0 else None,
@@ -52,7 +58,9 @@ def _run(arguments: argparse.Namespace) -> int:
             "shifts": [one.shift for one in found.multipliers],
             "rates": [one.rate for one in found.multipliers],
         },
-        "noise": found.noise.as_dict(), "version": __version__,
+        "noise": found.noise.as_dict(),
+        "mechanisms": [one.row(problem.factor, problem.sensitivity) for one in mechanisms],
+        "version": __version__,
     }  # fmt: skip
     write_out(layout(answer) + "\n", arguments.out)
     return ended("dpcore isotropic", interrupted)

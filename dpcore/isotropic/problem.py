@@ -103,6 +103,11 @@ class IsotropicProblem:
         if not 0 < self.privacy.delta:
             raise InputError("delta", self.privacy.delta, "a positive number")
 
+    @property
+    def factor(self) -> float:
+        """The loss in the query's unit of one that is 1 in units of the sensitivity, to the nearest float."""
+        return self.sensitivity**self.loss.power if self.loss.beyond is None else 1.0
+
 
 @dataclass(frozen=True)
 class IsotropicSettings:

@@ -12,7 +12,9 @@ from scipy import special
 
 from ..errors import CertificateError, SolverError
 from ..noise.gaussian import Gaussian
+from ..search import bisection
 from . import audit
+from .baselines import PowerLaw
 from .geometry import log_volumes
 from .law import RadialNoise
 from .lower import DualProgram
@@ -28,6 +30,12 @@ FIRST_NODES, MOST_NODES = 24, 200
 
 BEYOND = 0.02
 """Share of δ that the law has beyond the last node."""
+
+START_SHELLS, START_TAIL = 2000, 1e-3
+"""Of the first law: its shells at most, and the share of δ beyond them."""
+
+START_STEP, START_TRIES, START_HALVINGS = 3e-4, 7, 3
+"""How the scale of the first law is raised until it is private."""
 
 UNSEEN = 1e-7
 """Probability within the innermost shell."""
@@ -99,8 +107,7 @@ class Search:
         self._began = time.perf_counter()
         self._deadline = self._began + self.settings.time_limit
         self._loss = problem.loss.in_units(problem.sensitivity)
-        powers = problem.loss.beyond is None
-        self._factor = problem.sensitivity**problem.loss.power if powers else 1.0
+        self._factor = problem.factor
         self.lower, self.upper, self.delta_upper = 0.0, math.inf, math.nan
         self.noise: RadialNoise | None = None
         self._multipliers: tuple[Multipliers, ...] = ()
@@ -126,6 +133,7 @@ class Search:
         ------
         SolverError : no law was found.
         """
+        self._start()
         shells = nodes = True
         while (shells or nodes) and not self._over:
             share = SHELLS_PER_NODE if self.lower > 0 else FIRST_SHELLS_PER_NODE
@@ -165,6 +173,42 @@ class Search:
         if self._progress is not None and self._progress(self._record()):
             self._stopped = self._stopped or self.noise is not None
         return self._stopped
+
+    def _start(self) -> None:
+        """The ℓ2 mechanism calibrated for δ, on many shells: close to the optimum in many dimensions."""
+        problem = self.problem
+        d, privacy = problem.dimension, problem.privacy
+        if privacy.epsilon == 0:
+            return
+        sigma = PowerLaw.calibrated(d, privacy, 1.0).sigma
+        tail = min(START_TAIL * privacy.delta, 1e-3)
+        reach, core = (float(v) * sigma for v in (special.gammainccinv(d, tail), special.gammaincinv(d, UNSEEN**2)))
+        fineness = math.floor(math.log2(START_SHELLS / (reach - core)))
+        width, resolution = 2.0**-fineness, 1 << max(0, fineness)
+        steps = np.concatenate([[0], np.arange(max(1, math.floor(core / width)), math.ceil(reach / width) + 1)])
+        breaks = steps << max(0, -fineness)
+        edges = breaks / resolution
+        volume, middle = log_volumes(d, edges), 0.5 * (edges[1:] + edges[:-1])
+
+        def law(raised: float) -> RadialNoise:
+            logs = volume - middle / (sigma * (1 + raised))
+            return RadialNoise.from_masses(
+                dimension=d, sensitivity=problem.sensitivity, resolution=resolution, breaks=breaks,
+                masses=np.exp(logs - special.logsumexp(logs)),
+            )  # fmt: skip
+
+        def meets(raised: float) -> bool:
+            return audit.delta_upper(law(raised), privacy.epsilon) <= privacy.delta
+
+        good, bad = START_STEP, 0.0
+        for _ in range(START_TRIES):
+            if meets(good):
+                self._offer(law(bisection(meets, good, bad, rounds=START_HALVINGS)[0]))
+                self._report()
+                return
+            if self._stop() or time.perf_counter() >= self._deadline:
+                return
+            good, bad = 3 * good, good
 
     # Laws --------------------------------------------------------------------------------------------
 

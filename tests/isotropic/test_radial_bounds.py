@@ -13,6 +13,7 @@ import dpcore as dp
 from dpcore.cli import main
 from dpcore.errors import InputError
 from dpcore.isotropic import beta
+from dpcore.isotropic.baselines import PowerLaw, mechanisms
 from dpcore.isotropic.lower import levels_of
 from dpcore.isotropic.problem import IsotropicProblem, IsotropicSettings, RadialLoss, parse_loss
 from dpcore.isotropic.proof import Judge, Multipliers
@@ -164,6 +165,7 @@ def test_the_command_line_prints_a_bracket(capsys, tmp_path):
     assert found == json.loads(out.read_text())
     assert found["lower"] <= 0.6583 <= found["upper"] * 1.01 and found["gap"] <= 0.1
     assert found["certificate"]["delta_upper"] <= 0.2 and found["loss"] == "norm"
+    assert min(row["loss"] for row in found["mechanisms"]) >= found["lower"]
     assert len(found["noise"]["edges"]) == len(found["noise"]["probabilities"]) + 1
 
 
@@ -179,3 +181,20 @@ def test_the_command_line_refuses(words, capsys):
 def test_delta_zero_is_refused():
     with pytest.raises(InputError, match="delta"):
         IsotropicProblem(2, Privacy(1.0, 0.0))
+
+
+@pytest.mark.parametrize(("dimension", "epsilon", "delta"), [(2, 2.0, 0.2), (10, 5.0, 0.01), (40, 1.0, 1e-5)])
+def test_known_mechanisms_are_private_and_above_the_bound(dimension, epsilon, delta):
+    privacy = Privacy(epsilon, delta)
+    rows = {one.key: one for one in mechanisms(dimension, privacy, RadialLoss(2.0))}
+    assert rows.keys() == {"gaussian", "l2", "l2-delta", "l2-truncated", "exponential-power"}
+    sigma = rows["gaussian"].parameters["sigma"]
+    assert rows["gaussian"].loss == pytest.approx(dimension * sigma**2, rel=1e-9)
+    assert PowerLaw(dimension, math.sqrt(2) * sigma, 2.0).delta(epsilon) == pytest.approx(delta, rel=1e-3)
+    assert rows["l2"].loss == pytest.approx(dimension * (dimension + 1) / epsilon**2, rel=1e-9)
+    assert rows["exponential-power"].loss <= rows["l2-delta"].loss <= rows["l2"].loss
+    search = Search(IsotropicProblem(dimension, privacy, RadialLoss(2.0)))
+    search._start()
+    assert search.upper >= rows["l2-delta"].loss * (1 - 2e-2)  # the same law on shells, cut far out
+    search._refine_lower()
+    assert 0 < search.lower <= min(one.loss for one in rows.values())
