@@ -15,7 +15,13 @@ from ..errors import InputError
 from ..privacy import Privacy
 from ..problem import NoiseProblem
 from .groups import ROUNDING
-from .step import LEAST_DELTA, end_moves
+from .step import end_moves
+
+BELOW = 1e-8
+"""A larger δ is no obstacle to a linear program."""
+
+DEEP = 6.0
+"""Least mε: e^{−mε} is the share of δ that is lost."""
 
 SHARE = 1e-6
 """Up to this δ is what a trimmed support costs."""
@@ -25,10 +31,10 @@ def trimmed(problem: NoiseProblem) -> tuple[NoiseProblem, float]:
     """(a problem, a factor): that problem's value times the factor is at most this problem's. The problem itself and 1
     where no end of the support is near or δ is no obstacle."""
     privacy, alone = problem.privacy, problem.budget is None and len(problem.privacies) == 1
-    if not alone or problem.monotone or problem.folds or not 0 < privacy.delta < LEAST_DELTA or privacy.epsilon == 0:
+    if not alone or problem.monotone or problem.folds or not 0 < privacy.delta < BELOW or privacy.epsilon == 0:
         return problem, 1.0
     m = math.floor(math.log(SHARE / privacy.delta) / privacy.epsilon) - 1
-    if m < 1 or end_moves(problem) == 0:
+    if m * privacy.epsilon < DEEP or end_moves(problem) == 0:
         return problem, 1.0
     best, D = problem.paid_loss.minimiser(*problem.support)[0], decimal(problem.sensitivity)
     reach = problem.joint.truncation() * problem.sensitivity

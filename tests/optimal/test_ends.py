@@ -194,4 +194,4 @@ def test_trimmed_supports_lie_inside(support, ends):
         steps = round(moved / Fraction(7, 10))
         assert (steps > 0) == bool(ends[side])
         assert abs(moved - steps * Fraction(7, 10)) < 1e-12
-    assert trimmed(noise_problem(1.7, 3e-8, 0.7, "asym:1:3", support=support))[1] == 1.0
+    assert trimmed(noise_problem(1.7, 3e-7, 0.7, "asym:1:3", support=support))[1] == 1.0
