@@ -68,16 +68,22 @@ def _adapted(answer: Answer, question: Question) -> Answer:
     return replace(answer, value=replace(answer.value, settings=question.settings)) if question.graded else answer
 
 
-def _weight(value: Any) -> int:
-    """Bytes of a value, about."""
+def _weight(value: Any, counted: set[int] | None = None) -> int:
+    """Bytes of a value, about; what several of its parts share, or a part that leads back to it, counts once."""
+    counted = set() if counted is None else counted
     if isinstance(value, np.ndarray):
         return value.nbytes + 100
     if isinstance(value, str | bytes):
         return len(value) + 50
+    if id(value) in counted:
+        return 0
     if isinstance(value, dict):
-        return 100 + sum(_weight(item) for item in value.values())
+        counted.add(id(value))
+        return 100 + sum(_weight(item, counted) for item in value.values())
     if isinstance(value, list | tuple):
-        return 50 + sum(_weight(item) for item in value)
+        counted.add(id(value))
+        return 50 + sum(_weight(item, counted) for item in value)
     if is_dataclass(value) and not isinstance(value, type):
-        return 50 + sum(_weight(item) for item in vars(value).values())
+        counted.add(id(value))
+        return 50 + sum(_weight(item, counted) for item in vars(value).values())
     return 30
