@@ -6,13 +6,14 @@ hands the outcome to the auditor. The clock only ends the search; it never choos
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
 from dataclasses import dataclass, replace
 
 from .. import audit
 from ..audit_profile import ProfileProof, proof_of
-from ..errors import InfeasibleError
+from ..errors import InfeasibleError, SolverError
 from ..noise.base import Noise
 from ..noise.piecewise import PiecewiseNoise
 from ..noise.staircase import Staircase, amplitude_gamma
@@ -355,10 +356,11 @@ class Search(Anytime):
             if self._over:
                 return
             limits = Limits(self.upper if math.isfinite(self.upper) else 1.0, self._goal, self._deadline, self._stop)
-            if kind == "lower":
-                self.lower = max(self.lower, orbit_lower(self.problem, depth, int(reach), limits))
-            else:
-                self._offer(orbit_upper(self.problem, depth, reach, limits), "linear program")
+            with contextlib.suppress(SolverError):  # numbers out of HiGHS's range: other lattices follow
+                if kind == "lower":
+                    self.lower = max(self.lower, orbit_lower(self.problem, depth, int(reach), limits))
+                else:
+                    self._offer(orbit_upper(self.problem, depth, reach, limits), "linear program")
             self._report()
 
     def _scan(self, schedule: Schedule) -> None:

@@ -7,6 +7,7 @@ both bounds meet. For δ = 0 the support is infinite and the law a closed form [
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
 from dataclasses import dataclass, replace
@@ -16,7 +17,7 @@ import numpy as np
 from .. import audit
 from .._validate import decimal
 from ..audit_shape import keeps_shape
-from ..errors import InfeasibleError, InputError
+from ..errors import InfeasibleError, InputError, SolverError
 from ..noise.base import Noise
 from ..noise.discrete import DiscreteStaircase, Geometric, IntegerStaircase
 from ..noise.lattice import LatticeNoise, stretched
@@ -152,10 +153,11 @@ class IntegerSearch(Anytime):
             if self._over or self._record().gap <= self.settings.gap:
                 return
             limits = replace(self._limits, scale=min(self.upper, 1.0))
-            if kind == "lower":
-                self.lower = max(self.lower, orbit_lower(real, depth, int(reach), limits))
-            elif (found := orbit_upper(real, depth, reach, limits)) is not None:
-                self._offer(*jumps.rounded(found), "linear program")
+            with contextlib.suppress(SolverError):
+                if kind == "lower":
+                    self.lower = max(self.lower, orbit_lower(real, depth, int(reach), limits))
+                elif (found := orbit_upper(real, depth, reach, limits)) is not None:
+                    self._offer(*jumps.rounded(found), "linear program")
             self._report()
 
     # Bookkeeping -------------------------------------------------------------------------------------

@@ -14,6 +14,9 @@ from .lattice import Array, Ints, sums_at
 from .orbits import OrbitProgram, Orbits, Terms
 from .step import LEAST_DELTA, Limits
 
+LEAST = 1e-8
+"""Smaller losses are scaled like this one: HiGHS takes no entries beyond 1e15."""
+
 
 def orbit_lower(problem: NoiseProblem, depth: int, beyond: int, limits: Limits) -> float:
     """The bound, rounded down, from events between the places of a depth up to so many sensitivities beyond the marks,
@@ -38,7 +41,7 @@ def orbit_lower(problem: NoiseProblem, depth: int, beyond: int, limits: Limits) 
     shifts = right if problem.folds else both
     delta = max(privacy.delta, LEAST_DELTA)
     # mass that costs is about √V, so that neither its cost, in units of V, nor the error of its D is large
-    scaling = np.where(costs > 0, math.sqrt(min(1.0, limits.scale)), 1.0)
+    scaling = np.where(costs > 0, math.sqrt(min(1.0, max(limits.scale, LEAST))), 1.0)
     terms, intervals = _terms(frame, shifts, classes, scaling, privacy.amplification)
     program = OrbitProgram(terms, costs, masses, np.zeros((len(shifts), count)), delta, limits.scale, scaling)
     program.rows.add_terms(np.flatnonzero(np.abs(shifts[terms.limit]) == q))

@@ -201,6 +201,11 @@ def test_monotone_laws_are_cut_staircases():
     assert orbit_lower(problem, 2, 1, limits()) == pytest.approx(best, rel=1e-6)
 
 
+def test_the_tiniest_losses_do_no_harm():
+    found = solve(noise_problem(18.2, 2.72e-10, 1.0, "exceed:1.85"), SolverSettings(time_limit=1)).certificate
+    assert 0 < found.lower <= found.upper <= 1.01 * found.lower
+
+
 def test_marks_and_places():
     orbits = Orbits.of(noise_problem(1.0, 0.1, 1.0, "exceed:0.3"))
     assert (orbits.resolution, orbits.marks) == (10, (-3, 3))
