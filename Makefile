@@ -31,7 +31,7 @@ run: $(WARM)
 	@STREAMLIT_SERVER_PORT=$(PORT) $(PYBIN) -m service.health --open & \
 	$(PYBIN) -m streamlit run server.py --server.port $(PORT) --server.showEmailPrompt false
 
-test: $(DEVELOP) chromium
+test: $(DEVELOP) $(WARM) chromium
 	$(PYBIN) -m pytest $(ARGS)
 
 bench: $(DEVELOP)

@@ -39,19 +39,25 @@ EXPONENTS = (0.5, 0.75, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0)
 
 
 @dataclass(frozen=True)
-class Mechanism:
-    """loss : E c(X) for sensitivity 1."""
+class KnownLaw:
+    """A law that is known, calibrated.
+
+    loss : E c(X) for sensitivity 1.   estimated : its parameters are from a search with quadrature, which proves
+    nothing about δ; the others are closed forms.
+    """
 
     key: str
     name: str
     loss: float
     parameters: dict[str, float] = field(default_factory=dict)
+    estimated: bool = False
 
     def row(self, factor: float, sensitivity: float) -> dict[str, Any]:
         """What the command line prints; factor : of the loss, sensitivity : of lengths."""
         lengths = ("sigma", "radius")
         shown = {name: v * sensitivity if name in lengths else v for name, v in self.parameters.items()}
-        return {"name": self.name, "key": self.key, "loss": self.loss * factor, "valid": True, "parameters": shown}
+        known = {"valid": None if self.estimated else True, "estimate": self.estimated}
+        return {"name": self.name, "key": self.key, "loss": self.loss * factor, **known, "parameters": shown}
 
 
 @dataclass(frozen=True)
@@ -174,23 +180,23 @@ def _panels(start: float, stop: float) -> tuple[Array, Array]:
     return nodes.ravel(), (np.diff(ends)[:, None] * w).ravel()
 
 
-def mechanisms(dimension: int, privacy: Privacy, loss: RadialLoss) -> list[Mechanism]:
+def mechanisms(dimension: int, privacy: Privacy, loss: RadialLoss) -> list[KnownLaw]:
     """All that exist at (ε, δ), for sensitivity 1 and a loss in units of it."""
     d, found = dimension, []
     sigma = Gaussian.calibrate(privacy, 1.0).sigma
     gaussian = PowerLaw(d, math.sqrt(2) * sigma, 2.0)
-    found.append(Mechanism("gaussian", "Gaussian, analytic", gaussian.loss(loss), {"sigma": sigma}))
+    found.append(KnownLaw("gaussian", "Gaussian, analytic", gaussian.loss(loss), {"sigma": sigma}))
     if privacy.epsilon == 0:
         return found
     pure = PowerLaw(d, 1 / privacy.epsilon, 1.0)
-    found.append(Mechanism("l2", "ℓ2 mechanism, ε-DP", pure.loss(loss), {"sigma": pure.sigma}))
+    found.append(KnownLaw("l2", "ℓ2 mechanism, ε-DP", pure.loss(loss), {"sigma": pure.sigma}))
     relaxed = PowerLaw.calibrated(d, privacy, 1.0)
-    found.append(Mechanism("l2-delta", "ℓ2 mechanism with δ", relaxed.loss(loss), {"sigma": relaxed.sigma}))
+    found.append(KnownLaw("l2-delta", "ℓ2 mechanism with δ", relaxed.loss(loss), {"sigma": relaxed.sigma}, True))
     cut = TruncatedLaw.calibrated(d, privacy)
-    found.append(Mechanism("l2-truncated", "ℓ2 mechanism, truncated", cut.loss(loss), {"radius": cut.radius}))
+    found.append(KnownLaw("l2-truncated", "ℓ2 mechanism, truncated", cut.loss(loss), {"radius": cut.radius}, True))
     laws = [PowerLaw.calibrated(d, privacy, q) for q in EXPONENTS]
     best = min([relaxed, *laws], key=lambda law: law.loss(loss))
     name = "Spherical exponential power law, best exponent"
     parameters = {"sigma": best.sigma, "exponent": best.q}
-    found.append(Mechanism("exponential-power", name, best.loss(loss), parameters))
+    found.append(KnownLaw("exponential-power", name, best.loss(loss), parameters, True))
     return found
