@@ -340,7 +340,8 @@ class Search(Anytime):
         if self._over:
             return
         limits = Limits(self.upper, self.settings.gap, self._deadline, self._stop)
-        for found in group_proofs(problem, law, limits):
+        middle = None if self.best is None else float(self.best.noise.quantile(0.5))
+        for found in group_proofs(problem, law, limits, middle):
             self.lower = max(self.lower, found.lower(problem))
             self._groups.append(found)
             if problem is self.problem and found.m == 1 and found.step is not None and found.step.status == "optimal":

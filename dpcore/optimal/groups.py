@@ -111,13 +111,15 @@ class GroupProof:
         return self.proof.lower(*coarse.privacies) if coarse is not None else -math.inf
 
 
-def group_proofs(problem: NoiseProblem, law: tuple[float, float], limits: Limits) -> Iterator[GroupProof]:
+def group_proofs(
+    problem: NoiseProblem, law: tuple[float, float], limits: Limits, middle: float | None = None
+) -> Iterator[GroupProof]:
     """Proofs for groups, from large ones to small ones, chains first. law : where a nearly optimal law begins and ends,
-    in the query's unit."""
+    and by default in the middle of which it has its median, in the query's unit."""
     if problem.joint.epsilon > SMALL:
         return
     if applies(problem):
-        yield from _chains(problem, law)
+        yield from _chains(problem, law, middle)
     if problem.folds or problem.monotone or problem.support == (-math.inf, math.inf):
         for m in sizes(problem):
             coarse = coarser(problem, m)
@@ -147,8 +149,11 @@ def lattice_bounds(problem: NoiseProblem, law: tuple[float, float]) -> Iterator[
             yield found.lower(line)
 
 
-def _chains(problem: NoiseProblem, law: tuple[float, float], *, classes: bool = True) -> Iterator[GroupProof]:
-    peak, near = 0.5 * (law[0] + law[1]), NEAR * problem.joint.truncation() * problem.sensitivity
+def _chains(
+    problem: NoiseProblem, law: tuple[float, float], middle: float | None = None, *, classes: bool = True
+) -> Iterator[GroupProof]:
+    peak = 0.5 * (law[0] + law[1]) if middle is None else middle
+    near = NEAR * problem.joint.truncation() * problem.sensitivity
     ended = classes and any(map(math.isfinite, problem.support)) and not problem.folds
     for m in sizes(problem):
         coarse = coarser(problem, m)
