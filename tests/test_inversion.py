@@ -127,11 +127,15 @@ def test_a_window_that_was_cut_too_short_on_a_warm_start():
     assert found.epsilon_lower < found.epsilon_upper <= 0.61 and found.loss_upper <= found.error
 
 
-def test_a_second_pair_that_some_epsilon_turns_into_no_problem():
-    """(½, 0) implies (ε, 0.1) from ε = ½ on; below it two such pairs are refused, and nothing is concluded there."""
+def test_next_to_a_second_pair_that_implies_the_first_from_some_epsilon_on():
+    """(½, 0) implies (ε, 0.1) from ε = ½ on, where the staircase pays 1.979; next to (0, 0.1) it takes 2.9."""
     problem = noise_problem(1, 0.1, second=Privacy(0.5, 0.0))
+    found = invert(problem, 2.2, settings=QUICK)
+    assert 0 < found.epsilon_lower < found.epsilon_upper < 0.5 and found.loss_upper <= 2.2 < found.loss_lower
     found = invert(problem, 3.0, settings=QUICK)
-    assert found.epsilon_lower == 0 and 0.5 <= found.epsilon_upper < 1 and found.loss_upper <= 3.0
+    assert found.epsilon_lower == found.epsilon_upper == 0 and 2.8 < found.loss_upper <= 3.0
+    with pytest.raises(InputError, match=r"error = 1\.9: expected at least 1\.979"):
+        invert(problem, 1.9, settings=QUICK)
 
 
 def test_out_of_reach_says_what_can_be_reached():

@@ -27,6 +27,9 @@ LARGEST = 600.0
 SEARCHED = 1e-7
 """Relative accuracy of the level, and of the place of the peak in nodes: a proof hardly tells more apart."""
 
+MOST_ROUNDS = 128
+"""Of the search for a level, which may be 0: one below 2^−128 of the largest cost is as good."""
+
 
 PLACES = 25
 """Places of the peak tried first."""
@@ -110,7 +113,7 @@ def chain_proof(problem: NoiseProblem, window: Window, peak: float, near: float)
         def short(level: float) -> bool:
             return delta * (left.largest(level)[1] + right.largest(level)[1]) < 1
 
-        level = bisection(short, 0.0, highest, near=lambda a, b: b - a <= SEARCHED * b)[0]
+        level = bisection(short, 0.0, highest, near=lambda a, b: b - a <= SEARCHED * b, rounds=MOST_ROUNDS)[0]
         return level, left.largest(level)[1], right.largest(level)[1]
 
     def value(s: float) -> float:

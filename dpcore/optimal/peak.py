@@ -246,7 +246,7 @@ class _Peak:
     """Multipliers for one level on the whole line.
 
     right, left : (nodes,) of the shifts that hand a node's demand one sensitivity to the right and to the left.
-    first, last : nodes of T.   slices : what hands on the rest, None where T is too wide.
+    first, last : nodes of T.   slices : what hands on the rest, None where T is empty or too wide.
     """
 
     lattice: _Lattice
@@ -257,10 +257,12 @@ class _Peak:
     def __post_init__(self) -> None:
         costs, zero, k = self.lattice.costs, self.lattice.zero, self.lattice.k
         self._decay = math.exp(-self.epsilon)
+        self.right, self.left = np.zeros(len(costs)), np.zeros(len(costs))
         dear = np.flatnonzero(costs >= self.level)
         cut = int(np.searchsorted(dear, zero))
+        if not 0 < cut < len(dear) or costs[zero] >= self.level:  # T is empty or has no end
+            return
         self.first, self.last = int(dear[cut - 1]) + 1, int(dear[cut]) - 1
-        self.right, self.left = np.zeros(len(costs)), np.zeros(len(costs))
         if 2 * max(self.last - zero, zero - self.first) >= k:
             return
         need = self._chains()

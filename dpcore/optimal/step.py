@@ -168,8 +168,9 @@ def end_moves(problem: NoiseProblem) -> float:
 
 def reference_density(problem: NoiseProblem, x: Array) -> Array:
     """A density of about the optimum's shape, for scaling; x in sensitivities."""
-    middle = middle_of(problem)
-    return np.exp(-problem.privacy.epsilon * np.abs(x - middle) * (1.0 if problem.folds else 0.5))
+    away = np.abs(x - middle_of(problem))
+    away -= away.min(initial=math.inf)  # or a support that ends far from the middle would have nothing but zeros
+    return np.exp(-problem.privacy.epsilon * away * (1.0 if problem.folds else 0.5))
 
 
 def further_limits(problem: NoiseProblem, tight: float = 1.0) -> tuple[tuple[float, float], ...]:

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from dpcore.loss import parse_loss
-from dpcore.optimal import laws, peak
+from dpcore.optimal import laws, peak, solve
 from dpcore.privacy import Privacy
-from dpcore.problem import NoiseProblem
+from dpcore.problem import NoiseProblem, SolverSettings, noise_problem
 
 
 def problem_of(epsilon: float, delta: float, spec: str, **more: object) -> NoiseProblem:
@@ -77,3 +77,13 @@ def test_monotone_laws_keep_their_peak_at_zero() -> None:
     problem = problem_of(6, 0.001, "table:-3=4,-0.2=0,0=0,2=3", monotone=True)
     staircase = laws.best_staircase(problem)
     assert abs(staircase.location) <= staircase.gamma
+
+
+@pytest.mark.parametrize(
+    "spec", ["table:-5=2.75,-2.75=2.75,2.25=2.25,2.5=3,2.75=2.25,3.25=2.25", "table:-1=1,0=1,1=1", "table:-2=5,0=1,2=1"]
+)
+def test_losses_that_are_never_small_have_no_peak(spec):
+    """The least value of the loss is all that is proved, and nothing crashes."""
+    solution = solve(noise_problem(5.07, 0.6065, 1.0, spec), SolverSettings(gap=0.02, time_limit=0.5))
+    proof = solution.certificate
+    assert parse_loss(spec).minimiser()[1] * (1 - 1e-12) <= proof.lower <= proof.upper
