@@ -12,9 +12,11 @@ from ..solution import Solution
 from .additive import Search
 from .anytime import ProgressCallback
 from .composed import ComposedSearch
+from .groups import SMALL
 from .covered import CoveredSearch, worst_pair
 from .integer import solve_integer
 from .profile import ProfileSearch
+from .schedule import ALIGNED_FROM
 
 
 def solve(
@@ -67,8 +69,9 @@ def solve_many(
             continue
         near = False
         if before is not None and before.asked == replace(problem, privacy=before.asked.privacy):
-            # other ε align otherwise, smaller δ need wider laws: lattices that suited those are in the way here
+            # other ε align otherwise, smaller δ need wider laws: lattices that suited those are in the way here; and
+            # at small ε, and where lattices are aligned with a staircase, a search begins better than it could learn
             one, two = before.asked.privacy, problem.privacy
-            near = one.epsilon == two.epsilon and one.delta <= two.delta
+            near = SMALL < one.epsilon == two.epsilon < ALIGNED_FROM and one.delta <= two.delta
         before = _search(problem)(problem, settings, progress, before if near else None)
         yield before.run()
