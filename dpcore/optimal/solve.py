@@ -12,8 +12,8 @@ from ..solution import Solution
 from .additive import Search
 from .anytime import ProgressCallback
 from .composed import ComposedSearch
-from .groups import SMALL
 from .covered import CoveredSearch, worst_pair
+from .groups import SMALL
 from .integer import solve_integer
 from .profile import ProfileSearch
 from .schedule import ALIGNED_FROM
