@@ -36,9 +36,9 @@ GRADED_TO = 9.0
 """From this ε on events near the steps, on uniform lattices, serve as well as graded ones. For even problems this and
 `STEPS_FROM` are about the ε at which a staircase for |x| has such a top step: for x² it is that of a smaller ε."""
 
-GROWTH, STEEP_GROWTH = 2.2, 1.7
-"""A lattice has at most this many times as many cells as the largest before; fewer where it is graded and the loss has
-a power, so that one size less often takes the whole time."""
+LEAST_GROWTH, GROWTH, STEEP_GROWTH = 1.2, 2.2, 1.7
+"""A lattice has at least and at most this many times as many cells as the largest before; fewer where it is graded and
+the loss has a power, so that one size less often takes the whole time."""
 
 CLOSEST = 0.02
 """Errors below this share of what is aimed at are not told apart: the middle of the bracket is only a guess."""
@@ -193,12 +193,12 @@ class Schedule:
             (max(abs(middle - step.bound), CLOSEST * goal) * step.k**2, step.k, kind)
             for kind in side
             for step in steps[kind]
-            if step.k > 1 or len(steps[kind]) == 1
+            if step.k > 1 or all(other.k == 1 for other in steps[kind])
         )
         for quality, base, kind in ranked:
             largest = max(step.k for step in steps[kind])
             most = STEEP_GROWTH if self._nearly_staircase and self._power > 1 else GROWTH
-            wanted = min(max(math.sqrt(quality / goal), 1.2 * largest), most * largest)
+            wanted = min(max(math.sqrt(quality / goal), LEAST_GROWTH * largest), most * largest)
             multiple = max(2, math.ceil(wanted / base - ROUNDED))
             multiple += kind == "centred" and multiple % 2 == 0  # even multiples of centred cells are offset cells
             if kind in LOWER and self._sparse:
@@ -207,7 +207,7 @@ class Schedule:
             if k > 2.5 * largest:
                 k = round(1.6 * largest) + 1
             if self._nearly_staircase:  # aligned, even problems need no multiple
-                k = self._aligned(kind, wanted if self.problem.folds else k)
+                k = self._aligned(kind, wanted if self.problem.folds else k, LEAST_GROWTH * largest)
             if kind == "ends":
                 k += k % CELL
             if largest < k <= self.finest and self.fits(kind, k, steps):
@@ -293,9 +293,9 @@ class Schedule:
     def _whole_line(self) -> bool:
         return self.problem.support == (-math.inf, math.inf)
 
-    def _aligned(self, kind: str, wanted: float) -> int:
-        """A lattice near the wanted one on which the staircase's steps fall on nodes or cell edges: a whole number of
-        cells from 0, or for centred cells half of an odd number."""
+    def _aligned(self, kind: str, wanted: float, least: float = 1.0) -> int:
+        """A lattice near the wanted one, of at least so many cells per sensitivity, on which the staircase's steps fall
+        on nodes or cell edges: a whole number of cells from 0, or for centred cells half of an odd number."""
         half = 0.5 * (kind == "centred")
         reach = max(0.15 * wanted, 0.55 / self.peak)
 
@@ -303,7 +303,7 @@ class Schedule:
             off = max(abs(k * x - half - max(round(k * x - half), 1 - 2 * half)) for x in self.steps)
             return round(off, 2), abs(k - wanted)
 
-        return min(range(max(1, math.ceil(wanted - reach)), math.floor(wanted + reach) + 2), key=misfit)
+        return min(range(math.ceil(max(least, wanted - reach)), math.floor(wanted + reach) + 2), key=misfit)
 
     def _next_to_jumps(self, side: int) -> Iterator[int]:
         """Lattices with an edge ever closer to every jump of the loss, beyond it (1, for lower bounds) or before it

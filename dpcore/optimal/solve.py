@@ -13,10 +13,8 @@ from .additive import Search
 from .anytime import ProgressCallback
 from .composed import ComposedSearch
 from .covered import CoveredSearch, worst_pair
-from .groups import SMALL
 from .integer import solve_integer
 from .profile import ProfileSearch
-from .schedule import ALIGNED_FROM
 
 
 def solve(
@@ -69,9 +67,8 @@ def solve_many(
             continue
         near = False
         if before is not None and before.asked == replace(problem, privacy=before.asked.privacy):
-            # other ε align otherwise, smaller δ need wider laws: lattices that suited those are in the way here; and
-            # at small ε, and where lattices are aligned with a staircase, a search begins better than it could learn
+            # other ε align otherwise, smaller δ need wider laws: lattices that suited those are in the way here
             one, two = before.asked.privacy, problem.privacy
-            near = SMALL < one.epsilon == two.epsilon < ALIGNED_FROM and one.delta <= two.delta
+            near = one.epsilon == two.epsilon and one.delta <= two.delta
         before = _search(problem)(problem, settings, progress, before if near else None)
         yield before.run()

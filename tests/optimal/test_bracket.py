@@ -416,3 +416,14 @@ def test_neighbours_do_not_get_in_each_others_way(order):
     for solution in solve_many(problems, SolverSettings(gap=1e-3, time_limit=20)):
         assert solution.certificate.gap <= 1e-3
         assert solution.trace[-1].pairs < 10_000, "no more work than by itself: 6 600 pairs at most"
+
+
+@pytest.mark.parametrize(("epsilon", "share"), [(0.05, 1), (0.5, 0.9), (5, 1.3)])
+def test_neighbours_save_work(epsilon, share):
+    """There is a next lattice after two of one node per sensitivity, and after one on which the staircase's steps lie
+    so well that none near it does better."""
+    problems = [noise_problem(epsilon, delta, 1, "l1") for delta in (1e-6, 1e-3, 0.01, 0.05)]
+    settings = SolverSettings(gap=1e-3, time_limit=20)
+    together, alone = list(solve_many(problems, settings)), [solve(problem, settings) for problem in problems]
+    assert all(solution.certificate.gap <= 1e-3 for solution in together)
+    assert sum(s.trace[-1].pairs for s in together) < share * sum(s.trace[-1].pairs for s in alone)
