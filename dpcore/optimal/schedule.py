@@ -207,7 +207,7 @@ class Schedule:
             if k > 2.5 * largest:
                 k = round(1.6 * largest) + 1
             if self._nearly_staircase:  # aligned, even problems need no multiple
-                k = self._aligned(kind, wanted if self.problem.folds else k, LEAST_GROWTH * largest)
+                k = self._aligned(kind, wanted if self.problem.folds else k, largest + 1)
             if kind == "ends":
                 k += k % CELL
             if largest < k <= self.finest and self.fits(kind, k, steps):
@@ -293,7 +293,7 @@ class Schedule:
     def _whole_line(self) -> bool:
         return self.problem.support == (-math.inf, math.inf)
 
-    def _aligned(self, kind: str, wanted: float, least: float = 1.0) -> int:
+    def _aligned(self, kind: str, wanted: float, least: int = 1) -> int:
         """A lattice near the wanted one, of at least so many cells per sensitivity, on which the staircase's steps fall
         on nodes or cell edges: a whole number of cells from 0, or for centred cells half of an odd number."""
         half = 0.5 * (kind == "centred")
@@ -303,7 +303,7 @@ class Schedule:
             off = max(abs(k * x - half - max(round(k * x - half), 1 - 2 * half)) for x in self.steps)
             return round(off, 2), abs(k - wanted)
 
-        return min(range(math.ceil(max(least, wanted - reach)), math.floor(wanted + reach) + 2), key=misfit)
+        return min(range(max(least, math.ceil(wanted - reach)), math.floor(wanted + reach) + 2), key=misfit)
 
     def _next_to_jumps(self, side: int) -> Iterator[int]:
         """Lattices with an edge ever closer to every jump of the loss, beyond it (1, for lower bounds) or before it
