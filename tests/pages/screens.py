@@ -41,6 +41,16 @@ def settle(page: AppTest) -> AppTest:
     return page
 
 
+def until(page: AppTest, *texts: str) -> AppTest:
+    """Run again until the page says one of these."""
+    for _ in range(150):
+        if any(text in words(page) for text in texts):
+            return page
+        time.sleep(0.1)
+        page.run()
+    raise AssertionError(f"the page never said {' or '.join(texts)}")
+
+
 def number(page: AppTest, key: str):
     """The field of a number: its text."""
     return page.text_input(key=typed(key))

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
-import time
 from pathlib import Path
 
 import pytest
-from screens import bounds, controls, number, read, settle, turn, visit, words
+from screens import bounds, controls, number, read, settle, turn, until, visit, words
 from streamlit.testing.v1 import AppTest
 
 from dpcore import __version__
@@ -65,11 +64,11 @@ def test_two_problems_side_by_side():
     assert page.query_params["pins"] == "epsilon=1&gap=5&seconds=5"
     assert page.button(key="pin").disabled, "it is there already"
     number(page, "epsilon").set_value("2")
-    page = _solved(settle(page.run()))
+    page = until(settle(page.run()), "| upper bound")
     rows = [line for line in words(page).splitlines() if line.startswith("| upper bound")]
     now, pinned = (float(cell) for cell in rows[0].split("|")[2:4])
     assert now == bounds(page)[1] < pinned
-    again = _solved(visit(**{key: value for key, value in page.query_params.items()}))
+    again = until(visit(**{key: value for key, value in page.query_params.items()}), "| upper bound")
     assert rows[0] in words(again)
     again.button(key="take_Pin 1").click()
     assert now < bounds(settle(again.run()))[1] <= pinned, "the pinned problem, perhaps solved more closely by now"
@@ -77,7 +76,7 @@ def test_two_problems_side_by_side():
 
 def test_pins_are_bounded_and_malformed_ones_are_named():
     page = visit(panel="Side by side", pins="epsilon=-1;epsilon=abc;epsilon=3&gap=5;epsilon=4;epsilon=5", gap="5")
-    page = _solved(page)
+    page = until(page, "| upper bound")
     notes = " ".join(read(block.value) for block in page.info)
     assert "ε = −1: expected" in notes and "ε = abc: expected" in notes
     assert "Pin 1" in words(page) and "Pin 2" not in words(page), "three are read, two of them not understood"
@@ -91,15 +90,6 @@ def test_a_pin_brings_every_question_back():
     assert not malformed and not faults
     assert (pin.problem.loss.spec, pin.problem.support[0]) == ("pinball:0.3", -4.0)
     assert "log_y" not in pin.text
-
-
-def _solved(page):
-    for _ in range(50):
-        if "| upper bound" in words(page):
-            return page
-        time.sleep(0.1)
-        page.run()
-    raise AssertionError("the pinned problems were not solved")
 
 
 @pytest.mark.parametrize("path", PAGES, ids=str)

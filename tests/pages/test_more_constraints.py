@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import time
 
 import pytest
-from screens import bounds, number, settle, visit, words
+from screens import bounds, number, settle, until, visit, words
 
 from dpcore import export
 from dpcore.loss import parse_loss
@@ -63,12 +62,7 @@ def test_kappa_0_says_what_it_buys_and_costs():
     text = words(page)
     assert "no release ever excludes a neighbour; at worst it is e^2 ≈ 7.39 times as probable" in text
     assert page.query_params["second_delta"] == "0"
-    for _ in range(150):
-        if "(2, 0)-DP too" in words(page):
-            break
-        time.sleep(0.1)
-        page.run()
-    assert "(2, 0)-DP too" in words(page)
+    until(page, "(2, 0)-DP too")
 
 
 def test_a_limit_left_empty_is_no_limit():
@@ -81,12 +75,7 @@ def test_a_limit_left_empty_is_no_limit():
 
 def test_the_price_of_a_second_pair():
     page = visit(second_epsilon="3", second_delta="0.001", panel="Price of a constraint", gap="0.5")
-    for _ in range(150):
-        if "(3, 10⁻³)-DP too" in words(page):
-            break
-        time.sleep(0.1)
-        page.run()
-    assert "(3, 10⁻³)-DP too" in words(page)
+    until(page, "(3, 10⁻³)-DP too")
 
 
 def test_a_solution_brings_its_constraints_back():

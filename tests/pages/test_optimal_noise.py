@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-import time
 
 import pytest
-from screens import ROOT, bounds, number, read, settle, visit, words
+from screens import ROOT, bounds, number, read, settle, until, visit, words
 from streamlit.testing.v1 import AppTest
 
 from dpcore import export
@@ -140,12 +139,7 @@ def test_monotone_costs_about_two_per_cent():
     page = visit(monotone="true", gap="0.1")
     lower, upper = bounds(page)
     assert 0.568 <= lower <= upper <= 0.571
-    page = visit(panel="Price of a constraint", gap="0.1")
-    for _ in range(50):
-        if "**1." in words(page) or "**2." in words(page):
-            break
-        time.sleep(0.1)
-        page.run()
+    page = until(visit(panel="Price of a constraint", gap="0.1"), "**1.", "**2.")
     assert re.search(r"monotone .*\*\*1\.[5-9] % to [12]\.\d+ %\*\*".replace(" %", "\u202f%"), words(page))
 
 
@@ -279,12 +273,7 @@ def test_counts_are_released_as_counts():
 
 
 def test_both_methods_side_by_side():
-    page = visit(both="true")
-    for _ in range(100):
-        if "reference (Selvi, Liu, Wiesemann)" in words(page):
-            break
-        time.sleep(0.1)
-        page.run()
+    page = until(visit(both="true"), "reference (Selvi, Liu, Wiesemann)")
     rows = [line.split("|") for line in words(page).splitlines() if line.startswith(("| certified", "| reference"))]
     brackets = [(float(row[2]), float(row[3])) for row in rows]
     assert len(brackets) == 2

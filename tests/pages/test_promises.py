@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from screens import number, settle, visit, words
+from screens import number, settle, until, visit, words
 
 from dpcore.privacy import Privacy
 from dpcore.privacy_profile import Composed, GaussianProfile, PairList
@@ -77,12 +77,5 @@ def test_a_problem_comes_back_from_its_controls(profile):
 
 
 def test_the_price_of_a_whole_curve():
-    import time
-
-    page = visit(promise="gdp", mu="2", panel="Price of a constraint")
-    for _ in range(150):
-        if "the whole promise" in words(page):
-            break
-        time.sleep(0.1)
-        page.run()
+    page = until(visit(promise="gdp", mu="2", panel="Price of a constraint"), "the whole promise")
     assert "the whole promise, not just (2, " in words(page)
