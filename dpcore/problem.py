@@ -22,6 +22,10 @@ GRANULARITY = replace(SENSITIVITY, name="granularity", title="step of the query'
 """Step of the values of a query."""
 
 
+LINE = (-math.inf, math.inf)
+"""The support of noise that may lie anywhere."""
+
+
 @dataclass(frozen=True)
 class Budget:
     """E loss(X) ≤ most, for a second loss."""
@@ -66,7 +70,7 @@ class NoiseProblem:
     loss: Loss
     symmetric: bool = False
     monotone: bool = False
-    support: tuple[float, float] = (-math.inf, math.inf)
+    support: tuple[float, float] = LINE
     granularity: float | None = None
     budget: Budget | None = None
     second: Privacy | None = None
@@ -86,7 +90,7 @@ class NoiseProblem:
             raise InputError("support", shown, "an interval that contains 0, or no monotonicity")
         self._check_granularity()
         self._refuse_narrow(lo, hi, shown)
-        self._check_second()
+        self._check_second(shown)
         self._check_profile(shown)
 
     def _check_granularity(self) -> None:
@@ -98,7 +102,7 @@ class NoiseProblem:
         if round(steps) < 1 or abs(steps - round(steps)) > 1e-9:
             raise InputError("granularity", step, f"a whole part of the sensitivity {self.sensitivity:g}")
 
-    def _check_second(self) -> None:
+    def _check_second(self, support: str) -> None:
         """Of two pairs neither of which implies the other the second may have κ = 0. Laws then have a density
         everywhere."""
         second = self.second
@@ -111,9 +115,9 @@ class NoiseProblem:
             return
         if self.privacy.delta == 0:
             raise InputError("second", shown, "no second pair when delta = 0 (the pair with 0 comes second)")
-        (lo, hi), worst = self.support, f"when the second pair is {shown}: no release may exclude a neighbour"
-        if (lo, hi) != (-math.inf, math.inf):
-            raise InfeasibleError("support", f"[{lo:g}, {hi:g}]", f"no limit on either side {worst}")
+        worst = f"when the second pair is {shown}: no release may exclude a neighbour"
+        if not self.whole_line:
+            raise InfeasibleError("support", support, f"no limit on either side {worst}")
         if self.budget is not None:
             raise InputError("budget", self.budget.loss.spec, f"no second loss next to a second pair {shown}")
 
@@ -129,7 +133,7 @@ class NoiseProblem:
             shown = f"({self.privacy.epsilon:g}, {self.privacy.delta:g})"
             raise InputError("privacy", shown, "the pair that all releases together must keep")
         if self.whole_curve:
-            if self.support != (-math.inf, math.inf):
+            if not self.whole_line:
                 raise InputError("support", support, "no limit on either side when the promise is a whole curve")
             for name, extra in (("budget", self.budget), ("second", self.second)):
                 if extra is not None:
@@ -138,7 +142,7 @@ class NoiseProblem:
     def _refuse_narrow(self, lo: float, hi: float, shown: str) -> None:
         """Widths that no (ε, δ)-DP law fits [method: windows]: along a chain x, x + D, … of m points inside the
         support, mass grows by at most e^ε per step from a budget δ at either end."""
-        if self.privacy.delta == 0 and (lo, hi) != (-math.inf, math.inf):
+        if self.privacy.delta == 0 and not self.whole_line:
             raise InfeasibleError("support", shown, "no limit on either side when delta = 0")
         width = hi - lo
         if math.isinf(width):
@@ -197,6 +201,11 @@ class NoiseProblem:
     def whole_curve(self) -> bool:
         """The promise is kept at every ε′, not at finitely many."""
         return isinstance(self.profile, GaussianProfile | Composed)
+
+    @property
+    def whole_line(self) -> bool:
+        """The noise may lie anywhere."""
+        return self.support == LINE
 
     @property
     def folds(self) -> bool:
@@ -301,7 +310,7 @@ def noise_problem(
     *,
     symmetric: bool = False,
     monotone: bool = False,
-    support: tuple[float, float] = (-math.inf, math.inf),
+    support: tuple[float, float] = LINE,
     granularity: float | None = None,
     budget: Budget | None = None,
     second: Privacy | None = None,

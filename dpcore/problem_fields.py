@@ -18,7 +18,7 @@ from .errors import InputError
 from .loss import FAMILIES, Loss, parse_loss
 from .privacy import DELTA, EPSILON, SENSITIVITY, Privacy
 from .privacy_profile import PrivacyProfile, parse_profile
-from .problem import GRANULARITY, Budget, NoiseProblem, noise_problem
+from .problem import GRANULARITY, LINE, Budget, NoiseProblem, noise_problem
 
 LOSSES = ", ".join(family.example for family in FAMILIES.values()) + " (CSV or JSON, two columns)"
 
@@ -59,9 +59,6 @@ class Field:
         if self.metavar is None:
             return text
         return f"{text}{'=' if self.metavar == 'LO:HI' else ' '}{self.option(value)}"  # LO may begin with a minus sign
-
-
-LINE = (-math.inf, math.inf)
 
 
 def _loss(value: Any, name: str) -> Loss:

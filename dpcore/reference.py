@@ -108,7 +108,7 @@ def _suitable(problem: NoiseProblem, partition: Partition | None, settings: Solv
     """The partition to use; InputError where the method does not apply."""
     if problem.privacy.delta == 0:
         raise InputError("method", "reference", "certified when delta = 0: the reference method needs delta > 0")
-    if problem.support != (-math.inf, math.inf):
+    if not problem.whole_line:
         raise InputError("method", "reference", "certified when the support is bounded")
     if partition is None:
         k = settings.cells_per_sensitivity

@@ -12,8 +12,8 @@ from ..loss import Loss, load_table, parse_loss
 from ..numbers import read_columns, read_number
 from ..privacy import Privacy
 from ..privacy_profile import Composed, PairList, PrivacyProfile, parse_profile
-from ..problem import CELLS, GAP, TIME_LIMIT, Budget, NoiseProblem, SolverSettings, noise_problem
-from ..problem_fields import FIELDS, LINE
+from ..problem import CELLS, GAP, LINE, TIME_LIMIT, Budget, NoiseProblem, SolverSettings, noise_problem
+from ..problem_fields import FIELDS
 from .base import MISSING
 
 

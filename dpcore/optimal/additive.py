@@ -18,8 +18,9 @@ from ..noise.base import Noise
 from ..noise.piecewise import PiecewiseNoise
 from ..noise.staircase import Staircase, amplitude_gamma
 from ..noise.truncated_laplace import TruncatedLaplace
+from ..privacy import Privacy
 from ..privacy_profile import PairList
-from ..problem import Budget, NoiseProblem, SolverSettings
+from ..problem import LINE, Budget, NoiseProblem, SolverSettings
 from ..solution import Certificate, Progress, Solution
 from . import jumps, laws, orbits
 from .anytime import Anytime, ProgressCallback
@@ -99,6 +100,7 @@ class Search(Anytime):
         self.asked, self._neighbour = problem, neighbour
         self._steps: Steps = {kind: [] for kind in (*LOWER, "centred", "offset")}
         self._groups: list[GroupProof] = []
+        self._staircases: dict[Privacy, Staircase] = {}
         self.best: _Found | None = None
         self._least_spent: Certificate | None = None
         self._rival = math.inf  # a textbook mechanism that may lie within the gap: better not to lose to it
@@ -183,7 +185,7 @@ class Search(Anytime):
         """Offer closed forms and a law that meets the budget; returns how far the steps of the best staircase are from
         0, in sensitivities."""
         problem = self.problem
-        whole_line = problem.support == (-math.inf, math.inf)
+        whole_line = problem.whole_line
         staircase, top = None, None
         if isinstance(thrifty, PiecewiseNoise):
             self._offer(thrifty)
@@ -206,10 +208,14 @@ class Search(Anytime):
         self._prove_closed(problem, staircase)
         if top is not None and problem.joint.epsilon >= NEAR_ENDS_FROM and not self._reached(self.lower):
             self.lower = max(self.lower, near_end_lower(problem, top, self._reached))
-        width = amplitude_gamma(problem.joint.epsilon)
-        if staircase is None or not problem.paid_loss.grows_from_zero:
+        return self._steps_of(staircase, problem.joint.epsilon)
+
+    def _steps_of(self, staircase: Staircase | None, epsilon: float) -> tuple[float, ...]:
+        """How far the inner steps of a staircase are from 0, in sensitivities; for want of one about how far."""
+        width = amplitude_gamma(epsilon)
+        if staircase is None or not self.problem.paid_loss.grows_from_zero:
             return (width,)
-        place = staircase.location / problem.sensitivity
+        place = staircase.location / self.problem.sensitivity
         steps = {abs(place - staircase.gamma), abs(place + staircase.gamma)}
         return tuple(sorted(max(step, 0.1 * width) for step in steps))
 
@@ -218,8 +224,9 @@ class Search(Anytime):
         closed = (two_level_lower, jumps.exceed_lower, monotone_lower, plateau_lower)
         self.lower = max(self.lower, *(bound(problem) for bound in closed))
         if problem.joint.epsilon >= PEAKS_FROM and not self._reached(self.lower):
-            beyond = staircase or laws.best_staircase(replace(problem, support=(-math.inf, math.inf)))
-            self.lower = max(self.lower, peaks_lower(problem, beyond, self._reached))
+            self.lower = max(
+                self.lower, peaks_lower(problem, staircase or self._unbounded_staircase(problem), self._reached)
+            )
 
     def _reached(self, lower: float) -> bool:
         """Nothing is left to do with such a lower bound, or no time."""
@@ -254,10 +261,16 @@ class Search(Anytime):
                 return near
         return staircase
 
+    def _unbounded_staircase(self, problem: NoiseProblem) -> Staircase:
+        """The best staircase for the first pair without the support."""
+        if problem.privacy not in self._staircases:
+            self._staircases[problem.privacy] = laws.best_staircase(replace(problem, support=LINE))
+        return self._staircases[problem.privacy]
+
     def _offer_cut(self, single: NoiseProblem) -> tuple[float, float] | None:
         """The best staircase inside the support, for a problem with one pair (ε, δ). Returns the ends of its top step,
         None without one."""
-        beyond = laws.best_staircase(replace(single, support=(-math.inf, math.inf)))
+        beyond = self._unbounded_staircase(single)
         for margin in MARGINS:
             family = Cut.of(single, margin)
             ends = family.best(beyond)
@@ -287,7 +300,7 @@ class Search(Anytime):
         """Kinds of upper bounds that deserve a program. A fixed end of the support or a jump of the loss should be a
         cell edge; so should 0 for monotone laws that are not symmetric."""
         problem = self.problem
-        closed = self.best is not None and problem.support == (-math.inf, math.inf)
+        closed = self.best is not None and problem.whole_line
         if problem.budget is not None or len(problem.privacies) > 1:
             closed = closed and len(problem.privacies) == 1 and self._staircase_fits
         staircase = problem.folds or not problem.monotone
@@ -296,15 +309,15 @@ class Search(Anytime):
         staircase = staircase and (steep or problem.privacy.delta < STAIRCASE_BELOW)
         if problem.privacy.delta == 0 or (closed and problem.paid_loss.grows_from_zero and staircase):
             return ()
-        fixed = not problem.folds and (problem.support != (-math.inf, math.inf) or problem.monotone)
+        fixed = not problem.folds and (not problem.whole_line or problem.monotone)
         return ("offset",) if fixed or not all(c.continuous for c in problem.paid_losses) else ("centred", "offset")
 
     def _without_support(self) -> None:
         """Solve the problem without its support first, where the support's ends are far enough from a law's middle: its
         lower bound holds, and so does its law if that lies inside."""
-        problem, whole_line = self.problem, (-math.inf, math.inf)
+        problem = self.problem
         alone = problem.budget is None and problem.privacy.delta > 0
-        if problem.support == whole_line or end_moves(problem) or not alone or self._over or self._settled:
+        if problem.whole_line or end_moves(problem) or not alone or self._over or self._settled:
             return
 
         def watch(record: Progress) -> bool:
@@ -314,7 +327,7 @@ class Search(Anytime):
 
         left = self._deadline - time.perf_counter()
         settings = replace(self.settings, time_limit=WITHOUT_SUPPORT * left)
-        search = Search(replace(problem, support=whole_line), settings, watch)
+        search = Search(replace(problem, support=LINE), settings, watch)
         search.run()
         self.lower = max(self.lower, search.lower)
         self._cells, self._pairs = max(self._cells, search._cells), self._pairs + search._pairs
@@ -424,10 +437,7 @@ class Search(Anytime):
                     effort: float = largest.pairs
                     if schedule.sizes_grow:
                         effort *= max(1.0, choice[1] / largest.k) ** 2
-                    graded = schedule.narrowing(*choice, self._steps)
-                    if choice[0] in LOWER:
-                        graded = schedule.grading(choice[1], self._steps)
-                    if graded is not None:
+                    if schedule.graded(*choice, self._steps) is not None:
                         effort *= GRADED
                     promises.append((0.5 ** idle[side] / (1 + effort), side, choice))
             if not promises:
@@ -445,7 +455,7 @@ class Search(Anytime):
         scale = self.upper if math.isfinite(self.upper) else 1.0
         limits = Limits(scale, self.settings.gap, self._deadline, self._stop)
         if kind in LOWER:
-            grading = schedule.grading(k, self._steps)
+            grading = schedule.graded(kind, k, self._steps)
             cells = k // grading.coarse if grading and not grading.steps else k
             problem, factor = trimmed(self.problem)
             step = lower_step(problem, cells, window, seed, limits, grading, ends=kind == "ends")
@@ -454,9 +464,8 @@ class Search(Anytime):
             step = replace(step, k=k, window=step.window.within(schedule.widest))
             self.lower = max(self.lower, step.bound)
         else:
-            narrowing = schedule.narrowing(kind, k, self._steps)
-            step = self._upper_step(k, int(kind == "offset"), window, seed, limits, narrowing)
-            step = replace(step, k=k)
+            narrowing = schedule.graded(kind, k, self._steps)
+            step = replace(self._upper_step(k, int(kind == "offset"), window, seed, limits, narrowing), k=k)
             if step.noise is not None and step.bound < self.upper:
                 figures = (step.bound, step.delta_upper, step.worst_shift, step.repaired, step.cells)
                 self.best = _Found(step.noise, *figures, "linear program")

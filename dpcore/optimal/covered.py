@@ -19,7 +19,7 @@ from ..loss.cells import means as cell_means
 from ..noise.base import Noise
 from ..noise.flanked import FlankedNoise
 from ..noise.piecewise import PiecewiseNoise
-from ..noise.staircase import Staircase, amplitude_gamma
+from ..noise.staircase import Staircase
 from ..noise.whole import TOTAL
 from ..privacy import DELTA_RANGE, Privacy
 from ..problem import NoiseProblem
@@ -75,7 +75,6 @@ class CoveredSearch(Search):
         single = replace(problem, second=None)
         worst = laws.pure_lower(replace(single, privacy=self._pure))
         self.lower = max(self.lower, worst or 0.0)
-        steps: tuple[float, ...] = (amplitude_gamma(privacy.epsilon),)
         staircase = None
         if privacy.epsilon:
             staircase = laws.best_staircase(replace(single, privacy=Privacy(privacy.epsilon, 0.0)))
@@ -85,15 +84,11 @@ class CoveredSearch(Search):
                 at_best = problem.loss.infimum(*problem.support)
                 ideal = (1 - privacy.delta) * staircase.expected_loss(problem.loss) + privacy.delta * at_best
                 self._staircase_fits = self.upper <= (1 + 0.1 * self.settings.gap) * ideal
-            if problem.paid_loss.grows_from_zero:
-                place = staircase.location / problem.sensitivity
-                ends = {abs(place - staircase.gamma), abs(place + staircase.gamma)}
-                steps = tuple(sorted(max(end, 0.1 * steps[0]) for end in ends))
         self._prove_closed(single, staircase)
         for share in (0.97, 0.8, 0.3):
             if self._offer(_gone_on(problem, share, self._pure)):
                 break
-        return steps
+        return self._steps_of(staircase, privacy.epsilon)
 
     def _uppers(self, steps: tuple[float, ...]) -> tuple[str, ...]:
         privacy = self.problem.privacy

@@ -120,7 +120,7 @@ def group_proofs(
         return
     if applies(problem):
         yield from _chains(problem, law, middle)
-    if problem.folds or problem.monotone or problem.support == (-math.inf, math.inf):
+    if problem.folds or problem.monotone or problem.whole_line:
         for m in sizes(problem):
             coarse = coarser(problem, m)
             window = None if coarse is None else law_window(coarse, law)

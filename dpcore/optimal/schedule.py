@@ -161,7 +161,7 @@ class Schedule:
     def lowers(self) -> tuple[str, ...]:
         """Kinds of lower bounds that deserve a program: a law next to an end of the support, rounded to nodes, could
         gain half a step there at first order [Thm 10]."""
-        if self._continuous and not self._whole_line and not self.problem.folds:
+        if self._continuous and not self.problem.whole_line and not self.problem.folds:
             return LOWER
         return ("nodes",)
 
@@ -219,7 +219,11 @@ class Schedule:
         window = self.window(kind, k, steps)
         return (window.right - window.left) * k * (0.5 if self.problem.folds else 1.0) <= 1.5 * MOST_CELLS
 
-    def grading(self, k: int, steps: Steps) -> Grading | None:
+    def graded(self, kind: str, k: int, steps: Steps) -> Grading | None:
+        """How a lattice is graded, None for a uniform one."""
+        return self._grading(k, steps) if kind in LOWER else self._narrowing(kind, k, steps)
+
+    def _grading(self, k: int, steps: Steps) -> Grading | None:
         """How a lattice for a lower bound is graded [method: graded]: from k per sensitivity to finer ones where the
         optimum is nearly a staircase, of k per sensitivity with few of its shifts where the problem is not even."""
         if self._sparse:
@@ -229,7 +233,7 @@ class Schedule:
             return Grading(coarse) if coarse > 1 else None
         if not self._nearly_staircase or self._steepness >= (GRADED_TO if self.problem.folds else STEPS_FROM):
             return None
-        if self.problem.monotone or not self._whole_line:
+        if self.problem.monotone or not self.problem.whole_line:
             return None
         if not self.problem.folds and all(step.k == 1 for step in steps["nodes"]):
             return None  # so large a program begins with the pairs of a smaller one
@@ -240,17 +244,17 @@ class Schedule:
         finest = min(finest, self.finest)
         while 2 * coarse * k <= finest and 2 * coarse * power <= k:
             coarse *= 2
-        return self._graded(coarse, SLOPE * power, self.window("nodes", k, steps)) if coarse > 1 else None
+        return self._near_steps(coarse, SLOPE * power, self.window("nodes", k, steps)) if coarse > 1 else None
 
-    def narrowing(self, kind: str, k: int, steps: Steps) -> Grading | None:
+    def _narrowing(self, kind: str, k: int, steps: Steps) -> Grading | None:
         """How the cells of an upper bound's lattice narrow where an even problem's optimum is nearly a staircase."""
         if kind != "offset" or k == 1 or self._power <= 1 or not self._nearly_staircase or not self.problem.folds:
             return None
-        return (
-            self._graded(NARROWEST, CELL_SLOPE, self.window(kind, k, steps)) if NARROWEST * k <= self.finest else None
-        )
+        fits = NARROWEST * k <= self.finest
+        return self._near_steps(NARROWEST, CELL_SLOPE, self.window(kind, k, steps)) if fits else None
 
-    def _graded(self, coarse: int, slope: float, window: Window) -> Grading:
+    def _near_steps(self, coarse: int, slope: float, window: Window) -> Grading:
+        """Fine near 0, the staircase's steps and their copies whole sensitivities on."""
         places = (0.0, *self.steps, *(-step for step in self.steps))
         reach = min(int(window.right) + (window.reach is not None), PERIODS)  # a tight window has covers beyond it
         return Grading(coarse, places, slope, reach + BEYOND * max(self.steps))
@@ -275,7 +279,7 @@ class Schedule:
     def _sparse(self) -> bool:
         """Lattices for lower bounds keep all nodes and few shifts."""
         plain = self._continuous and not self.problem.folds and not self.problem.monotone
-        most = STEPS_FROM if self._whole_line else ALIGNED_FROM
+        most = STEPS_FROM if self.problem.whole_line else ALIGNED_FROM
         return plain and not self._nearly_staircase and self.problem.joint.epsilon < most
 
     @property
@@ -286,12 +290,8 @@ class Schedule:
     def _nearly_staircase(self) -> bool:
         if not self._continuous or self.problem.joint.epsilon < ALIGNED_FROM:
             return False
-        alone = self._whole_line and len(self.problem.privacies) == 1
+        alone = self.problem.whole_line and len(self.problem.privacies) == 1
         return self.problem.folds or (alone and self.problem.paid_loss.grows_from_zero)
-
-    @property
-    def _whole_line(self) -> bool:
-        return self.problem.support == (-math.inf, math.inf)
 
     def _aligned(self, kind: str, wanted: float, least: int = 1) -> int:
         """A lattice near the wanted one, of at least so many cells per sensitivity, on which the staircase's steps fall

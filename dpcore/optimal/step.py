@@ -153,7 +153,7 @@ def middle_of(problem: NoiseProblem) -> float:
     """Where the middle of a law is likely to lie, in sensitivities: at the loss's minimiser, or from an end of the
     support as far as truncated Laplace noise reaches."""
     best = problem.paid_loss.minimiser(*problem.support)[0] / problem.sensitivity
-    if problem.support == (-math.inf, math.inf):
+    if problem.whole_line:
         return best
     reach = problem.joint.truncation()
     lo, hi = (end / problem.sensitivity for end in problem.support)
