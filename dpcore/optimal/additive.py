@@ -6,14 +6,13 @@ hands the outcome to the auditor. The clock only ends the search; it never choos
 
 from __future__ import annotations
 
-import contextlib
 import math
 import time
 from dataclasses import dataclass, replace
 
 from .. import audit
 from ..audit_profile import ProfileProof, proof_of
-from ..errors import InfeasibleError, SolverError
+from ..errors import InfeasibleError
 from ..noise.base import Noise
 from ..noise.piecewise import PiecewiseNoise
 from ..noise.staircase import Staircase, amplitude_gamma
@@ -22,7 +21,7 @@ from ..privacy import Privacy
 from ..privacy_profile import PairList
 from ..problem import LINE, Budget, NoiseProblem, SolverSettings
 from ..solution import Certificate, Progress, Solution
-from . import jumps, laws, orbits
+from . import jumps, laws
 from .anytime import Anytime, ProgressCallback
 from .cut import MARGINS, Cut
 from .groups import SMALL, GroupProof, group_proofs, law_window
@@ -30,8 +29,7 @@ from .lower import lower_step
 from .mesh import Grading
 from .near_end import near_end_lower
 from .one_sided import monotone_lower
-from .orbit_lower import orbit_lower
-from .orbit_upper import orbit_upper
+from .orbit_bounds import orbit_bounds
 from .peak import peaks_lower
 from .plateau import plateau, plateau_lower
 from .program import Seed
@@ -122,8 +120,7 @@ class Search(Anytime):
             self._stretch(),
         )
         if not self._settled:
-            if orbits.steps_only(self.problem):
-                self._follow_orbits()
+            self._follow_orbits()
             if self._neighbour is not None:
                 self._learn(schedule, self._neighbour)
             learned = bool(self._steps["nodes"])
@@ -294,6 +291,12 @@ class Search(Anytime):
             self.best = _Found(noise, upper, delta_upper, shift, False, cells, source)
         return True
 
+    @property
+    def _limits(self) -> Limits:
+        """What a program needs now."""
+        scale = self.upper if math.isfinite(self.upper) else 1.0
+        return Limits(scale, self.settings.gap, self._deadline, self._stop)
+
     # Programs ----------------------------------------------------------------------------------------
 
     def _uppers(self, steps: tuple[float, ...]) -> tuple[str, ...]:
@@ -352,9 +355,8 @@ class Search(Anytime):
         """For a problem that asks no more than this one. law : where a nearly optimal law begins and ends."""
         if self._over:
             return
-        limits = Limits(self.upper, self.settings.gap, self._deadline, self._stop)
         middle = None if self.best is None else float(self.best.noise.quantile(0.5))
-        for found in group_proofs(problem, law, limits, middle):
+        for found in group_proofs(problem, law, self._limits, middle):
             self.lower = max(self.lower, found.lower(problem))
             self._groups.append(found)
             if problem is self.problem and found.m == 1 and found.step is not None and found.step.status == "optimal":
@@ -366,15 +368,11 @@ class Search(Anytime):
 
     def _follow_orbits(self) -> None:
         """Bounds for losses made of constants, on places that their jumps lead to [method: orbits]."""
-        for kind, depth, reach in orbits.ATTEMPTS:
-            if self._over:
-                return
-            limits = Limits(self.upper if math.isfinite(self.upper) else 1.0, self._goal, self._deadline, self._stop)
-            with contextlib.suppress(SolverError):  # numbers out of HiGHS's range: other lattices follow
-                if kind == "lower":
-                    self.lower = max(self.lower, orbit_lower(self.problem, depth, int(reach), limits))
-                else:
-                    self._offer(orbit_upper(self.problem, depth, reach, limits), "linear program")
+        for found in orbit_bounds(self.problem, lambda: self._limits, lambda: self._over):
+            if isinstance(found, float):
+                self.lower = max(self.lower, found)
+            else:
+                self._offer(found, "linear program")
             self._report()
 
     def _scan(self, schedule: Schedule) -> None:
@@ -452,8 +450,7 @@ class Search(Anytime):
         """One lower or upper bound on a lattice of k per sensitivity."""
         before = self._steps[kind]
         window, seed = schedule.window(kind, k, self._steps), before[-1].seed if before else None
-        scale = self.upper if math.isfinite(self.upper) else 1.0
-        limits = Limits(scale, self.settings.gap, self._deadline, self._stop)
+        limits = self._limits
         if kind in LOWER:
             grading = schedule.graded(kind, k, self._steps)
             cells = k // grading.coarse if grading and not grading.steps else k

@@ -7,7 +7,6 @@ both bounds meet. For δ = 0 the support is infinite and the law a closed form [
 
 from __future__ import annotations
 
-import contextlib
 import math
 import time
 from dataclasses import dataclass, replace
@@ -17,7 +16,7 @@ import numpy as np
 from .. import audit
 from .._validate import decimal
 from ..audit_shape import keeps_shape
-from ..errors import InfeasibleError, InputError, SolverError
+from ..errors import InfeasibleError, InputError
 from ..noise.base import Noise
 from ..noise.discrete import DiscreteStaircase, Geometric, IntegerStaircase
 from ..noise.lattice import LatticeNoise, stretched
@@ -26,12 +25,11 @@ from ..noise.truncated_laplace import TruncatedLaplace
 from ..noise.uniform import Uniform
 from ..problem import NoiseProblem, SolverSettings
 from ..solution import Certificate, Solution
-from . import jumps, laws, orbits
+from . import jumps, laws
 from .anytime import Anytime, ProgressCallback
 from .groups import lattice_bounds
 from .integer_bounds import Found, Stretch, best_point, lower_bound, upper_bound
-from .orbit_lower import orbit_lower
-from .orbit_upper import orbit_upper
+from .orbit_bounds import orbit_bounds
 from .step import AUDIT_ROOM, Limits
 
 MOST_STEPS = 5000
@@ -149,15 +147,12 @@ class IntegerSearch(Anytime):
             self._offer(*jumps.rounded(law))
         self.lower = max(self.lower, jumps.exceed_lower(real))
         self._report()
-        for kind, depth, reach in orbits.ATTEMPTS if orbits.steps_only(real) else ():
-            if self._over or self._record().gap <= self.settings.gap:
-                return
-            limits = replace(self._limits, scale=min(self.upper, 1.0))
-            with contextlib.suppress(SolverError):
-                if kind == "lower":
-                    self.lower = max(self.lower, orbit_lower(real, depth, int(reach), limits))
-                elif (found := orbit_upper(real, depth, reach, limits)) is not None:
-                    self._offer(*jumps.rounded(found), "linear program")
+        limits = lambda: replace(self._limits, scale=min(self.upper, 1.0))  # noqa: E731
+        for found in orbit_bounds(real, limits, lambda: self._over or self._record().gap <= self.settings.gap):
+            if isinstance(found, float):
+                self.lower = max(self.lower, found)
+            elif found is not None:
+                self._offer(*jumps.rounded(found), "linear program")
             self._report()
 
     # Bookkeeping -------------------------------------------------------------------------------------

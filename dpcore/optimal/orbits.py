@@ -42,14 +42,6 @@ TOLERANCE = 1e-9
 OVER = 1e-7
 """Shares of δ that do not count as a violation."""
 
-ATTEMPTS = (
-    ("upper", 0, 1.5), ("lower", 0, 1), ("lower", 2, 1), ("upper", 1, 1.5), ("lower", 4, 1), ("lower", 6, 1),
-    ("lower", 9, 1), ("upper", 2, 3.0), ("lower", 9, 2), ("lower", 12, 1), ("upper", 3, 4.0), ("upper", 5, 2.0),
-    ("lower", 16, 1), ("lower", 12, 3), ("upper", 8, 2.0), ("lower", 20, 1), ("upper", 14, 1.0),
-    ("lower", 28, 1),
-)  # fmt: skip
-"""(bound, depth, how far beyond the marks), one after the other until the gap is reached."""
-
 ROUNDS = 100
 """Most linear programs for one bound."""
 
