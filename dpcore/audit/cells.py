@@ -141,3 +141,16 @@ def cells_loss_upper(masses: Array, places: Places, loss: Loss) -> float:
     mass = masses[parts.cell]
     points = POINTS * np.diff(places.indices)[parts.cell].astype(float)
     return (math.fsum(mass * parts.share * mean) + 2.1 * math.fsum(mass * most / points)) * (1 + 16 * UNIT)
+
+
+def beyond_upper(loss: Loss, edges: Array, step: float, share: float) -> float:
+    """What a law pays at most beyond its listed cells, where it has at most `share`, farther out by Y with
+    E Y^p ≤ 24 step^p for p ≤ 4: |x| ≤ far + Y, (far + Y)^p ≤ 2^p (far^p + Y^p), and a piece of the loss counts only if
+    it reaches that far."""
+    far = max(abs(float(edges[0])), abs(float(edges[-1]))) * (1 + 1e-12)
+    size: float = max(
+        abs(p.constant) + abs(p.coefficient) * (abs(p.anchor) + 2**p.power * (far**p.power + 24 * step**p.power))
+        for p in loss.pieces
+        if p.lo < edges[0] or p.hi > edges[-1]
+    )
+    return size * share

@@ -74,15 +74,7 @@ def loss_upper(noise: FlankedNoise, loss: Loss) -> float:
 
 
 def _unlisted_upper(noise: FlankedNoise, loss: Loss) -> float:
-    """What is paid beyond the listed cells. At most e^−79.99 is there, farther out by Y ≤ (G + 1) sensitivities,
-    P(G = g) = (1 − q) q^g, E (G + 1)^p ≤ 24/(1 − q)^p for p ≤ 4; |x| ≤ far + Y, (far + Y)^p ≤ 2^p (far^p + Y^p), and a
-    piece of the loss counts only if it reaches that far."""
-    edges = noise.listed_cells[0].floats
-    far = max(abs(float(edges[0])), abs(float(edges[-1]))) * (1 + 1e-12)
+    """What is paid beyond the listed cells: at most e^−79.99 is there, farther out by Y ≤ (G + 1) sensitivities,
+    P(G = g) = (1 − q) q^g, E (G + 1)^p ≤ 24/(1 − q)^p for p ≤ 4."""
     step = noise.core.sensitivity * TOTAL / (TOTAL - noise.ratio_weight) * (1 + 1e-12)
-    size: float = max(
-        abs(p.constant) + abs(p.coefficient) * (abs(p.anchor) + 2**p.power * (far**p.power + 24 * step**p.power))
-        for p in loss.pieces
-        if p.lo < edges[0] or p.hi > edges[-1]
-    )
-    return size * math.exp(-LEFT_OUT + 0.01)
+    return cells.beyond_upper(loss, noise.listed_cells[0].floats, step, math.exp(-LEFT_OUT + 0.01))

@@ -61,18 +61,10 @@ def loss_upper(noise: TailedNoise, loss: Loss) -> float:
 
 
 def _unlisted_upper(noise: TailedNoise, loss: Loss) -> float:
-    """What the tail component pays beyond its listed cells. Less than e^−79.99 of it is there, farther out by Y with
-    E Y^p ≤ 24 (mean + unit)^p for p ≤ 4; |x| ≤ far + Y, (far + Y)^p ≤ 2^p (far^p + Y^p), and a piece of the loss counts
-    only if it reaches that far."""
-    edges = noise.listed_tail[0].floats
-    far = max(abs(float(edges[0])), abs(float(edges[-1]))) * (1 + 1e-12)
+    """What the tail component pays beyond its listed cells: less than e^−79.99 of it is there, farther out by Y with
+    E Y^p ≤ 24 (mean + unit)^p for p ≤ 4."""
     step = (noise.tail_mean + 1) * noise.unit
-    size: float = max(
-        abs(p.constant) + abs(p.coefficient) * (abs(p.anchor) + 2**p.power * (far**p.power + 24 * step**p.power))
-        for p in loss.pieces
-        if p.lo < edges[0] or p.hi > edges[-1]
-    )
-    return size * math.exp(-CELLS_PER_MEAN + 0.02)
+    return cells.beyond_upper(loss, noise.listed_tail[0].floats, step, math.exp(-CELLS_PER_MEAN + 0.02))
 
 
 def pure_from_upper(noise: TailedNoise) -> float:

@@ -18,15 +18,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._validate import decimal
 from ..loss import Loss
 from ..loss.cells import means
 from ..places import Places
 from ..script import LawScript, filled
+from . import heights
 from .base import NEGLIGIBLE, Array
+from .extended import ExtendedNoise
 from .ladder import SUBDIVISIONS
 from .piecewise import PiecewiseNoise, distances
-from .solved import SolvedNoise
 from .whole import TOTAL
 
 Ints = NDArray[np.int64]
@@ -48,7 +48,7 @@ _OUTWARDS = """
 
 
 @dataclass(frozen=True, eq=False)
-class FlankedNoise(SolvedNoise):
+class FlankedNoise(ExtendedNoise):
     """X = core, but a draw from its first or last sensitivity, a *flank*, is moved outwards by G sensitivities,
     P(G = g) = (1 − q) q^g, q = ratio_weight/2^62.
 
@@ -66,8 +66,8 @@ class FlankedNoise(SolvedNoise):
             raise ValueError("a core of two sensitivities, breaks at its flanks, no atom, a ratio between 0 and 1")
 
     @property
-    def name(self) -> str:  # type: ignore[override]  # read only, like a field of a frozen class
-        return self.core.name
+    def cells(self) -> PiecewiseNoise:
+        return self.core
 
     @property
     def ratio(self) -> float:
@@ -75,16 +75,8 @@ class FlankedNoise(SolvedNoise):
         return self.ratio_weight / TOTAL
 
     @property
-    def unit(self) -> float:
-        return float(self.core.unit)
-
-    @property
     def parameters(self) -> dict[str, float]:
         return {"cells": len(self.core.weights), "ratio": self.ratio}
-
-    @property
-    def support(self) -> tuple[float, float]:
-        return -math.inf, math.inf
 
     @property
     def centre(self) -> Fraction | float:
@@ -156,12 +148,12 @@ class FlankedNoise(SolvedNoise):
         the parts of the last period have 1/(1 − q) times their length."""
         breaks, end = self.breaks(2 * periods), periods * self.core.resolution
         first, last = int(self.core.breaks[0]) - end, int(self.core.breaks[-1]) + end
-        heights = np.concatenate([[0.0], self.masses(2 * periods) / np.diff(breaks), [0.0]])
+        levels = np.concatenate([[0.0], self.masses(2 * periods) / np.diff(breaks), [0.0]])
         other = breaks + shift
         points = np.unique(np.concatenate([breaks, other]))
         points = points[(points >= first) & (points <= last)]
-        here = heights[np.searchsorted(breaks, points[:-1], side="right")]
-        there = heights[np.searchsorted(other, points[:-1], side="right")]
+        here = levels[np.searchsorted(breaks, points[:-1], side="right")]
+        there = levels[np.searchsorted(other, points[:-1], side="right")]
         D = self.core.resolution
         outer = (points[:-1] < first + D) | (points[1:] > last - D)
         length = np.diff(points) / np.where(outer, (TOTAL - self.ratio_weight) / TOTAL, 1.0)
@@ -177,8 +169,7 @@ class FlankedNoise(SolvedNoise):
 
     def density(self, x: ArrayLike) -> Array:
         edges, masses, _ = self._view
-        heights = np.concatenate([[0.0], masses / np.diff(edges), [0.0]])
-        return heights[np.searchsorted(edges, np.asarray(x, dtype=float), side="right")]
+        return heights.density(edges, masses, x)
 
     def cdf(self, x: ArrayLike) -> Array:
         edges, _, below = self._view
@@ -192,9 +183,7 @@ class FlankedNoise(SolvedNoise):
 
     def partial_moment(self, power: float, lo: float, hi: float) -> float:
         edges, masses, _ = self._view
-        a, b, q = np.clip(edges[:-1], lo, hi), np.clip(edges[1:], lo, hi), power + 1
-        parts = np.sign(b) * np.abs(b) ** q / q - np.sign(a) * np.abs(a) ** q / q
-        return math.fsum(masses / np.diff(edges) * np.where(b > a, parts, 0.0))
+        return heights.moment(edges, masses, power, lo, hi)
 
     def expected_loss(self, loss: Loss) -> float:
         places, masses = self.listed_cells
@@ -205,14 +194,6 @@ class FlankedNoise(SolvedNoise):
     @property
     def cell_error(self) -> float:  # type: ignore[override]  # grows with the periods that are looked at
         return 64 * 2.0**-53
-
-    @property
-    def own_sensitivity(self) -> float:
-        return self.core.sensitivity
-
-    def units(self, distance: float) -> float:
-        """A distance in units of the core."""
-        return self.core.units(distance)
 
     def shifts(self, limit: int) -> list[int]:
         found: list[int] = distances(self.breaks(1 + math.ceil(limit / self.core.resolution)), limit).tolist()
@@ -225,24 +206,12 @@ class FlankedNoise(SolvedNoise):
     # Exact sampling ----------------------------------------------------------------------------------
 
     def draw(self, subdivisions: int = SUBDIVISIONS) -> int:
-        """One exact draw in units of sensitivity/(resolution·subdivisions), relative to the origin: whole numbers and
-        the operating system's cryptographic source only."""
         core = self.core
         cell, (left, right) = core._cell(), self.flanks
         point, side = core._point(cell, subdivisions), int(cell > len(core.weights) - right) - int(cell <= left)
         while side and secrets.randbelow(TOTAL) < self.ratio_weight:
             point += side * core.resolution * subdivisions
         return point
-
-    def release(self, value: float, subdivisions: int = SUBDIVISIONS) -> float:
-        """The value, rounded up to the sampling lattice, plus one exact draw; see `PiecewiseNoise.release`."""
-        step = self.core.unit / subdivisions
-        rounded = math.ceil(decimal(value) / step)
-        return float((rounded + self.draw(subdivisions)) * step + self.core.places.origin)
-
-    @property
-    def release_step(self) -> float:
-        return self.core.release_step
 
     def script(self) -> LawScript:
         return self.core.script(

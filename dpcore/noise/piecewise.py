@@ -8,7 +8,7 @@ view of it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -23,6 +23,7 @@ from ..loss import Loss
 from ..loss.cells import means
 from ..places import Places
 from ..script import LawScript, carried, filled, wrapped
+from . import heights
 from .base import Array
 from .ladder import POINTS, SUBDIVISIONS, chosen, point_of
 from .solved import SolvedNoise
@@ -200,8 +201,7 @@ class PiecewiseNoise(SolvedNoise):
         return self.places.index_of(0.0), self.breaks.tolist(), self.weights.tolist()
 
     def density(self, x: ArrayLike) -> Array:
-        heights = np.concatenate([[0.0], self.masses / np.diff(self.edges), [0.0]])
-        return heights[np.searchsorted(self.edges, np.asarray(x, dtype=float), side="right")]
+        return heights.density(self.edges, self.masses, x)
 
     def cdf(self, x: ArrayLike) -> Array:
         x = np.asarray(x, dtype=float)
@@ -222,11 +222,7 @@ class PiecewiseNoise(SolvedNoise):
         return np.where(inside, self.atom_location, np.interp(shifted, cumulative, self.edges))
 
     def partial_moment(self, power: float, lo: float, hi: float) -> float:
-        a, b = np.clip(self.edges[:-1], lo, hi), np.clip(self.edges[1:], lo, hi)
-        q = power + 1
-        primitive: Callable[[Array], Array] = lambda x: np.sign(x) * np.abs(x) ** q / q  # noqa: E731
-        heights = self.masses / np.diff(self.edges)
-        return math.fsum(heights * np.where(b > a, primitive(b) - primitive(a), 0.0))
+        return heights.moment(self.edges, self.masses, power, lo, hi)
 
     def expected_loss(self, loss: Loss) -> float:
         """E c(X), exact up to rounding, narrow cells far from 0 included."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -17,14 +17,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._validate import decimal
 from ..places import Places
 from ..script import LawScript, filled
 from ..search import bisections
+from . import heights
 from .base import NEGLIGIBLE, Array
+from .extended import ExtendedNoise
 from .ladder import SUBDIVISIONS, point_of
 from .piecewise import PiecewiseNoise
-from .solved import SolvedNoise
 from .whole import TOTAL
 
 CELLS_PER_MEAN = 80
@@ -49,7 +49,7 @@ _TAIL_DRAW = """
 
 
 @dataclass(frozen=True, eq=False)
-class TailedNoise(SolvedNoise):
+class TailedNoise(ExtendedNoise):
     """X = body with probability 1 − tail_weight/2^62, else origin + unit·(uniform on a cell [u, u + 1), u whole, with
     probability (1 − 1/R)^d/(2R), d = u for u ≥ 0 and −u − 1 for u < 0, R = tail_mean).
 
@@ -65,8 +65,8 @@ class TailedNoise(SolvedNoise):
             raise ValueError("a body without an atom, a share between 0 and 1 and a mean of at least 2 cells")
 
     @property
-    def name(self) -> str:  # type: ignore[override]  # read only, like a field of a frozen class
-        return self.body.name
+    def cells(self) -> PiecewiseNoise:
+        return self.body
 
     @property
     def share(self) -> float:
@@ -74,16 +74,8 @@ class TailedNoise(SolvedNoise):
         return self.tail_weight / TOTAL
 
     @property
-    def unit(self) -> float:
-        return float(self.body.unit)
-
-    @property
     def parameters(self) -> dict[str, float]:
         return {"cells": len(self.body.weights), "tail share": self.share, "tail mean": self.tail_mean * self.unit}
-
-    @property
-    def support(self) -> tuple[float, float]:
-        return -math.inf, math.inf
 
     @property
     def centre(self) -> Fraction | float:
@@ -110,9 +102,9 @@ class TailedNoise(SolvedNoise):
     def unit_cells(self, first: int, last: int) -> Array:
         """Probability of every cell [u, u + 1), first ≤ u < last, to a relative 2e-13. (last − first,)"""
         u = np.arange(first, last)
-        body, breaks = self.body, self.body.breaks
-        heights = np.concatenate([[0.0], body.masses / np.diff(breaks), [0.0]])
-        return (1 - self.share) * heights[np.searchsorted(breaks, u, side="right")] + self.share * self.tail_cells(u)
+        body = self.body
+        own = heights.density(body.breaks, body.masses, u)
+        return (1 - self.share) * own + self.share * self.tail_cells(u)
 
     def _position(self, x: ArrayLike) -> Array:
         return (np.asarray(x, dtype=float) - self.body.origin) / self.unit
@@ -143,21 +135,10 @@ class TailedNoise(SolvedNoise):
 
     def partial_moment(self, power: float, lo: float, hi: float) -> float:
         places, masses = self.listed_tail
-        a, b = np.clip(places.floats[:-1], lo, hi), np.clip(places.floats[1:], lo, hi)
-        q = power + 1
-        primitive: Callable[[Array], Array] = lambda x: np.sign(x) * np.abs(x) ** q / q  # noqa: E731
-        tail = math.fsum(masses / self.unit * np.where(b > a, primitive(b) - primitive(a), 0.0))
+        tail = heights.moment(places.floats, masses, power, lo, hi)
         return (1 - self.share) * self.body.partial_moment(power, lo, hi) + self.share * tail
 
     cell_error = CELL_ERROR
-
-    @property
-    def own_sensitivity(self) -> float:
-        return self.body.sensitivity
-
-    def units(self, distance: float) -> float:
-        """A distance in units of the body."""
-        return self.body.units(distance)
 
     def shifts(self, limit: int) -> range:
         """All whole ones: a tail's cells are single units."""
@@ -191,21 +172,9 @@ class TailedNoise(SolvedNoise):
         return point_of(cell, cell + 1, subdivisions)
 
     def draw(self, subdivisions: int = SUBDIVISIONS) -> int:
-        """One exact draw in units of sensitivity/(resolution·subdivisions), relative to the origin: whole numbers and
-        the operating system's cryptographic source only."""
         if secrets.randbelow(TOTAL) >= self.tail_weight:
             return self.body.draw(subdivisions)
         return self._tail_point(subdivisions)
-
-    def release(self, value: float, subdivisions: int = SUBDIVISIONS) -> float:
-        """The value, rounded up to the sampling lattice, plus one exact draw; see `PiecewiseNoise.release`."""
-        step = self.body.unit / subdivisions
-        rounded = math.ceil(decimal(value) / step)
-        return float((rounded + self.draw(subdivisions)) * step + self.body.places.origin)
-
-    @property
-    def release_step(self) -> float:
-        return self.body.release_step
 
     def script(self) -> LawScript:
         numbers = filled(_TAIL, tail_weight=int(self.tail_weight), tail_mean=int(self.tail_mean))
