@@ -49,7 +49,13 @@ FARTHEST = 3.0
 """Half-widths of truncated Laplace noise between the loss's minimiser and where a chain ends, beyond that."""
 
 ROUNDING = 1e-14
-"""Relative; more than what two exponentials, a product and a quotient err by."""
+"""Relative; more than what two exponentials of numbers up to 30, products and a quotient err by."""
+
+
+def group_delta(privacy: Privacy, m: int) -> float:
+    """δ(1 + e^ε + … + e^((m−1)ε)), rounded up: what is lost from one person to the next, m times over."""
+    many = math.expm1(m * privacy.epsilon) / math.expm1(privacy.epsilon) if privacy.epsilon else m
+    return privacy.delta * many * (1 + ROUNDING)
 
 
 def grouped(pairs: tuple[Privacy, ...], m: int) -> tuple[Privacy, ...]:
@@ -59,8 +65,7 @@ def grouped(pairs: tuple[Privacy, ...], m: int) -> tuple[Privacy, ...]:
         epsilon = math.nextafter(m * pair.epsilon, math.inf) if pair.epsilon else 0.0
         if epsilon > EPSILON_RANGE[1]:
             continue
-        many = math.expm1(epsilon) / math.expm1(pair.epsilon) if epsilon else m
-        delta = pair.delta * many * (1 + ROUNDING)
+        delta = group_delta(pair, m)
         if delta <= DELTA_RANGE[1]:
             found.append(Privacy(epsilon, delta))
     return tuple(found)

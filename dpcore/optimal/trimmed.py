@@ -14,7 +14,7 @@ from .._validate import decimal
 from ..errors import InputError
 from ..privacy import Privacy
 from ..problem import NoiseProblem
-from .groups import ROUNDING
+from .groups import ROUNDING, group_delta
 from .step import end_moves
 
 BELOW = 1e-8
@@ -45,15 +45,10 @@ def trimmed(problem: NoiseProblem) -> tuple[NoiseProblem, float]:
             ends[side] = float(inner)
             while sign * (decimal(ends[side]) - inner) > 0:
                 ends[side] = math.nextafter(ends[side], -sign * math.inf)
-            lost += _within(privacy, m)
+            lost += group_delta(privacy, m)
     try:
         delta = privacy.delta * (1 + math.exp(m * privacy.epsilon)) * (1 + ROUNDING) / (1 - lost)
         less = Privacy(privacy.epsilon, delta * (1 + ROUNDING))
         return replace(problem, privacy=less, support=(ends[0], ends[1])), (1 - lost) * (1 - ROUNDING)
     except InputError:  # too narrow
         return problem, 1.0
-
-
-def _within(privacy: Privacy, m: int) -> float:
-    """δ_m, rounded up."""
-    return privacy.delta * math.expm1(m * privacy.epsilon) / math.expm1(privacy.epsilon) * (1 + ROUNDING)

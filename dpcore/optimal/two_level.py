@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from .. import audit
@@ -34,13 +36,22 @@ def two_level_lower(problem: NoiseProblem) -> float:
     return max(_lower(loss, privacy, problem.sensitivity) for privacy in problem.privacies)
 
 
+def _from_zero(share: float) -> Callable[[float, float], float]:
+    """The geometric mean of two ends; next to 0 that share of the other."""
+
+    def mean(a: float, b: float) -> float:
+        return geometric(a, b) if min(a, b) > 0 else share * max(a, b)
+
+    return mean
+
+
 def _lower(loss: Loss, privacy: Privacy, sensitivity: float) -> float:
     """ℓ − δ (ℓ − c(0)) for the largest g found whose peak, of the level ℓ ≤ c(g), the shifts can cover."""
     low, _ = bisection(
         lambda g: _covered(loss, g, sensitivity, privacy.epsilon),
         0.0,
         sensitivity / 2,
-        mean=lambda low, high: geometric(low, high) if low > 0 else high * 1e-6,
+        mean=_from_zero(1e-6),
         near=lambda low, high: high - low <= 1e-13 * high or (low == 0 and high < 1e-9 * sensitivity),
         rounds=60,
     )
@@ -73,7 +84,7 @@ def _uneven_lower(loss: Loss, privacy: Privacy, D: float) -> float:
         lambda level: _covered_apart(loss, level, D, privacy.epsilon),
         0.0,
         most,
-        mean=lambda low, high: geometric(low, high) if low > 0 else high * 1e-3,
+        mean=_from_zero(1e-3),
         near=lambda low, high: high - low <= CLOSE * high or high < 1e-30 * most,
         rounds=60,
     )
@@ -109,7 +120,7 @@ def _end(side: Loss, level: float, D: float) -> float:
         beyond,
         0.5 * D,
         0.0,
-        mean=lambda high, low: geometric(low, high) if low > 0 else high * 1e-3,
+        mean=_from_zero(1e-3),
         near=lambda high, low: high - low <= CLOSE * high or high < 1e-15 * D,
         rounds=100,
     )[0]
