@@ -52,7 +52,7 @@ def _lower(loss: Loss, privacy: Privacy, sensitivity: float) -> float:
         0.0,
         sensitivity / 2,
         mean=_from_zero(1e-6),
-        near=lambda low, high: high - low <= 1e-13 * high or (low == 0 and high < 1e-9 * sensitivity),
+        near=lambda low, high: low == 0 and high < 1e-9 * sensitivity,
         rounds=60,
     )
     if low == 0:

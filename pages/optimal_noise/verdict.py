@@ -32,6 +32,9 @@ CERTAIN, REMNANT = 20.0, 1e-13
 """A privacy loss that leaves no doubt: what is 500 million times as probable as under a neighbour excludes it. And a
 probability below every δ that can be asked for: a remnant of solving and rounding."""
 
+MASS_ERROR = 2.0**-48
+"""Probabilities of atoms are correct within a few units in the last place; relatively this is more."""
+
 USUAL = ("laplace", "geometric")
 """What people use, for real values and for counts (there it is Laplace noise in whole steps): the verdict is against
 these."""
@@ -246,15 +249,18 @@ def excluded_upper(problem: NoiseProblem, noise: Noise) -> float:
     if not bounded(noise):
         return 0.0
     worst = delta_upper(noise, CERTAIN, problem.sensitivity)
-    return worst if problem.granularity is not None else worst - math.fsum(mass for _, mass in noise.atoms)
+    if problem.granularity is not None:
+        return worst
+    atoms = math.fsum(mass for _, mass in noise.atoms) * (1 - MASS_ERROR)
+    return math.nextafter(worst - atoms, math.inf) if atoms else worst
 
 
 def told_upper(problem: NoiseProblem, noise: Noise) -> tuple[float, float]:
     """(place, probability, rounded up) of an atom, or of 0 on a lattice: a release with this noise is the true value,
-    moved by the place. Probabilities are correct within a few units in the last place; 2⁻⁴⁸ is more."""
+    moved by the place."""
     whole = problem.granularity is not None
     place, mass = (0.0, float(noise.pmf(0.0))) if whole else max(noise.atoms, key=lambda a: a[1], default=(0.0, 0.0))
-    return place, mass * (1 + 2.0**-48)
+    return place, mass * (1 + MASS_ERROR)
 
 
 def exposure(problem: NoiseProblem, noise: Noise, unit: str) -> tuple[str, bool]:
