@@ -27,29 +27,39 @@ class LawScript:
 
 
 def carried(*functions: Callable[..., object]) -> tuple[set[str], str]:
-    """(import statements, source) of functions and of all functions of this package that they call, as they are
-    written, so that a script runs what the tests test."""
-    imports: set[str] = set()
+    """(import statements, source) of functions and of all functions, classes and whole-number constants of this package
+    that they use, as they are written, so that a script runs what the tests test."""
+    imports = {"from __future__ import annotations"}  # what annotations name is not carried
+    constants: dict[str, str] = {}
     found: list[str] = []
     seen: set[str] = set()
 
-    def visit(function: Callable[..., object]) -> None:
-        if function.__name__ in seen:
+    def visit(one: FunctionType | type) -> None:
+        if one.__name__ in seen:
             return
-        seen.add(function.__name__)
-        for name in _names(function.__code__):
-            value = function.__globals__.get(name)
+        seen.add(one.__name__)
+        for name, value in _used(one):
             if isinstance(value, ModuleType):
                 imports.add(f"import {value.__name__}")
-            elif isinstance(value, FunctionType) and value.__module__.startswith(f"{__package__}."):
+            elif isinstance(value, FunctionType | type) and value.__module__.startswith(f"{__package__}."):
                 visit(value)
-            elif value is not None:
+            elif isinstance(value, int):
+                constants[name] = f"{name} = {value!r}\n"
+            else:
                 imports.add(f"from {value.__module__.lstrip('_')} import {name}")
-        found.append(inspect.getsource(function))
+        found.append(inspect.getsource(one))
 
     for function in functions:
+        assert isinstance(function, FunctionType)
         visit(function)
-    return imports, "\n\n".join(found)
+    return imports, "\n\n".join(["".join(constants.values()), *found] if constants else found)
+
+
+def _used(one: FunctionType | type) -> list[tuple[str, Any]]:
+    """Names outside that the code of a function, or of a class's methods, looks up, and what they are there."""
+    parts = [one] if isinstance(one, FunctionType) else [m for m in vars(one).values() if isinstance(m, FunctionType)]
+    pairs = ((name, part.__globals__.get(name)) for part in parts for name in _names(part.__code__))
+    return [(name, value) for name, value in pairs if value is not None]
 
 
 def _names(code: CodeType) -> list[str]:
@@ -65,8 +75,9 @@ def in_order(imports: Iterable[str]) -> str:
     for line in set(imports) - set(whole):
         module, _, name = line.removeprefix("from ").partition(" import ")
         names.setdefault(module, set()).add(name)
-    parts = (f"from {module} import {', '.join(sorted(named))}" for module, named in sorted(names.items()))
-    return "\n".join([*whole, *parts])
+    parts = [f"from {module} import {', '.join(sorted(named))}" for module, named in sorted(names.items())]
+    first = [line for line in parts if "__future__" in line]
+    return "\n".join([*first, *whole, *(line for line in parts if line not in first)])
 
 
 def filled(template: str, **values: object) -> str:

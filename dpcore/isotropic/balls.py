@@ -13,7 +13,9 @@ from ..errors import SolverError
 from ..extras import needs
 
 with needs("release"):
-    from flint import arb, ctx, fmpq
+    from flint import arb as arb
+    from flint import ctx as ctx
+    from flint import fmpq
 
 FIRST, MOST = 128, 1 << 15
 """Bits of the first try, doubled until the answer is narrow, and of the last."""

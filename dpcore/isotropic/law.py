@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -97,6 +98,11 @@ class RadialNoise:
     def volumes(self) -> list[int]:
         """Of the shells, in units^dimension times the volume of the unit ball."""
         return shell_volumes(self.breaks, self.dimension)
+
+    @cached_property
+    def ladder(self) -> list[int]:
+        """Cumulative weights, the atom's first."""
+        return list(accumulate([self.atom_weight, *self.weights.tolist()]))
 
     @property
     def edges(self) -> Array:

@@ -1,0 +1,191 @@
+"""Correctly rounded releases of Gaussian noise: against the exact law on coarse grids, whatever the starting precision,
+at boundaries and with atoms; in a script that runs alone."""
+
+from __future__ import annotations
+
+import math
+import random
+import secrets
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+from scipy.special import gammaincc, ndtr
+from test_samplers import follows
+
+from dpcore import rounded
+from dpcore.exact import release
+from dpcore.noise import Gaussian
+from dpcore.rounded import Uniform, draw_normal, grid_points, grid_step, plus_normal
+from dpcore.snippet import noise_script
+
+LONG = 6000
+"""Bits of the numbers that are fixed from the start."""
+
+
+class Fixed(Uniform):
+    """A number all of whose bits are there, and how many were looked at."""
+
+    made: list[Fixed] = []  # noqa: RUF012
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.whole = secrets.randbits(LONG)
+        self.most = 0
+        Fixed.made.append(self)
+
+    def first(self, bits: int) -> int:
+        self.most = max(self.most, bits)
+        return self.whole >> (LONG - bits)
+
+    @property
+    def exactly(self) -> mpmath.mpf:
+        return mpmath.mpf(self.whole) / mpmath.mpf(2) ** LONG
+
+
+def seed(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    """The operating system's source, replaced by one that repeats itself."""
+    source = random.Random(number)
+    monkeypatch.setattr("secrets.randbelow", source.randrange)
+    monkeypatch.setattr("secrets.randbits", source.getrandbits)
+
+
+def fix(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    """The same, with numbers whose bits do not depend on how many are asked for at once."""
+    seed(monkeypatch, number)
+    Fixed.made = []
+    monkeypatch.setattr(rounded, "Uniform", Fixed)
+
+
+def normal_on_grid(centre: float, sigma: float, step: float) -> dict[int, float]:
+    """P(round((centre + σZ)/step) = i), out to ten σ."""
+    law = {}
+    for i in range(math.floor((centre - 10 * sigma) / step), math.ceil((centre + 10 * sigma) / step) + 1):
+        low, high = (((i + side) * step - centre) / sigma for side in (-0.5, 0.5))
+        law[i] = float(ndtr(high) - ndtr(low) if low < 0 else ndtr(-low) - ndtr(-high))
+    return law
+
+
+# The law ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("centre", "sigma", "step"), [
+    (Fraction(0), Fraction(1), Fraction(1)), (Fraction(1, 3), Fraction(2), Fraction(1, 2)),
+    (Fraction(-7, 10), Fraction(3, 10), Fraction(1, 4)), (Fraction(10**9) + Fraction(1, 2), Fraction(5), Fraction(8)),
+])  # fmt: skip
+def test_rounded_normals_have_the_exact_law_of_the_grid(centre, sigma, step):
+    law = normal_on_grid(float(centre - centre // step * step), float(sigma), float(step))
+    base = centre // step
+    follows(lambda: int(plus_normal(centre, sigma, step) / step - base), law)
+
+
+def test_many_normals_have_the_law(monkeypatch):
+    """χ² over 60 cells of equal probability, and of k, the whole part, by itself."""
+    seed(monkeypatch, 17)
+    draws = [sign * (k + x.first(64) / 2**64) for sign, k, x in (draw_normal() for _ in range(30_000))]
+    seen = np.histogram(ndtr(draws), 60, (0, 1))[0]
+    assert 1e-3 < float(gammaincc(59 / 2, (((seen - 500) ** 2) / 500).sum() / 2)) < 1 - 1e-3
+    far = np.abs(draws)
+    counts = np.array([((far >= k) & (far < k + 1)).sum() for k in range(3)] + [(far >= 3).sum()])
+    shares = np.append(np.diff(2 * ndtr(np.arange(4)) - 1), 2 * ndtr(-3.0))
+    assert float(gammaincc(3 / 2, ((counts - 3e4 * shares) ** 2 / (3e4 * shares)).sum() / 2)) > 1e-3
+
+
+@pytest.mark.parametrize("location", [0.0, -3.0])
+def test_gaussian_laws_release(monkeypatch, location):
+    noise = Gaussian(2.0, location)
+    released, step = release(noise, 0.1)
+    assert step == 2.0**-39 and released / step == int(released / step)
+    monkeypatch.setattr(rounded, "GRID_BITS", 1)  # grid steps of σ/2
+    law = normal_on_grid(0.1 + location, 2.0, 1.0)
+    follows(lambda: int(release(noise, 0.1)[0]), law)
+
+
+@pytest.mark.parametrize("scale", [Fraction(1), Fraction(3, 10), Fraction(10**20), Fraction(1, 3), Fraction(7, 2**90)])
+def test_grid_steps_are_powers_of_two_far_below_the_scale(scale):
+    step = grid_step(scale)
+    assert step <= scale / 2**40 < 2 * step
+    assert step.numerator & (step.numerator - 1) == 0 and step.denominator & (step.denominator - 1) == 0
+
+
+# Whatever the bits -----------------------------------------------------------------------------------------------
+
+
+def test_the_same_bits_give_the_same_point_whatever_the_starting_precision(monkeypatch):
+    """Against 1 000 digits, too."""
+    value, sigma, step = Fraction(1, 10), Fraction(13, 7), Fraction(1, 2**40)
+    for number in range(30):
+        found = set()
+        for bits in (1, 2, 7, 64, 128, 1000, 5000):
+            fix(monkeypatch, number)
+            found.add(plus_normal(value, sigma, step, bits))
+        assert len(found) == 1
+        fix(monkeypatch, number)
+        sign, k, x = draw_normal()
+        with mpmath.workdps(1000):
+            exact = mpmath.mpf(1) / 10 + mpmath.mpf(13) / 7 * sign * (k + x.exactly)
+            assert found == {Fraction(int(mpmath.floor(exact / mpmath.mpf(2) ** -40 + 0.5)), 2**40)}
+
+
+@pytest.mark.parametrize("side", [-1, 1])
+def test_next_to_a_boundary_more_bits_are_drawn(monkeypatch, side):
+    """The value is chosen so that the sum lies 2^−700 to one side of the middle between two grid points."""
+    step = Fraction(1, 8)
+    for number in range(5):
+        fix(monkeypatch, number)
+        sign, k, x = draw_normal()
+        exact = sign * (k + Fraction(x.whole, 2**LONG))
+        value = Fraction(5, 2) * step - exact + side * Fraction(1, 2**700)
+        fix(monkeypatch, number)
+        assert plus_normal(value, Fraction(1), step) == (3 if side > 0 else 2) * step
+        assert max(one.most for one in Fixed.made) >= 700
+
+
+def test_numbers_are_compared_by_as_many_bits_as_it_takes(monkeypatch):
+    seed(monkeypatch, 3)
+    one, other = Uniform(), Uniform()
+    one.known = other.known = 5 << 297
+    one.bits = other.bits = 300
+    assert rounded.less(one, other) != rounded.less(other, one)
+    assert one.bits > 300
+
+
+def test_bits_once_drawn_stay(monkeypatch):
+    seed(monkeypatch, 4)
+    number = Uniform()
+    first = number.first(40)
+    assert number.first(200) >> 160 == first and number.first(40) == first and number.first(7) == first >> 33
+
+
+def test_what_is_known_exactly_is_rounded_by_a_fixed_rule():
+    """X = 0: halves go up, no bits are asked for."""
+    places = [Fraction(1, 2), Fraction(-1, 2), Fraction(5, 2), Fraction(1, 3), Fraction(-2, 3), Fraction(10**40)]
+    asked = []
+    found = grid_points(places, lambda bits: (asked.append(bits), [(0, 0)] * 6)[1])
+    assert found == [1, 0, 3, 0, -1, 10**40] and len(asked) == 1
+
+
+def test_an_enclosure_that_says_nothing_is_made_again():
+    asked = []
+    found = grid_points([Fraction(1, 4)], lambda bits: (asked.append(bits), [(1, 2)] if bits > 100 else [])[1], 16)
+    assert found == [0] and asked == [16, 32, 64, 128]
+
+
+# Scripts ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_script_with_gaussian_noise_runs_alone(run_alone):
+    text = noise_script(Gaussian(0.7, 0.1), ["Gaussian noise"], {"sigma": 0.7}, {"delta_upper": 0.1})
+    said = run_alone(text).splitlines()
+    told, released = said[-1].split(": ")
+    assert len(said) == 12 and told == "One release of the made-up value 1234" and abs(float(released) - 1234) < 20
+
+
+def test_a_script_draws_the_law():
+    space = {"__name__": "script"}
+    text = noise_script(Gaussian(2.0), ["Gaussian noise"], {"sigma": 2.0}, {})
+    exec(compile(text, "script", "exec"), space)
+    draws = np.array([space["release"](0.1) for _ in range(4000)])
+    follows(iter(np.floor(draws + 0.5).astype(int).tolist()).__next__, normal_on_grid(0.1, 2.0, 1.0))
+    assert set((draws * 2**39) % 1) == {0.0}
