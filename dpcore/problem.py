@@ -219,6 +219,11 @@ class NoiseProblem:
         return self.loss.symmetrised() if self.symmetric else self.loss
 
     @property
+    def least(self) -> float:
+        """What no law undercuts, however little privacy is asked for."""
+        return self.paid_loss.infimum(*self.support)
+
+    @property
     def budget_loss(self) -> Loss | None:
         """The second loss as the law pays it, None without a budget."""
         if self.budget is None:

@@ -70,7 +70,7 @@ class Progress:
     upper: float
     cells: int
     pairs: int
-    answer: Callable[[], Solution] | None = field(default=None, compare=False, repr=False)
+    answer: Callable[[], Any] | None = field(default=None, compare=False, repr=False)
 
     @property
     def gap(self) -> float:

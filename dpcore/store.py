@@ -24,16 +24,20 @@ from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import platformdirs
 
 from .errors import InputError
 from .export import solution_to_dict
+from .isotropic.problem import IsotropicProblem
 from .problem import NoiseProblem, SolverSettings
 from .provenance import PROVENANCE
 from .reload import MAX_BYTES, solution_from_dict
 from .solution import Progress, Solution
+
+if TYPE_CHECKING:
+    from .isotropic.solution import IsotropicSolution
 
 FOLDER = "DP_FRONTIER_STORE"
 """Environment variable that names the folder; `off`: keep nothing."""
@@ -61,6 +65,8 @@ DELETE FROM answers WHERE key IN
 """
 
 Result = TypeVar("Result")
+Problem = NoiseProblem | IsotropicProblem
+Answer = TypeVar("Answer", Solution, "IsotropicSolution")
 
 log = logging.getLogger(__name__)
 
@@ -76,7 +82,7 @@ def canonical(value: object) -> str:
         return repr(value)
     if type(value) is tuple:
         return f"({', '.join(canonical(item) for item in value)},)"
-    named = value if callable(value) else type(value)
+    named = value if isinstance(value, type) or (callable(value) and not is_dataclass(value)) else type(value)
     name = f"{getattr(named, '__module__', '<none>')}.{getattr(named, '__qualname__', '<none>')}"
     if "<" in name:
         raise TypeError(f"{name} is not at the top of a module")
@@ -162,13 +168,19 @@ class Store:
 
         self._try(write)
 
-    def solution(self, problem: NoiseProblem, settings: SolverSettings) -> Solution | None:
+    @overload
+    def solution(self, problem: NoiseProblem, settings: SolverSettings) -> Solution | None: ...
+
+    @overload
+    def solution(self, problem: IsotropicProblem, settings: SolverSettings) -> IsotropicSolution | None: ...
+
+    def solution(self, problem: Problem, settings: SolverSettings) -> Solution | IsotropicSolution | None:
         """The best solution kept for a problem, audited again, if it is what a solve with these settings would aim at:
         its gap is as small, or as much time was spent on it."""
         found = self._solution(problem, settings)
         return found[0] if found is not None and suffices(*found, settings) else None
 
-    def keep(self, solution: Solution, *, effort: float | None = None) -> None:
+    def keep(self, solution: Solution | IsotropicSolution, *, effort: float | None = None) -> None:
         """Keep a solution unless a better one is there.
 
         effort : seconds spent on it; default: what `spent` says.
@@ -181,7 +193,8 @@ class Store:
             effort = max(effort, before[1])
             solution = min(before[0], solution, key=width)
         data = {"effort": effort, "source": solution.source, "shifts": int(solution.shifts)}
-        text = json.dumps(data | {"solution": solution_to_dict(solution)}, allow_nan=False)
+        write, _ = _format(solution.problem)
+        text = json.dumps(data | {"solution": write(solution)}, allow_nan=False)
         self.put("solution", topic(solution.problem, solution.settings), zlib.compress(text.encode(), 1))
 
     def close(self) -> None:
@@ -193,14 +206,15 @@ class Store:
 
     # Inside ------------------------------------------------------------------------------------------
 
-    def _solution(self, problem: NoiseProblem, settings: SolverSettings) -> tuple[Solution, float] | None:
+    def _solution(self, problem: Problem, settings: SolverSettings) -> tuple[Any, float] | None:
         """(solution, effort) as kept."""
         raw = self.get("solution", topic(problem, settings))
         if raw is None:
             return None
         try:
             data = json.loads(_inflated(raw))
-            solution = solution_from_dict(data["solution"])
+            _, read = _format(problem)
+            solution = read(data["solution"])
             if solution.problem != problem:
                 raise InputError("problem", "another one", "the one asked for")
             return _restored(solution, settings, data), float(data["effort"])
@@ -229,20 +243,20 @@ class Store:
 # Solutions -------------------------------------------------------------------------------------------
 
 
-def topic(problem: NoiseProblem, settings: SolverSettings) -> tuple[NoiseProblem, str, int]:
+def topic(problem: Problem, settings: SolverSettings) -> tuple[Problem, str, int]:
     """What decides an answer apart from how long and how far to go."""
     reference = settings.method == "reference"
     cells = settings.cells_per_sensitivity if reference else settings.max_cells_per_sensitivity
     return problem, settings.method, cells
 
 
-def width(solution: Solution) -> float:
+def width(solution: Solution | IsotropicSolution) -> float:
     """The relative gap, infinite where there is none."""
     gap = solution.certificate.gap
     return math.inf if gap is None else gap
 
 
-def spent(solution: Solution) -> float:
+def spent(solution: Solution | IsotropicSolution) -> float:
     """Seconds of work in a solution that nobody stopped. A solver that gave up before its gap and before its time
     would not do better in all of it."""
     limit = solution.settings.time_limit
@@ -250,12 +264,21 @@ def spent(solution: Solution) -> float:
     return limit if gave_up else solution.seconds
 
 
-def suffices(solution: Solution, effort: float, settings: SolverSettings) -> bool:
+def suffices(solution: Solution | IsotropicSolution, effort: float, settings: SolverSettings) -> bool:
     """A solve with these settings would aim no higher."""
     return width(solution) <= settings.gap or effort >= 0.95 * settings.time_limit
 
 
-def _restored(solution: Solution, settings: SolverSettings, data: dict[str, Any]) -> Solution:
+def _format(problem: Problem) -> tuple[Callable[[Any], dict[str, Any]], Callable[[Any], Any]]:
+    """How answers to a problem are written, as JSON types, and read back with an audit."""
+    if isinstance(problem, NoiseProblem):
+        return solution_to_dict, solution_from_dict
+    from .isotropic import files
+
+    return files.solution_to_dict, files.solution_from_dict
+
+
+def _restored(solution: Answer, settings: SolverSettings, data: dict[str, Any]) -> Answer:
     """The reloaded solution with what `dpcore.reload` leaves out: how it came about."""
     stated = data["solution"]
     trace = tuple(

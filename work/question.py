@@ -7,12 +7,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from dpcore.isotropic.search import solve as solve_isotropic
 from dpcore.optimal import solve
 from dpcore.solution import Progress
 from dpcore.store import canonical, suffices, topic
 
 Task = Callable[..., Any]
 """`task(problem, settings, progress=callback)`."""
+
+GRADED = (solve, solve_isotropic)
+"""Tasks whose answers are better or worse, and kept on disk."""
 
 TICK = Progress(0.0, 0.0, math.inf, 0, 0)
 """What a task may report when it has no news: that it is alive."""
@@ -39,7 +43,7 @@ class Question:
     @property
     def graded(self) -> bool:
         """Answers to it are better or worse: they carry a gap, and a better one serves all who ask for less."""
-        return self.task is solve
+        return self.task in GRADED
 
     @property
     def topic(self) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from .. import __version__
 from ..errors import SolverError
 from ..privacy import Privacy
+from ..problem import SolverSettings
 from .base import EXIT_FAILED, MISSING, complain, ended, refuse_unwritable, stop_on_interrupt, write_out
 from .reading import add_fields
 
@@ -31,15 +31,16 @@ def add_parser(commands: Any) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     if arguments.out is not None:
         refuse_unwritable(arguments.out)
-    from ..isotropic.problem import IsotropicProblem, IsotropicSettings, parse_loss
+    from ..isotropic.problem import IsotropicProblem, parse_loss
 
     privacy = Privacy(arguments.epsilon, arguments.delta)
-    settings = IsotropicSettings(arguments.gap, arguments.time_limit)
+    settings = SolverSettings(arguments.gap, arguments.time_limit)
     problem = IsotropicProblem(
         arguments.dimension, privacy, parse_loss(arguments.loss), sensitivity=arguments.sensitivity
     )  # fmt: skip
     from ..export import layout
     from ..isotropic.baselines import mechanisms as baselines
+    from ..isotropic.files import solution_to_dict
     from ..isotropic.search import solve
 
     with stop_on_interrupt() as stop:
@@ -49,18 +50,7 @@ def _run(arguments: argparse.Namespace) -> int:
             return complain("dpcore isotropic", str(error), EXIT_FAILED)
         mechanisms = baselines(problem.dimension, privacy, problem.loss.in_units(problem.sensitivity))
         interrupted = stop(None)
-    answer = {
-        "lower": found.lower, "upper": found.upper, "gap": found.gap if found.lower > 0 else None,
-        "seconds": found.seconds, "dimension": problem.dimension, "epsilon": privacy.epsilon,
-        "delta": privacy.delta, "sensitivity": problem.sensitivity, "loss": problem.loss.spec,
-        "certificate": {
-            "delta_upper": found.delta_upper,
-            "shifts": [one.shift for one in found.multipliers],
-            "rates": [one.rate for one in found.multipliers],
-        },
-        "noise": found.noise.as_dict(),
-        "mechanisms": [one.row(problem.factor, problem.sensitivity) for one in mechanisms],
-        "version": __version__,
-    }  # fmt: skip
+    rows = [one.row(problem.factor, problem.sensitivity) for one in mechanisms]
+    answer = solution_to_dict(found) | {"mechanisms": rows}
     write_out(layout(answer) + "\n", arguments.out)
     return ended("dpcore isotropic", interrupted)

@@ -119,16 +119,15 @@ class DataDependentProblem:
         mirrored = [ends[0] + ends[-1] - v for v in reversed(ends)]
         return self.loss.even and self.density.symmetric and ends == mirrored
 
-    # What a search asks of any problem [optimal.anytime].
-
-    @property
-    def paid_loss(self) -> Loss:
-        return self.loss
-
     @property
     def support(self) -> tuple[float, float]:
         """Errors that can occur."""
         return -float(self.width), float(self.width)
+
+    @property
+    def least(self) -> float:
+        """What no mechanism undercuts, however little privacy is asked for."""
+        return self.loss.infimum(*self.support)
 
 
 def _range(ends: object) -> tuple[float, float]:

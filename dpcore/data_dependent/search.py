@@ -70,15 +70,13 @@ class _Found:
     source: str
 
 
-class Search(Anytime):
+class Search(Anytime[DataDependentProblem, Solution]):
     """The state of one solve: the best bracket so far and the steps taken."""
-
-    problem: DataDependentProblem  # type: ignore[assignment]  # of a problem Anytime asks but the loss and the support
 
     def __init__(
         self, problem: DataDependentProblem, settings: SolverSettings, progress: ProgressCallback | None = None
     ) -> None:
-        super().__init__(problem, settings, progress, settings.gap)  # type: ignore[arg-type]  # as above
+        super().__init__(problem, settings, progress, settings.gap)
         self._grids = Resolutions(problem, settings.max_cells_per_sensitivity)
         self._steps: dict[str, list[Step]] = {"lower": [], "upper": []}
         self.best: _Found | None = None
@@ -247,7 +245,7 @@ class Search(Anytime):
                 return base * multiple
         return self._grids.following(largest, 1.3)
 
-    def _solution(self) -> Solution:  # type: ignore[override]  # an answer to another problem
+    def _solution(self) -> Solution:
         if self.best is None:
             raise InfeasibleError("instance_cap", self.cap, self._what_is_possible())
         found, mechanism = self.best, self.best.mechanism

@@ -121,11 +121,13 @@ class RadialNoise:
         return self.atom_weight / float(TOTAL)
 
     def as_dict(self) -> dict[str, Any]:
-        """What files say: exact whole numbers beside floats for reading."""
+        """What files say: exact whole numbers beside floats for reading. Weights are text: most readers of JSON keep 53
+        bits of a number, a weight has 62."""
         return {
             "kind": "radial", "dimension": self.dimension, "sensitivity": self.sensitivity,
-            "resolution": self.resolution, "breaks": self.breaks.tolist(), "weights": self.weights.tolist(),
-            "atom_weight": self.atom_weight, "edges": self.edges.tolist(), "probabilities": self.masses.tolist(),
+            "resolution": self.resolution, "breaks": self.breaks.tolist(),
+            "weights": [str(w) for w in self.weights.tolist()], "atom_weight": str(self.atom_weight),
+            "total": str(TOTAL), "edges": self.edges.tolist(), "probabilities": self.masses.tolist(),
             "atom": self.atom_mass,
         }  # fmt: skip
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._validate import above, in_range, whole
+from .._validate import whole
 from ..errors import InputError
-from ..numbers import read_number
+from ..numbers import read_number, write_number
 from ..privacy import SENSITIVITY, Privacy
 
 Array = NDArray[np.float64]
@@ -37,8 +37,8 @@ class RadialLoss:
     def spec(self) -> str:
         """The text it is asked for by."""
         if self.beyond is not None:
-            return f"exceed:{self.beyond:g}"
-        return next((name for name, p in NAMED.items() if p == self.power), f"power:{self.power:g}")
+            return f"exceed:{write_number(self.beyond)}"
+        return next((name for name, p in NAMED.items() if p == self.power), f"power:{write_number(self.power)}")
 
     def __call__(self, radius: ArrayLike) -> Array:
         """c at radii, to the nearest floats."""
@@ -104,18 +104,11 @@ class IsotropicProblem:
             raise InputError("delta", self.privacy.delta, "a positive number")
 
     @property
+    def least(self) -> float:
+        """What no law undercuts, however little privacy is asked for: the loss of no error."""
+        return 0.0
+
+    @property
     def factor(self) -> float:
         """The loss in the query's unit of one that is 1 in units of the sensitivity, to the nearest float."""
         return self.sensitivity**self.loss.power if self.loss.beyond is None else 1.0
-
-
-@dataclass(frozen=True)
-class IsotropicSettings:
-    """gap : relative gap at which to end.   time_limit : seconds."""
-
-    gap: float = 0.01
-    time_limit: float = 30.0
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "gap", in_range(0.0, 1.0, gap=self.gap))
-        object.__setattr__(self, "time_limit", above(0.0, 86_400.0, **{"time_limit": self.time_limit}))

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import special
 
-from ..errors import CertificateError, SolverError
+from ..errors import SolverError
 from ..noise.gaussian import Gaussian
+from ..optimal.anytime import Anytime, ProgressCallback
+from ..problem import SolverSettings
 from ..search import bisection
+from ..solution import Certificate
 from . import audit
 from .baselines import PowerLaw
 from .geometry import log_volumes
 from .law import RadialNoise
 from .lower import DualProgram
-from .problem import Array, IsotropicProblem, IsotropicSettings, RadialLoss
+from .problem import Array, IsotropicProblem
 from .proof import Judge, Multipliers
+from .solution import IsotropicSolution
 from .upper import ShellProgram
 
 FIRST_SHELLS, MOST_SHELLS = 48, 2500
@@ -49,70 +52,56 @@ SLOW_SHIFTS, SLOW_GAP = (1.0, 0.94, 0.7), 0.08
 
 ROUNDING = 1e-13
 
+KNOWN, PROGRAM = "ℓ2 mechanism calibrated for δ", "linear program"
+"""How laws arise, for people."""
+
 DILATIONS = 14
 """Powers of 4 of 2^−20 by which a law may be dilated to meet δ."""
 
-Stop = Callable[["Progress"], "bool | None"]
+DEFAULT = SolverSettings(gap=0.01, time_limit=30.0)
 
 
-@dataclass(frozen=True)
-class Progress:
-    """Both bounds are valid when it is reported, in the unit of the loss."""
+def solve(
+    problem: IsotropicProblem, settings: SolverSettings | None = None, progress: ProgressCallback | None = None
+) -> IsotropicSolution:
+    """The least expected loss of (ε, δ)-DP noise in R^d, bracketed, with the radial law that attains the upper end.
 
-    seconds: float
-    lower: float
-    upper: float
+    Parameters
+    ----------
+    progress : called with every improvement and about every 0.1 s; returning True stops the search once a first law
+        is known. The answer is valid whenever it stops; stopping early only widens the gap.
 
-    @property
-    def gap(self) -> float:
-        if self.upper == self.lower:
-            return 0.0
-        return (self.upper - self.lower) / self.lower if self.lower > 0 else math.inf
-
-
-@dataclass(frozen=True)
-class IsotropicSolution:
-    """lower ≤ least expected loss ≤ upper, the loss of `noise`, which is (ε, delta_upper)-DP, delta_upper ≤ δ.
-
-    multipliers : proof of the lower bound, in units of the sensitivity; none where it is 0.
+    Raises
+    ------
+    SolverError : no law was found within the time limit.
     """
+    return Search(problem, settings, progress).run()
 
-    problem: IsotropicProblem
-    lower: float
+
+@dataclass(frozen=True)
+class _Found:
+    """A law and its audited figures."""
+
+    noise: RadialNoise
     upper: float
     delta_upper: float
-    noise: RadialNoise
-    multipliers: tuple[Multipliers, ...]
-    seconds: float
-    trace: tuple[Progress, ...]
-
-    def __post_init__(self) -> None:
-        if not self.lower <= self.upper:
-            raise CertificateError(f"lower bound {self.lower!r} above upper bound {self.upper!r}")
-        if not self.delta_upper <= self.problem.privacy.delta:
-            raise CertificateError("the law does not meet δ")
-
-    @property
-    def gap(self) -> float:
-        return Progress(self.seconds, self.lower, self.upper).gap
+    repaired: bool
+    source: str
 
 
-class Search:
-    """One search; `run` may be stopped at any time once there is a law."""
+class Search(Anytime[IsotropicProblem, IsotropicSolution]):
+    """The state of one solve: the best bracket so far, and how fine the last law and the last multipliers were."""
 
     def __init__(
-        self, problem: IsotropicProblem, settings: IsotropicSettings | None = None, progress: Stop | None = None
-    ) -> None:
-        self.problem, self.settings, self._progress = problem, settings or IsotropicSettings(), progress
-        self._began = time.perf_counter()
-        self._deadline = self._began + self.settings.time_limit
+        self, problem: IsotropicProblem, settings: SolverSettings | None = None,
+        progress: ProgressCallback | None = None,
+    ) -> None:  # fmt: skip
+        settings = settings or DEFAULT
+        super().__init__(problem, settings, progress, settings.gap)
         self._loss = problem.loss.in_units(problem.sensitivity)
         self._factor = problem.factor
-        self.lower, self.upper, self.delta_upper = 0.0, math.inf, math.nan
-        self.noise: RadialNoise | None = None
+        self.best: _Found | None = None
         self._multipliers: tuple[Multipliers, ...] = ()
-        self._trace: list[Progress] = []
-        self._stopped = False
         d, privacy = problem.dimension, problem.privacy
         self._sigma = Gaussian.calibrate(privacy, 1.0).sigma
         tail = min(privacy.delta / 100, 0.01)
@@ -127,12 +116,7 @@ class Search:
         self._nodes, self._shells = FIRST_NODES, FIRST_SHELLS
 
     def run(self) -> IsotropicSolution:
-        """The answer when the gap is reached, time is over, somebody stops it, or nothing finer is tried.
-
-        Raises
-        ------
-        SolverError : no law was found.
-        """
+        """A known law, then laws and multipliers from coarse to fine, until nothing finer is tried."""
         self._start()
         shells = nodes = True
         while (shells or nodes) and not self._over:
@@ -145,34 +129,32 @@ class Search:
             else:
                 break
             self._report()
-        return self.solution()
-
-    def solution(self) -> IsotropicSolution:
-        """The answer so far."""
-        if self.noise is None:
-            raise SolverError("no law was found within the time limit")
-        return IsotropicSolution(
-            self.problem, self.lower, self.upper, self.delta_upper, self.noise, self._multipliers,
-            time.perf_counter() - self._began, tuple(self._trace),
-        )  # fmt: skip
+        return self._solution()
 
     @property
-    def _over(self) -> bool:
-        return self._stop() or self._record().gap <= self.settings.gap or time.perf_counter() >= self._deadline
+    def noise(self) -> RadialNoise | None:
+        """The best law so far."""
+        return self.best.noise if self.best else None
 
-    def _record(self) -> Progress:
-        return Progress(time.perf_counter() - self._began, self.lower, self.upper)
-
-    def _report(self) -> None:
-        record = self._record()
-        if not self._trace or (record.lower, record.upper) != (self._trace[-1].lower, self._trace[-1].upper):
-            self._trace.append(record)
-
-    def _stop(self) -> bool:
-        """Without a first law there is no stopping."""
-        if self._progress is not None and self._progress(self._record()):
-            self._stopped = self._stopped or self.noise is not None
-        return self._stopped
+    def _solution(self) -> IsotropicSolution:
+        if self.best is None:
+            raise SolverError("no law was found within the time limit")
+        found = self.best
+        certificate = Certificate(
+            self.lower, found.upper, found.delta_upper, self.problem.sensitivity, found.repaired
+        )  # fmt: skip
+        return IsotropicSolution(
+            problem=self.problem,
+            settings=self.settings,
+            noise=found.noise,
+            certificate=certificate,
+            multipliers=self._multipliers,
+            trace=tuple(self._trace),
+            seconds=time.perf_counter() - self._began,
+            cells=len(found.noise.weights),
+            shifts=len(self._multipliers),
+            source=found.source,
+        )
 
     def _start(self) -> None:
         """The ℓ2 mechanism calibrated for δ, on many shells: close to the optimum in many dimensions."""
@@ -198,15 +180,16 @@ class Search:
             )  # fmt: skip
 
         def meets(raised: float) -> bool:
+            self._stop()
             return audit.delta_upper(law(raised), privacy.epsilon) <= privacy.delta
 
         good, bad = START_STEP, 0.0
         for _ in range(START_TRIES):
             if meets(good):
-                self._offer(law(bisection(meets, good, bad, rounds=START_HALVINGS)[0]))
+                self._offer(law(bisection(meets, good, bad, rounds=START_HALVINGS)[0]), KNOWN)
                 self._report()
                 return
-            if self._stop() or time.perf_counter() >= self._deadline:
+            if time.perf_counter() >= self._deadline:
                 return
             good, bad = 3 * good, good
 
@@ -236,12 +219,13 @@ class Search:
         )  # fmt: skip
         program.seed(self._reference(edges))
         found = program.solve(self._deadline, self._stop)
+        self._cells, self._pairs = max(self._cells, len(edges) - 1), max(self._pairs, len(program.cuts))
         if found is not None:
             law = RadialNoise.from_masses(
                 dimension=d, sensitivity=problem.sensitivity, resolution=resolution, breaks=breaks,
                 masses=program.monotone(found.masses), atom=found.atom,
             )  # fmt: skip
-            self._offer(law)
+            self._offer(law, PROGRAM)
         return True
 
     def _reference(self, edges: Array) -> Array:
@@ -261,9 +245,10 @@ class Search:
         total: Array = masses / masses.sum()
         return total
 
-    def _offer(self, law: RadialNoise) -> None:
+    def _offer(self, law: RadialNoise, source: str) -> None:
         """Keep the law if it is private, dilated where it has to be, and better than the best one."""
         delta, epsilon = self.problem.privacy.delta, self.problem.privacy.epsilon
+        asked = law
         found = audit.delta_upper(law, epsilon)
         if found > delta and law.atom_mass > 2 * (found - delta):
             law = law.with_atom(law.atom_mass - 2 * (found - delta))
@@ -279,7 +264,7 @@ class Search:
             return
         upper = audit.loss_upper(law, self.problem.loss)
         if upper < self.upper:
-            self.upper, self.delta_upper, self.noise = upper, found, law
+            self.best = _Found(law, upper, found, law is not asked, source)
 
     # Multipliers -------------------------------------------------------------------------------------
 
@@ -319,13 +304,3 @@ class Search:
                 break
             program.add(proved.worst)
         return True
-
-
-def solve(
-    problem: IsotropicProblem, settings: IsotropicSettings | None = None, progress: Stop | None = None
-) -> IsotropicSolution:
-    """The certified bracket of a problem."""
-    return Search(problem, settings, progress).run()
-
-
-__all__ = ["IsotropicSolution", "Progress", "RadialLoss", "Search", "solve"]

@@ -83,7 +83,7 @@ class _Found:
     source: str
 
 
-class Search(Anytime):
+class Search(Anytime[NoiseProblem, Solution]):
     """The state of one solve: the best bracket so far and the steps taken."""
 
     def __init__(

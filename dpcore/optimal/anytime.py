@@ -6,12 +6,21 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
-from ..problem import NoiseProblem, SolverSettings
-from ..solution import Progress, Solution
+from ..problem import SolverSettings
+from ..solution import Progress
 
 ProgressCallback = Callable[[Progress], "bool | None"]
+
+
+class Problem(Protocol):
+    """What a search asks of any problem."""
+
+    @property
+    def least(self) -> float:
+        """What no law undercuts, however little privacy is asked for."""
+        ...
 
 
 class Law(Protocol):
@@ -21,7 +30,11 @@ class Law(Protocol):
     def upper(self) -> float: ...
 
 
-class Anytime:
+Asked = TypeVar("Asked", bound=Problem)
+Answer = TypeVar("Answer")
+
+
+class Anytime(Generic[Asked, Answer]):
     """A search that may be stopped at any time.
 
     lower, best : the certified bracket so far.   _goal : relative gap at which to end.
@@ -30,15 +43,16 @@ class Anytime:
     best: Law | None = None
 
     def __init__(
-        self, problem: NoiseProblem, settings: SolverSettings, progress: ProgressCallback | None, goal: float
+        self, problem: Asked, settings: SolverSettings, progress: ProgressCallback | None, goal: float
     ) -> None:
-        self.problem, self.settings, self._progress, self._goal = problem, settings, progress, goal
+        self.problem: Asked = problem
+        self.settings, self._progress, self._goal = settings, progress, goal
         self._began = time.perf_counter()
         self._deadline = self._began + settings.time_limit
         self._stopped = False
         self._trace: list[Progress] = []
         self._cells = self._pairs = 0
-        self.lower = problem.paid_loss.infimum(*problem.support)
+        self.lower = problem.least
 
     @property
     def upper(self) -> float:
@@ -65,6 +79,6 @@ class Anytime:
             self._stopped = self._stopped or math.isfinite(self.upper)
         return self._stopped
 
-    def _solution(self) -> Solution:
+    def _solution(self) -> Answer:
         """The answer so far."""
         raise NotImplementedError

@@ -70,7 +70,7 @@ class _Found:
     source: str
 
 
-class ComposedSearch(Anytime):
+class ComposedSearch(Anytime[NoiseProblem, Solution]):
     """The state of one solve."""
 
     def __init__(

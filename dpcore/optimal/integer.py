@@ -94,7 +94,7 @@ class _Best:
     source: str
 
 
-class IntegerSearch(Anytime):
+class IntegerSearch(Anytime[NoiseProblem, Solution]):
     """The state of one solve: the best bracket so far and where to look next."""
 
     def __init__(self, problem: NoiseProblem, settings: SolverSettings, progress: ProgressCallback | None) -> None:

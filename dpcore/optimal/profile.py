@@ -64,7 +64,7 @@ class _Found:
     source: str
 
 
-class ProfileSearch(Anytime):
+class ProfileSearch(Anytime[NoiseProblem, Solution]):
     """The state of one solve: the best bracket so far; programs grow in cells and in the number of ε′."""
 
     def __init__(

@@ -15,16 +15,17 @@ from dpcore.errors import InputError
 from dpcore.isotropic import beta
 from dpcore.isotropic.baselines import PowerLaw, mechanisms
 from dpcore.isotropic.lower import levels_of
-from dpcore.isotropic.problem import IsotropicProblem, IsotropicSettings, RadialLoss, parse_loss
+from dpcore.isotropic.problem import IsotropicProblem, RadialLoss, parse_loss
 from dpcore.isotropic.proof import Judge, Multipliers
 from dpcore.isotropic.search import Search, solve
 from dpcore.noise.gaussian import Gaussian
 from dpcore.privacy import Privacy
+from dpcore.problem import SolverSettings
 
 
 def bracket(dimension, epsilon, delta, loss, gap=0.05, sensitivity=1.0):
     problem = IsotropicProblem(dimension, Privacy(epsilon, delta), parse_loss(loss), sensitivity)
-    return solve(problem, IsotropicSettings(gap, 60.0))
+    return solve(problem, SolverSettings(gap, 60.0))
 
 
 def random_multipliers(rng: np.random.Generator, dimension: int, shift: float) -> Multipliers:
@@ -152,7 +153,7 @@ def test_it_stops_when_asked():
     seen = []
     problem = IsotropicProblem(5, Privacy(1.0, 1e-4), parse_loss("squared"))
     found = solve(
-        problem, IsotropicSettings(0.0, 60.0), lambda record: seen.append(record) or math.isfinite(record.upper)
+        problem, SolverSettings(1e-6, 60.0), lambda record: seen.append(record) or math.isfinite(record.upper)
     )
     assert found.seconds < 30 and math.isfinite(found.upper) and seen
 

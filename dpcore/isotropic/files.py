@@ -1,0 +1,183 @@
+"""Answers for vectors as files: JSON that is audited again when it is read, CSV. Keys: docs/cli.md."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import __version__
+from .. import json_checks as checks
+from .._validate import in_range
+from ..errors import CertificateError, InputError
+from ..export import layout, spec_stem
+from ..noise.whole import TOTAL
+from ..privacy import Privacy
+from ..problem import SolverSettings
+from ..problem_fields import finite
+from ..reload import FORMAT, MAX_BYTES, RELOADED
+from ..solution import Certificate
+from . import audit
+from .law import RadialNoise
+from .problem import LARGEST_DIMENSION, IsotropicProblem, parse_loss
+from .solution import IsotropicSolution
+
+KIND = "isotropic"
+
+MAX_SHELLS, MAX_UNITS = 5000, 1 << 61
+"""Shells of a law in a file, and its largest radius and resolution: an audit takes seconds at most."""
+
+
+def problem_to_dict(problem: IsotropicProblem) -> dict[str, Any]:
+    """The problem in JSON types."""
+    privacy = problem.privacy
+    return {
+        "dimension": problem.dimension, "epsilon": privacy.epsilon, "delta": privacy.delta,
+        "sensitivity": problem.sensitivity, "loss": problem.loss.spec,
+    }  # fmt: skip
+
+
+def problem_from_dict(data: dict[str, Any]) -> IsotropicProblem:
+    """The problem in a file, every field named in messages as there."""
+    for name in ("dimension", "epsilon", "delta", "sensitivity", "loss"):
+        if name not in data:
+            raise InputError(name, "(missing)", "a field of this name")
+    numbers = {name: checks.number(data[name], name) for name in ("epsilon", "delta", "sensitivity")}
+    return IsotropicProblem(
+        checks.integer(data["dimension"], "dimension", 1, LARGEST_DIMENSION),
+        Privacy(numbers["epsilon"], numbers["delta"]),
+        parse_loss(checks.text(data["loss"], "loss", "the text of a loss", 200)),
+        numbers["sensitivity"],
+    )
+
+
+def solution_to_dict(solution: IsotropicSolution) -> dict[str, Any]:
+    """The solution in JSON types only."""
+    certificate = solution.certificate
+    return {
+        "format": FORMAT,
+        "kind": KIND,
+        "version": __version__,
+        **problem_to_dict(solution.problem),
+        "lower": certificate.lower,
+        "upper": certificate.upper,
+        "gap": finite(certificate.gap),
+        "seconds": solution.seconds,
+        "source": solution.source,
+        "cells": int(solution.cells),
+        "certificate": {
+            "lower": certificate.lower,
+            "upper": certificate.upper,
+            "delta_upper": certificate.delta_upper,
+            "worst_shift": certificate.worst_shift,
+            "repaired": bool(certificate.repaired),
+            "shifts": [one.shift for one in solution.multipliers],
+            "rates": [one.rate for one in solution.multipliers],
+        },
+        "noise": solution.noise.as_dict(),
+        "trace": [[r.seconds, r.lower, finite(r.upper), int(r.cells), int(r.pairs)] for r in solution.trace],
+    }
+
+
+def solution_to_json(solution: IsotropicSolution) -> str:
+    """The solution as text, one key a line."""
+    return layout(solution_to_dict(solution)) + "\n"
+
+
+def load_solution(path: str | Path) -> IsotropicSolution:
+    """The solution in a JSON file of at most 32 MB; see `solution_from_dict`."""
+    try:
+        with open(path, "rb") as file:
+            raw = file.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        raise InputError("noise file", path, f"a readable file ({error})") from None
+    return solution_from_json(raw, name=str(path))
+
+
+def solution_from_json(text: str | bytes, *, name: str = "this text") -> IsotropicSolution:
+    """The solution in a JSON text; see `solution_from_dict`. `name` is what messages call the text."""
+    if len(text) > MAX_BYTES:
+        raise InputError("noise file", name, f"at most {MAX_BYTES >> 20} MB")
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        raise InputError("noise file", name, "JSON written by `python -m dpcore isotropic`") from None
+    return solution_from_dict(data)
+
+
+def solution_from_dict(data: Any) -> IsotropicSolution:
+    """The solution that `solution_to_dict` wrote, believed only as far as it can be checked: the law is rebuilt from
+    its whole numbers, δ and the upper bound are audited again; a lower bound is kept when it does not contradict that.
+
+    Raises
+    ------
+    InputError : a field is missing or wrong, or the law is not what its problem asks for.
+    """
+    if not isinstance(data, dict) or data.get("kind") != KIND or data.get("format") != FORMAT:
+        raise InputError("noise file", type(data).__name__, "JSON written by `python -m dpcore isotropic`")
+    problem = problem_from_dict(data)
+    noise = radial_noise(checks.mapping(data.get("noise"), "noise"), problem)
+    privacy = problem.privacy
+    delta_upper = audit.delta_upper(noise, privacy.epsilon)
+    if delta_upper > privacy.delta:
+        raise InputError("noise", f"a law with delta {delta_upper!r}", f"at most delta = {privacy.delta!r}")
+    upper = audit.loss_upper(noise, problem.loss)
+    stated = checks.mapping(data.get("certificate", {}), "certificate").get("lower", data.get("lower"))
+    lower = in_range(0, 1e300, also=(), **{"certificate.lower": 0.0 if stated is None else stated})
+    certificate = Certificate(lower if lower <= upper else 0.0, upper, delta_upper, problem.sensitivity)
+    seconds = data.get("seconds")
+    if not isinstance(seconds, int | float) or not 0 <= seconds < 1e9:
+        seconds = 0.0
+    return IsotropicSolution(
+        problem, SolverSettings(), noise, certificate, (), (), float(seconds), len(noise.weights), 0, RELOADED
+    )
+
+
+def radial_noise(data: dict[str, Any], problem: IsotropicProblem) -> RadialNoise:
+    """The law that `RadialNoise.as_dict` wrote; what it promises is not looked at.
+
+    Raises
+    ------
+    InputError : a field is missing or wrong, or its density increases outwards.
+    """
+    if data.get("kind") != "radial":
+        raise InputError("noise.kind", checks.short(data.get("kind")), "radial")
+    lists = {}
+    for name, least in (("breaks", 2), ("weights", 1)):
+        given = data.get(name)
+        if not isinstance(given, list) or not least <= len(given) <= MAX_SHELLS + 1:
+            shown = f"{len(given)} entries" if isinstance(given, list) else checks.short(given)
+            raise InputError(f"noise.{name}", shown, f"a list of {least} to {MAX_SHELLS} entries")
+        most = MAX_UNITS if name == "breaks" else TOTAL
+        lists[name] = np.array([checks.integer(one, f"noise.{name}", 0, most) for one in given], dtype=np.int64)
+    same = {"dimension": problem.dimension, "sensitivity": problem.sensitivity}
+    for name, value in same.items():
+        if data.get(name, value) != value:
+            raise InputError(f"noise.{name}", checks.short(data[name]), f"that of the problem, {value!r}")
+    resolution = checks.integer(data.get("resolution"), "noise.resolution", 1, MAX_UNITS)
+    atom = checks.integer(data.get("atom_weight", 0), "noise.atom_weight", 0, TOTAL)
+    try:
+        return RadialNoise(problem.dimension, problem.sensitivity, resolution, lists["breaks"], lists["weights"], atom)
+    except (ValueError, CertificateError) as error:
+        raise InputError("noise.weights", "these shells", str(error)) from None
+
+
+def noise_to_csv(solution: IsotropicSolution) -> str:
+    """A table that any reader takes as it is: inner and outer radius and probability of every shell; the atom at 0
+    last. What was asked and proved is in the JSON file of the same name (`file_stem`)."""
+    noise = solution.noise
+    edges, masses = noise.edges.tolist(), noise.masses.tolist()
+    rows = [f"{inner!r},{outer!r},{mass!r}" for inner, outer, mass in zip(edges, edges[1:], masses)]
+    rows += [f"0.0,0.0,{noise.atom_mass!r}"] if noise.atom_weight else []
+    return "\n".join(["inner,outer,probability", *rows]) + "\n"
+
+
+def file_stem(problem: IsotropicProblem) -> str:
+    """The name of a problem's files, without their ending."""
+    privacy = problem.privacy
+    return "_".join([
+        "vector", f"dimension-{problem.dimension}", f"epsilon-{privacy.epsilon:g}", f"delta-{privacy.delta:g}",
+        spec_stem(problem.loss.spec), f"sensitivity-{problem.sensitivity:g}",
+    ])  # fmt: skip
