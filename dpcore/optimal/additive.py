@@ -101,6 +101,7 @@ class Search(Anytime[NoiseProblem, Solution]):
         self._staircases: dict[Privacy, Staircase] = {}
         self.best: _Found | None = None
         self._least_spent: Certificate | None = None
+        self._work_reached = math.inf  # pairs looked at until the gap asked for was reached
         self._rival = math.inf  # a textbook mechanism that may lie within the gap: better not to lose to it
         self._staircase_fits = False
         self._settled = False  # both ends are closed forms: no program narrows the bracket
@@ -139,8 +140,15 @@ class Search(Anytime[NoiseProblem, Solution]):
     @property
     def _over(self) -> bool:
         if self._stopped or self.upper <= self._rival or time.perf_counter() >= self._deadline:
-            return super()._over
+            return super()._over or self._undercut_enough()
         return self._settled or self._record().gap <= self._goal / 10
+
+    def _undercut_enough(self) -> bool:
+        """The gap asked for is reached, and as much work again has not brought the closer one."""
+        if self._record().gap > self.settings.gap:
+            return False
+        self._work_reached = min(self._work_reached, float(self._pairs))
+        return self._pairs > 2 * self._work_reached
 
     # Closed forms ------------------------------------------------------------------------------------
 
