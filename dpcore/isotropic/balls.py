@@ -13,15 +13,18 @@ from ..errors import SolverError
 from ..extras import needs
 
 with needs("release"):
+    from flint import acb, fmpq
     from flint import arb as arb
     from flint import ctx as ctx
-    from flint import fmpq
 
 FIRST, MOST = 128, 1 << 15
 """Bits of the first try, doubled until the answer is narrow, and of the last."""
 
 NARROW = 1e-12
 """Relative width of an answer at which it is good enough."""
+
+LARGE_SHAPE = 30
+"""Of Gamma laws."""
 
 Ball = Any
 """An `arb`; the package brings no types."""
@@ -72,3 +75,63 @@ def above(value: Ball) -> float:
 def below(value: Ball) -> float:
     """A float at or below a ball."""
     return math.nextafter(float(value.lower()), -math.inf)
+
+
+def share(u: Ball, twice: int, complete: Ball) -> Ball:
+    """I_u(k, k), k = twice/2, on a complex ball: its value in the middle, and how far it can be from that by the
+    largest slope on the ball. complete : B(k, k). For k = 0 two ends have probability ½ each."""
+    if twice == 0:
+        return acb(0.5)
+    middle, power = u.mid(), arb(twice) / 2
+    if twice == 1:
+        value = 2 * middle.sqrt().asin() / arb.pi()
+    elif middle.real > 0.5:
+        value = 1 - (1 - middle).beta_lower(power, power, regularized=1)
+    else:
+        value = middle.beta_lower(power, power, regularized=1)
+    if u.is_exact():
+        return acb(value)
+    apart = u * (1 - u)
+    steepest = (apart.abs_upper() if twice >= 2 else apart.abs_lower()) ** (power - 1) / complete
+    off = arb(0, ((u - middle).abs_upper() * steepest).upper())
+    return value + acb(off, off)
+
+
+def integral(function: Callable[[Ball, bool], Ball], start: float, stop: float, within: float) -> Ball:
+    """∫ function over [start, stop] [Johansson 2018]; `function` gets a complex ball and whether it has to be analytic
+    there (else NaN is the answer it should give). within : the absolute error to aim at."""
+    return acb.integral(
+        lambda z, analytic: function(z, analytic), start, stop, rel_tol=arb(2) ** -40, abs_tol=arb(within)
+    ).real
+
+
+def unknown() -> Ball:
+    """What a function says where it is not analytic."""
+    return acb("nan")
+
+
+def gamma_below(shape: Ball, x: Ball) -> Ball:
+    """P(Y ≤ x), Y with the Gamma law of a shape."""
+    if shape < LARGE_SHAPE or 4 * x < shape:
+        return x.gamma_lower(shape, regularized=1)
+    return 1 - gamma_above(shape, x)  # the series of the other takes thousands of bits there
+
+
+def gamma_above(shape: Ball, x: Ball) -> Ball:
+    """P(Y > x)."""
+    return x.gamma_upper(shape, regularized=1)
+
+
+def between(low: float, high: float) -> Ball:
+    """The ball of an interval."""
+    return exact(low).union(exact(high))
+
+
+def positive(x: Ball) -> bool | None:
+    """Whether a number is positive; None where that is not known."""
+    return True if x > 0 else False if x < 0 else None
+
+
+def precision(bits: int) -> Any:
+    """A context with so many bits."""
+    return ctx.workprec(bits)

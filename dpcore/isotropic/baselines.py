@@ -1,9 +1,11 @@
-"""Known mechanisms for vectors under ℓ2-sensitivity 1, calibrated, with their losses. Closed forms and quadrature in
-floats, on the private side by the margin of the quadrature; nothing here enters a certificate.
+"""Known mechanisms for vectors under ℓ2-sensitivity 1, calibrated, with their losses.
 
 gaussian : the analytic Gaussian mechanism [BW18].   l2 : density ∝ e^(−ε|x|), which is ε-DP.   l2-delta : density
-∝ e^(−|x|/σ) with the least σ for (ε, δ).   l2-truncated : density ∝ e^(−ε|x|) within the least radius.
-exponential-power : density ∝ e^(−(|x|/σ)^q), a spherical generalised Gamma law, with the best of some q.
+∝ e^(−|x|/σ) with the least σ for (ε, δ) [JKY25].   l2-truncated : density ∝ e^(−ε|x|) within the least radius.
+generalised-gamma : density ∝ |x|^k e^(−(|x|/σ)^q) with the best q and k ≤ 0 [WBP26].
+
+Quadrature finds the scales; that the laws are (ε, δ)-DP is proved afterwards in ball arithmetic (`enclosed`), with the
+scale moved until the proof succeeds.
 """
 
 from __future__ import annotations
@@ -11,192 +13,151 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from fractions import Fraction
+from typing import Any, TypeVar
 
 import numpy as np
-from scipy import special
+from scipy import optimize
 
+from ..errors import SolverError
 from ..noise.gaussian import Gaussian
-from ..noise.moments import gauss_nodes
 from ..privacy import Privacy
-from ..search import bisection
-from .geometry import beyond
-from .problem import Array, RadialLoss
+from . import enclosed
+from .closed_forms import PowerLaw, TruncatedLaw
+from .problem import RadialLoss
 
-NODES = 24
-PANELS = 160
-"""Of the quadrature over the radius, graded towards the ends of the worst event."""
+EXPONENTS = (0.5, 0.7, 0.85, 1.0, 1.2, 1.5, 2.0, 4.0)
+"""With k = 0, of which the best is where the search for q and k begins."""
 
-FAR = 1e-16
-"""Probability beyond the panels on either side."""
+SMALLEST_EXPONENT, LARGEST_EXPONENT = 0.2, 40.0
 
-MARGIN, KINKED = 1e-6, 2e-3
-"""Shares of δ kept back for the quadrature: from four dimensions on, and where the law of a direction has kinks or
-infinite densities at its ends."""
+SEARCHES, STEP, CLOSE, FLAT = 45, 0.1, 1e-3, 1e-7
+"""Laws that it looks at, its first steps in ln q and k, and how near these, or the logarithms of the loss, are in the
+end: next to the best law the loss is flat."""
 
-EXPONENTS = (0.5, 0.75, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0)
-"""Tried besides 1."""
+LEAST_SHAPE = 0.5
+"""(d + k)/q at least: below, the law is so much of a point that levels near it are rounding."""
+
+ROUNDS, ROOM = 6, 1e-6
+"""Of moving a scale until the proof succeeds, each aiming at so much less than δ, relatively."""
 
 
 @dataclass(frozen=True)
 class KnownLaw:
     """A law that is known, calibrated.
 
-    loss : E c(X) for sensitivity 1.   estimated : its parameters are from a search with quadrature, which proves
-    nothing about δ; the others are closed forms.
+    loss : E c(X) for sensitivity 1.   delta_upper : proved of its δ(ε) over all shifts; None where nothing was proved,
+    its scale being from quadrature.
     """
 
     key: str
     name: str
     loss: float
     parameters: dict[str, float] = field(default_factory=dict)
-    estimated: bool = False
+    delta_upper: float | None = None
+
+    @property
+    def estimated(self) -> bool:
+        return self.delta_upper is None
 
     def row(self, factor: float, sensitivity: float) -> dict[str, Any]:
         """What the command line prints; factor : of the loss, sensitivity : of lengths."""
         lengths = ("sigma", "radius")
         shown = {name: v * sensitivity if name in lengths else v for name, v in self.parameters.items()}
-        known = {"valid": None if self.estimated else True, "estimate": self.estimated}
+        known = {"valid": None if self.estimated else True, "estimate": self.estimated, "delta_upper": self.delta_upper}
         return {"name": self.name, "key": self.key, "loss": self.loss * factor, **known, "parameters": shown}
 
 
-@dataclass(frozen=True)
-class PowerLaw:
-    """Density ∝ e^(−(|x|/sigma)^q) in R^d."""
-
-    dimension: int
-    sigma: float
-    q: float
-
-    def loss(self, loss: RadialLoss) -> float:
-        shape = self.dimension / self.q
-        if loss.beyond is not None:
-            return float(special.gammaincc(shape, (loss.beyond / self.sigma) ** self.q))
-        return float(self.sigma**loss.power * float(special.poch(shape, loss.power / self.q)))
-
-    def delta(self, epsilon: float) -> float:
-        """δ(ε) for shift 1: P(A) − e^ε P(A − e) of the worst event {|x − e| > ψ(|x|)}, ψ(r)^q = r^q + ε σ^q."""
-        d, sigma, q = self.dimension, self.sigma, self.q
-        low = float(sigma * special.gammaincinv(d / q, FAR) ** (1 / q))
-        high = float(sigma * special.gammainccinv(d / q, FAR) ** (1 / q))
-        rise = epsilon * sigma**q
-
-        def integral(gain: Callable[[Array], Array], start: float, stop: float) -> float:
-            if stop <= start:
-                return 0.0
-            r, weights = _panels(start, stop)
-            log = math.log(q / sigma) - special.gammaln(d / q) + (d - 1) * np.log(r / sigma) - (r / sigma) ** q
-            return float(weights @ (np.exp(log) * gain(r)))
-
-        def reach(r: Array) -> Array:
-            out: Array = (r**q + rise) ** (1 / q)
-            return out
-
-        def back(r: Array) -> Array:
-            out: Array = np.maximum(r**q - rise, 0.0) ** (1 / q)
-            return out
-
-        own = integral(lambda r: beyond(d, r, reach(r)), low, high)
-        start = max(low, rise ** (1 / q))
-        other = integral(lambda r: 1 - beyond(d, r, back(r)), start, high)
-        return own - math.exp(epsilon) * other
-
-    @classmethod
-    def calibrated(cls, dimension: int, privacy: Privacy, q: float) -> PowerLaw:
-        """The least sigma, to seven digits, on the private side by the margin of the quadrature."""
-
-        def meets(sigma: float) -> bool:
-            return cls(dimension, sigma, q).delta(privacy.epsilon) <= privacy.delta * (1 - _margin(dimension))
-
-        good = 1.0
-        while not meets(good):
-            good *= 2
-        bad = good / 2
-        while meets(bad):
-            good, bad = bad, bad / 2
-        return cls(dimension, bisection(meets, good, bad, near=_near)[0], q)
+Scaled = TypeVar("Scaled", PowerLaw, TruncatedLaw)
 
 
-@dataclass(frozen=True)
-class TruncatedLaw:
-    """Density ∝ e^(−ε|x|) within a radius: what is uncovered by the shifted ball is all of δ(ε)."""
+def proved(
+    law: Scaled, scale: float, delta: Callable[[Scaled], float], privacy: Privacy
+) -> tuple[Scaled, float | None]:
+    """(the law at the least scale near the given one at which it is proved to be (ε, δ)-DP, its δ(ε) rounded up).
 
-    dimension: int
-    epsilon: float
-    radius: float
-
-    def _integral(self, gain: Callable[[Array], Array], start: float, stop: float) -> float:
-        x, w = _panels(start, stop)
-        with np.errstate(divide="ignore"):
-            log = (self.dimension - 1) * np.log(x / self.radius) - self.epsilon * (x - self.radius)
-        top = self._top
-        return float(w @ (np.exp(log - top) * gain(x)))
-
-    @property
-    def _top(self) -> float:
-        """The largest exponent, so that nothing overflows."""
-        mode = min(self.radius, max((self.dimension - 1) / self.epsilon, 1e-12 * self.radius))
-        return (self.dimension - 1) * math.log(mode / self.radius) - self.epsilon * (mode - self.radius)
-
-    def mean(self, gain: Callable[[Array], Array], start: float = 0.0) -> float:
-        """E gain(|X|), gain 0 below a radius."""
-        return self._integral(gain, start, self.radius) / self._integral(np.ones_like, 0.0, self.radius)
-
-    def delta(self) -> float:
-        return self.mean(lambda r: beyond(self.dimension, r, self.radius), max(0.0, self.radius - 1))
-
-    def loss(self, loss: RadialLoss) -> float:
-        if loss.beyond is not None:
-            return self.mean(np.ones_like, loss.beyond) if loss.beyond < self.radius else 0.0
-        return self.mean(loss)
-
-    @classmethod
-    def calibrated(cls, dimension: int, privacy: Privacy) -> TruncatedLaw:
-        """The least radius, to seven digits."""
-
-        def meets(r: float) -> bool:
-            return cls(dimension, privacy.epsilon, r).delta() <= privacy.delta * (1 - _margin(dimension))
-
-        good = 1.0
-        while not meets(good):
-            good *= 2
-        return cls(dimension, privacy.epsilon, bisection(meets, good, good / 2, near=_near)[0])
+    delta : δ(ε) as quadrature knows it, for the slope.
+    """
+    law, wider = law.with_scale(scale), law.with_scale(scale * (1 + 1e-4))
+    slope = max(math.log(delta(law) / delta(wider)) / 1e-4, 1e-3)
+    scale *= math.exp(ROOM / slope)
+    for _ in range(ROUNDS):
+        law = law.with_scale(scale)
+        try:
+            found = enclosed.delta_upper(law, privacy.epsilon)
+        except SolverError:
+            break
+        if found <= privacy.delta:
+            return law, found
+        scale *= math.exp((math.log(found / privacy.delta) + ROOM) / slope)
+    return law, None
 
 
-def _near(one: float, other: float) -> bool:
-    return abs(one - other) <= 1e-7 * one
+def generalised_gamma(dimension: int, privacy: Privacy, loss: RadialLoss) -> PowerLaw:
+    """The law ∝ |x|^k e^(−(|x|/σ)^q), −d < k ≤ 0, of about the least loss; σ from quadrature."""
+    tried: dict[tuple[float, float], PowerLaw] = {}
+    sigma = 1.0
+
+    def pays(q: float, k: float) -> float:
+        nonlocal sigma
+        if (dimension + k) / q < LEAST_SHAPE:
+            return math.inf
+        try:
+            law = tried[q, k] = PowerLaw.calibrated(dimension, privacy, q, k, sigma)
+        except SolverError:
+            return math.inf
+        sigma = law.sigma
+        return math.log(max(law.loss(loss), 1e-300))
+
+    first = min(EXPONENTS, key=lambda q: pays(q, 0.0))
+    sigma = tried[first, 0.0].sigma
+    begin = math.log(first)
+    optimize.minimize(  # type: ignore[call-overload]  # the option for Nelder-Mead is not in the stubs
+        lambda x: pays(math.exp(float(x[0])), -float(x[1]) or 0.0), np.array([begin, 0.0]), method="Nelder-Mead",
+        bounds=[(math.log(SMALLEST_EXPONENT), math.log(LARGEST_EXPONENT)), (0.0, float(dimension))],
+        options={
+            "maxfev": SEARCHES, "xatol": CLOSE, "fatol": FLAT,
+            "initial_simplex": np.array([[begin, 0.0], [begin + STEP, 0.0], [begin + STEP, STEP]]),
+        },
+    )  # fmt: skip
+    return min(tried.values(), key=lambda law: law.loss(loss))
 
 
-def _margin(dimension: int) -> float:
-    return KINKED if dimension <= 3 else MARGIN
+def mechanisms(dimension: int, privacy: Privacy, loss: RadialLoss, *, certify: bool = True) -> list[KnownLaw]:
+    """All that exist at (ε, δ), for sensitivity 1 and a loss in units of it.
 
-
-def _panels(start: float, stop: float) -> tuple[Array, Array]:
-    """(nodes, weights) of Gauss quadrature on even panels, finer towards both ends."""
-    x, w = gauss_nodes(NODES, 0.0)
-    even = np.linspace(0.0, 1.0, PANELS + 1)
-    ends = start + (stop - start) * even**2 * (3 - 2 * even)
-    nodes = ends[:-1, None] + np.diff(ends)[:, None] * x
-    return nodes.ravel(), (np.diff(ends)[:, None] * w).ravel()
-
-
-def mechanisms(dimension: int, privacy: Privacy, loss: RadialLoss) -> list[KnownLaw]:
-    """All that exist at (ε, δ), for sensitivity 1 and a loss in units of it."""
-    d, found = dimension, []
-    sigma = Gaussian.calibrate(privacy, 1.0).sigma
-    gaussian = PowerLaw(d, math.sqrt(2) * sigma, 2.0)
-    found.append(KnownLaw("gaussian", "Gaussian, analytic", gaussian.loss(loss), {"sigma": sigma}))
-    if privacy.epsilon == 0:
+    certify : prove δ; else scales are those of quadrature, and estimates but for the closed forms.
+    """
+    d, epsilon, found = dimension, privacy.epsilon, []
+    normal = Gaussian.calibrate(privacy, 1.0)
+    gaussian = PowerLaw(d, math.sqrt(2) * normal.sigma, 2.0)
+    delta = enclosed.delta_upper(normal, epsilon)
+    parameters = {"sigma": normal.sigma}
+    found.append(KnownLaw("gaussian", "Gaussian, analytic", gaussian.loss(loss), parameters, delta))
+    if epsilon == 0:
         return found
-    pure = PowerLaw(d, 1 / privacy.epsilon, 1.0)
-    found.append(KnownLaw("l2", "ℓ2 mechanism, ε-DP", pure.loss(loss), {"sigma": pure.sigma}))
+    scale = 1 / epsilon
+    pure = PowerLaw(d, scale if Fraction(scale) * Fraction(epsilon) >= 1 else math.nextafter(scale, math.inf), 1.0)
+    found.append(KnownLaw("l2", "ℓ2 mechanism, ε-DP", pure.loss(loss), {"sigma": pure.sigma}, 0.0))
+
+    def of_quadrature(law: PowerLaw) -> float:
+        return law.delta(epsilon)
+
+    def known(key: str, name: str, law: PowerLaw | TruncatedLaw) -> KnownLaw:
+        proof: float | None = None
+        if certify and isinstance(law, PowerLaw):
+            law, proof = proved(law, law.sigma, of_quadrature, privacy)
+        elif certify and isinstance(law, TruncatedLaw):
+            law, proof = proved(law, law.radius, TruncatedLaw.delta, privacy)
+        cost = enclosed.loss_upper(law, loss)
+        return KnownLaw(key, name, cost, law.parameters, proof)
+
     relaxed = PowerLaw.calibrated(d, privacy, 1.0)
-    found.append(KnownLaw("l2-delta", "ℓ2 mechanism with δ", relaxed.loss(loss), {"sigma": relaxed.sigma}, True))
-    cut = TruncatedLaw.calibrated(d, privacy)
-    found.append(KnownLaw("l2-truncated", "ℓ2 mechanism, truncated", cut.loss(loss), {"radius": cut.radius}, True))
-    laws = [PowerLaw.calibrated(d, privacy, q) for q in EXPONENTS]
-    best = min([relaxed, *laws], key=lambda law: law.loss(loss))
-    name = "Spherical exponential power law, best exponent"
-    parameters = {"sigma": best.sigma, "exponent": best.q}
-    found.append(KnownLaw("exponential-power", name, best.loss(loss), parameters, True))
+    found.append(known("l2-delta", "ℓ2 mechanism with δ", relaxed))
+    found.append(known("l2-truncated", "ℓ2 mechanism, truncated", TruncatedLaw.calibrated(d, privacy)))
+    best = generalised_gamma(d, privacy, loss)
+    found.append(known("generalised-gamma", "Spherical generalised Gamma, best parameters", best))
     return found
+
+
+__all__ = ["KnownLaw", "PowerLaw", "TruncatedLaw", "generalised_gamma", "mechanisms", "proved"]

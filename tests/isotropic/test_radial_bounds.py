@@ -188,12 +188,12 @@ def test_delta_zero_is_refused():
 def test_known_mechanisms_are_private_and_above_the_bound(dimension, epsilon, delta):
     privacy = Privacy(epsilon, delta)
     rows = {one.key: one for one in mechanisms(dimension, privacy, RadialLoss(2.0))}
-    assert rows.keys() == {"gaussian", "l2", "l2-delta", "l2-truncated", "exponential-power"}
+    assert rows.keys() == {"gaussian", "l2", "l2-delta", "l2-truncated", "generalised-gamma"}
     sigma = rows["gaussian"].parameters["sigma"]
     assert rows["gaussian"].loss == pytest.approx(dimension * sigma**2, rel=1e-9)
     assert PowerLaw(dimension, math.sqrt(2) * sigma, 2.0).delta(epsilon) == pytest.approx(delta, rel=1e-3)
     assert rows["l2"].loss == pytest.approx(dimension * (dimension + 1) / epsilon**2, rel=1e-9)
-    assert rows["exponential-power"].loss <= rows["l2-delta"].loss <= rows["l2"].loss
+    assert rows["generalised-gamma"].loss <= rows["l2-delta"].loss <= rows["l2"].loss
     search = Search(IsotropicProblem(dimension, privacy, RadialLoss(2.0)))
     search._start()
     assert search.upper >= rows["l2-delta"].loss * (1 - 2e-2)  # the same law on shells, cut far out
