@@ -339,6 +339,8 @@ def _release(one: Composable | Release | Solution | str | tuple[Any, ...]) -> Re
 def release(noise: Solution | Noise, value: float) -> float | int:
     """One private release of `value`: the draw uses whole numbers and the operating system's cryptographic source only.
 
+    Laws of the solver, staircases and Gaussian noise have exact draws.
+
     Parameters
     ----------
     noise : a solution or its law.   value : the true answer, in the query's unit.
@@ -350,7 +352,7 @@ def release(noise: Solution | Noise, value: float) -> float | int:
 
     Raises
     ------
-    InputError : the law has no exact sampler (Gaussian and Laplace noise in floating point have none here).
+    InputError : the law has no exact sampler (Laplace noise has none here; the staircase is at least as accurate).
     """
     from .exact import release as exact
     from .solution import Solution

@@ -24,6 +24,7 @@ from dpcore.noise.lattice import LatticeNoise, stretched
 from dpcore.noise.piecewise import TOTAL, PiecewiseNoise
 from dpcore.noise.tailed import TailedNoise
 from dpcore.private_optimization.release import draw_truncated_geometric
+from dpcore.script import in_order
 from dpcore.vector import joint
 from dpcore.vector.exact import draw_cube, draw_diamond, draw_laplace, draw_smooth_radius, draw_stepped_radius
 from dpcore.vector.joint import Boxes, DoubleExponential, Planar, Scaled
@@ -351,7 +352,7 @@ def script(noise, points: int) -> Callable[[Fraction], Fraction]:
     """`added` of the script that is handed out for a law, with so many lattice points."""
     law = noise.script()
     space: dict = {}
-    imports = "\n".join({"import secrets", "from fractions import Fraction", *law.imports})
+    imports = in_order({"import secrets", "from fractions import Fraction", *law.imports})
     text = f"{imports}\n{law.text}".replace(ladder.POINTS, str(points))
     exec(compile(text, "script", "exec"), space)
     return space["added"]

@@ -64,7 +64,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _release(query: VectorQuery, found: list[Allocation], value: list[float]) -> dict[str, Any]:
-    """One exact release with the best of the mechanisms that have an exact sampler."""
+    """One exact release with the best of the mechanisms that exist."""
     able = [one for one in found if one.noise is not None and not one.noise.inexact]
     if not able:
         why = "; ".join(f"{one.key}: {one.noise.inexact if one.noise else one.reason}" for one in found)

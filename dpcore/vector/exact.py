@@ -1,4 +1,4 @@
-"""Exact draws of noise for several coordinates: whole numbers and the operating system's cryptographic source only.
+"""Exact releases of several coordinates: whole numbers and the operating system's cryptographic source only.
 
 A law whose density depends on a norm alone, e^(−ε·level(‖t‖)), is a mixture of uniform laws on balls of that norm
 (summation by parts). On a lattice the balls are cubes or diamonds of whole numbers of cells; their number of cells is
@@ -14,6 +14,7 @@ from fractions import Fraction
 
 from ..exact import coin, draw_geometric, draw_staircase
 from ..noise.ladder import chosen, point_of
+from ..rounded import grid_step, plus_normal
 
 FINE = 1 << 60
 """Lattice steps to the sensitivity, or to the scale; a power of two, so that most staircases' γ·FINE is whole."""
@@ -166,3 +167,9 @@ def staircase_steps(
 def noisy(value: float, drawn: int, step: Fraction) -> float:
     """The value, rounded down to the lattice, plus the steps drawn, as the nearest float."""
     return float((Fraction(value) // step + drawn) * step)
+
+
+def with_normal(value: float, sigma: float) -> float:
+    """The value plus Gaussian noise, their sum rounded correctly to a grid, as the nearest float."""
+    scale = Fraction(sigma)
+    return float(plus_normal(Fraction(value), scale, grid_step(scale)))

@@ -2,7 +2,8 @@
 
 Exact releases live on a lattice: the answer is rounded down to it and a whole number of steps is drawn (`exact`). The
 steps are so fine, 2⁻⁶⁰ of a sensitivity or a scale, that errors are those displayed. Where the sensitivity is no whole
-number of steps, rounding may cost one more step, and the law is made for that.
+number of steps, rounding may cost one more step, and the law is made for that. With Gaussian noise the sum is rounded
+instead, correctly, to steps of 2⁻⁴⁰ of a standard deviation (`rounded`): it is as private as the law on the line.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,12 +21,13 @@ from ..errors import InputError
 from ..noise.base import Noise
 from ..noise.piecewise import PiecewiseNoise
 from ..noise.staircase import Staircase
-from .exact import FINE, block_steps, cell_steps, laplace_steps, noisy, plane_steps, staircase_steps
+from .exact import FINE, block_steps, cell_steps, laplace_steps, noisy, plane_steps, staircase_steps, with_normal
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Drawn = tuple[int, int, Fraction]
 """(coordinate, steps drawn, length of a step)."""
+
 Recipe = tuple[Callable[..., list[tuple[int, Fraction]]], dict[str, Any]]
 """A function of `exact` and its numbers but for `fine`, as plain Python has them."""
 
@@ -46,39 +48,35 @@ class Part(Protocol):
     def sample(self, rng: np.random.Generator, size: int) -> Array:
         """Floating point, (size, len(coordinates))."""
 
-    @property
-    def recipe(self) -> Recipe | None:
-        """How exact draws are made; None if they are not."""
-
-    @property
-    def deviations(self) -> Array | None:
-        """(len(coordinates),) standard deviations of Gaussian noise, None for any other."""
-
-    def draw(self) -> Iterator[Drawn]:
-        """One exact draw, coordinate by coordinate."""
+    def added(self, answer: Array) -> Iterator[tuple[int, float]]:
+        """One exact release of the part's coordinates, (coordinate, number) each."""
 
 
 class Exact:
-    """A part with a recipe."""
+    """A part that draws whole steps by a recipe."""
 
     coordinates: Ints
-    deviations: ClassVar[None] = None
 
     @property
     def sampler(self) -> str:
         return ""
 
     @property
-    def recipe(self) -> Recipe | None:
+    def recipe(self) -> Recipe:
+        """How exact draws are made."""
         raise NotImplementedError
 
     def draw(self) -> Iterator[Drawn]:
-        recipe = self.recipe
-        if recipe is None:
+        """One exact draw, coordinate by coordinate."""
+        if self.sampler:
             raise InputError("noise", self.sampler, "a law with an exact sampler")
-        function, numbers = recipe
+        function, numbers = self.recipe
         for i, (steps, step) in zip(self.coordinates.tolist(), function(**numbers, fine=FINE)):
             yield i, steps, step
+
+    def added(self, answer: Array) -> Iterator[tuple[int, float]]:
+        for i, drawn, step in self.draw():
+            yield i, noisy(float(answer[i]), drawn, step)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,18 +85,17 @@ class Normal:
 
     coordinates: Ints
     scales: Array
-    sampler: ClassVar[str] = "Gaussian noise has no exact sampler here"
-    recipe: ClassVar[None] = None
 
     @property
-    def deviations(self) -> Array:
-        return self.scales
+    def sampler(self) -> str:
+        return ""
 
     def sample(self, rng: np.random.Generator, size: int) -> Array:
         return rng.normal(size=(size, len(self.scales))) * self.scales
 
-    def draw(self) -> Iterator[Drawn]:
-        raise InputError("noise", "Gaussian", "a law with an exact sampler")
+    def added(self, answer: Array) -> Iterator[tuple[int, float]]:
+        for i, scale in zip(self.coordinates.tolist(), self.scales.tolist()):
+            yield i, with_normal(float(answer[i]), scale)
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,10 +186,8 @@ class Scaled(Exact):
         return self.law.sample(rng, size * count).reshape(size, count) * self.sensitivities
 
     @property
-    def recipe(self) -> Recipe | None:
+    def recipe(self) -> Recipe:
         law, numbers = self.law, {"sensitivities": self.sensitivities.tolist()}
-        if self.sampler:
-            return None
         if isinstance(law, PiecewiseNoise):
             cells = {"ladder": law.ladder, "breaks": law.breaks.tolist(), "atom": int(law.atom_unit)}
             return cell_steps, numbers | cells | {"resolution": int(law.resolution)}
@@ -221,8 +216,8 @@ class JointNoise:
     def release(self, value: ArrayLike, rng: np.random.Generator | None = None) -> Array:
         """An answer with noise, (K,) → (K,).
 
-        Without `rng` this is one exact private release: whole numbers from the operating system's cryptographic source,
-        no float in between. With `rng` it is the answer plus a floating-point sample: for looking only.
+        Without `rng` this is one exact private release: bits from the operating system's cryptographic source, no float
+        in between. With `rng` it is the answer plus a floating-point sample: for looking only.
 
         Raises
         ------
@@ -237,8 +232,8 @@ class JointNoise:
             raise InputError("mechanism", "inexact", accepted)
         out = answer.copy()
         for part in self.parts:
-            for i, drawn, step in part.draw():
-                out[i] = noisy(float(answer[i]), drawn, step)
+            for i, released in part.added(answer):
+                out[i] = released
         return out
 
 

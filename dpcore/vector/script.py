@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from .. import __version__
 from ..script import carried, filled, in_order, literal, summary, wrapped
-from .exact import FINE, noisy
-from .joint import Array, Part, Recipe
+from .exact import FINE, noisy, with_normal
+from .joint import Exact, Normal, Recipe
 from .query import Allocation, VectorQuery
 
 _SCRIPT = '''\
 """$summary
 
-$use
+Run this file to see one release, or import it: release(answer) is one private release of as many numbers as there are
+coordinates. Only whole numbers and the operating system's random source are used; floats appear when all is done.
 """
 
 $imports
@@ -34,8 +35,8 @@ $functions
 PARTS = [$parts]
 $gaussian
 
-def $name(answer):
-    """$told"""
+def release(answer):
+    """The answer plus one exact draw."""
     out = [float(value) for value in answer]
     if len(out) != DIMENSION:
         raise ValueError(f"{DIMENSION} numbers are needed, one per coordinate")
@@ -47,53 +48,40 @@ $added    return out
 
 if __name__ == "__main__":
     print(CERTIFICATE)
-    print("$printed:")
-    print(*$name([0.0] * DIMENSION), sep="\\n")
+    print("One release of zeros, made-up values:")
+    print(*release([0.0] * DIMENSION), sep="\\n")
 '''
-
-_EXACT = {
-    "use": "Run this file to see one release, or import it: release(answer) is one private release of as many numbers "
-    "as there are coordinates. Only whole numbers and the operating system's random source are used; floats appear "
-    "when all is done.",
-    "name": "release",
-    "told": "The answer plus one exact draw.",
-    "printed": "One release of zeros, made-up values",
-    "gaussian": "",
-    "added": "",
-}
-
-_INEXACT = {
-    "use": "Run this file to see one sample, or import it: look(answer) adds one sample in floating point, for "
-    "looking. It is no private release: $why.",
-    "name": "look",
-    "told": "The answer plus one sample in floating point: for looking, no private release.",
-    "printed": "One sample around zeros, in floating point: for looking, no private release",
-    "gaussian": "\n# Gaussian parts: their coordinates and standard deviations.\nGAUSSIAN = [$listed]\n",
-    "added": "    for coordinates, scales in GAUSSIAN:\n        for i, scale in zip(coordinates, scales):\n"
-    "            out[i] += random.SystemRandom().gauss(0.0, scale)\n",
-}
+_GAUSSIAN = """
+# Gaussian parts: their coordinates and standard deviations.
+GAUSSIAN = [$listed]
+"""
+_ADDED = """\
+    for coordinates, scales in GAUSSIAN:
+        for i, scale in zip(coordinates, scales):
+            out[i] = with_normal(out[i], scale)
+"""
 
 
 def script(query: VectorQuery, one: Allocation) -> str:
     """A self-contained script (standard library only) that carries the noise, the query, what is proved and the
-    version, and defines ``release(answer)`` with exact arithmetic; ``look(answer)`` where there is no exact sampler."""
+    version, and defines ``release(answer)`` with exact arithmetic."""
     noise = one.noise
-    if noise is None:
-        raise ValueError("the mechanism does not exist for this query")
-    parts = [(part, part.recipe) for part in noise.parts if part.recipe is not None]
-    gaussian = [(part, part.deviations) for part in noise.parts if part.deviations is not None]
-    imports, functions = carried(noisy, *dict.fromkeys(recipe[0] for _, recipe in parts))
-    if gaussian:
-        imports.add("import random")
-        listed = _entries(_listed(*part) for part in gaussian)
-        words = {key: filled(text, why=noise.inexact, listed=listed) for key, text in _INEXACT.items()}
-    else:
-        words = dict(_EXACT)
+    if noise is None or noise.inexact:
+        raise ValueError(noise.inexact if noise else "the mechanism does not exist for this query")
+    gaussian = [part for part in noise.parts if isinstance(part, Normal)]
+    parts = [(part, part.recipe) for part in noise.parts if isinstance(part, Exact)]
+    used: list[Callable[..., object]] = [
+        noisy,
+        *dict.fromkeys(recipe[0] for _, recipe in parts),
+        *([with_normal] if gaussian else []),
+    ]
+    imports, functions = carried(*used)
     return filled(
         _SCRIPT, summary=summary(stated(query, [one])), imports=in_order(imports), version=repr(__version__),
         problem=literal(asked_for(query)), certificate=literal(_proved(one)), dimension=noise.dimension,
         bits=FINE.bit_length() - 1, functions=functions, parts=_entries(_called(*part) for part in parts),
-        **words | {"use": summary([words["use"]])},
+        gaussian=filled(_GAUSSIAN, listed=_entries(map(_listed, gaussian))) if gaussian else "",
+        added=_ADDED if gaussian else "",
     )  # fmt: skip
 
 
@@ -140,7 +128,7 @@ def _proved(one: Allocation) -> dict[str, Any]:
     return {"mechanism": one.key, "error": one.error, **kept, "proof": one.proof}
 
 
-def _called(part: Part, recipe: Recipe) -> str:
+def _called(part: Exact, recipe: Recipe) -> str:
     """A part with its recipe, as an entry of a list."""
     function, numbers = recipe
     lists = {name: value for name, value in numbers.items() if isinstance(value, list)}
@@ -152,7 +140,7 @@ def _called(part: Part, recipe: Recipe) -> str:
     return "\n".join([*head, "        {", *lines, "        },", "    ),"])
 
 
-def _listed(part: Part, deviations: Array) -> str:
+def _listed(part: Normal) -> str:
     """A Gaussian part, as an entry of a list."""
-    coordinates, scales = (wrapped(array.tolist(), " " * 12) for array in (part.coordinates, deviations))
+    coordinates, scales = (wrapped(array.tolist(), " " * 12) for array in (part.coordinates, part.scales))
     return "\n".join(["    (", "        [", coordinates, "        ],", "        [", scales, "        ],", "    ),"])

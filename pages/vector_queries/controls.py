@@ -53,7 +53,7 @@ PAGE = Address(
     l1=Number(None), l2=Number(None), panel=Choice("dimension", PANELS), family=Choice("gaussian", FAMILIES),
     application=Choice("components", APPLICATIONS), data=Choice("synthetic", DATA), rank=Number(10, 1, 50, whole=True),
     trials=Number(20, 2, 200, whole=True),
-    released=Choice("best", {"best": "the best with an exact sampler"} | NAMES),
+    released=Choice("best", {"best": "the best of them"} | NAMES),
 )  # fmt: skip
 """Every control of the page."""
 

@@ -29,7 +29,7 @@ MOST_SAMPLES = 200_000
 
 def takeaway(asked: Asked, found: Sequence[Allocation]) -> None:
     """A release of made-up values, then files."""
-    known = [one for one in found if not one.reason]
+    known = [one for one in found if one.noise is not None and not one.noise.inexact]
     left, right = st.columns(2, gap="large")
     with left:
         chosen = _chosen(known)
@@ -44,10 +44,10 @@ def takeaway(asked: Asked, found: Sequence[Allocation]) -> None:
 
 
 def _chosen(known: Sequence[Allocation]) -> Allocation:
-    """The mechanism that releases: the one asked for, or the best with an exact sampler."""
+    """The mechanism that releases: the one asked for, or the best."""
     frame.heading("Release the answer once", TEXT["release"])
     st.selectbox("Mechanism", PAGE.options("released"), format_func=PAGE.label("released"), key="released")
-    best = min(known, key=lambda one: (bool(one.noise.inexact), one.error))
+    best = min(known, key=lambda one: one.error)
     chosen = next((one for one in known if one.key == PAGE["released"]), None)
     if chosen is None and PAGE["released"] != "best":
         st.caption(f"That mechanism does not exist here; {best.name} stands in.")
@@ -61,12 +61,11 @@ def _release(asked: Asked, chosen: Allocation) -> None:
         "True values", ", ".join(["0"] * min(count, 50)), height=68, key="true_values",
         help="One number per coordinate; those left out at the end count as 0.",
     )  # fmt: skip
-    exact = not chosen.noise.inexact
-    if st.button("Release" if exact else "Sample, for looking", key="release_one", type="primary"):
+    if st.button("Release", key="release_one", type="primary"):
         try:
             given = _values(text, count)
             value = given + [0.0] * (count - len(given))
-            released = chosen.noise.release(value, None if exact else np.random.default_rng())
+            released = chosen.noise.release(value)
         except InputError as error:
             st.error(explain(error))
             return
@@ -75,10 +74,9 @@ def _release(asked: Asked, chosen: Allocation) -> None:
         if len(given) < count:
             st.caption(f"{len(given)} of {count} values were given; the others counted as 0.")
     st.caption(
-        f"{chosen.name}, error {chosen.error:.4g}: "
-        + ("an exact draw, without a float in between. Every release spends the promise again: try made-up values."
-           if exact else f"{chosen.noise.inexact}; this is a floating-point sample for looking, not a private release.")
-        + f" The promise holds where nobody moves a coordinate by more than its sensitivity ({largest(asked.query)})."
+        f"{chosen.name}, error {chosen.error:.4g}: an exact draw, without a float in between. Every release "
+        f"spends the promise again: try made-up values. The promise holds where nobody moves a "
+        f"coordinate by more than its sensitivity ({largest(asked.query)})."
     )  # fmt: skip
 
 

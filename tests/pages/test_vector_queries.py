@@ -249,15 +249,16 @@ def test_a_release_and_its_script():
     assert page.error and not page.exception
 
 
-def test_gaussian_noise_is_released_as_a_look_only():
+def test_gaussian_noise_is_released_exactly():
     page = visit(panel="export", dimension="4", released="gaussian-optimal")
-    assert page.button(key="release_one").label == "Sample, for looking"
     page.button(key="release_one").click().run()
-    assert any("not a private release" in c.value for c in page.caption) and len(page.code[0].value.split(",")) == 4
-    assert "for looking" in page.code[2].value
+    assert any("an exact draw" in c.value for c in page.caption) and len(page.code[0].value.split(",")) == 4
+    space = {"__name__": "script"}
+    exec(page.code[2].value, space)
+    assert len(space["release"]([1, 2, 3, 4])) == 4 and "for looking" not in page.code[2].value
     assert any("stands in" in c.value for c in visit(panel="export", released="planar-staircase").caption)
     without = visit(panel="export", epsilon="0", delta="0.1", dimension="3")
-    assert any(c.value.startswith("Laplace with δ") and "an exact draw" in c.value for c in without.caption)
+    assert any(c.value.startswith("Gaussian") and "an exact draw" in c.value for c in without.caption)
 
 
 def test_samples_and_coupled_coordinates():
