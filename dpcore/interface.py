@@ -352,7 +352,7 @@ def release(noise: Solution | Noise, value: float) -> float | int:
 
     Raises
     ------
-    InputError : the law has no exact sampler (Laplace noise has none here; the staircase is at least as accurate).
+    InputError : the law has no exact sampler (Laplace noise has none here).
     """
     from .exact import release as exact
     from .solution import Solution

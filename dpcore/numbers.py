@@ -87,6 +87,12 @@ def read_numbers(text: str, field: str, accepted: str = "numbers", *, commas: bo
     return [number for word in words for number in _read_word(word, field, accepted)]
 
 
+def read_exactly(text: str, field: str, accepted: str = "numbers") -> list[Fraction]:
+    """The numbers of a list of the command line, as the decimals that are written there and not as floats."""
+    read_numbers(text, field, accepted, commas=True)
+    return [Fraction(ascii_number(word)) for word in re.split(r"[\s;,]+", text) if word]
+
+
 def read_columns(text: str, names: tuple[str, ...], field: str, accepted: str) -> dict[int, tuple[str, ...]]:
     """Line → its cells, of a table in text: texts for `read_number` or a check, one for each of the columns' `names`.
 

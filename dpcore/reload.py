@@ -34,24 +34,32 @@ RELOADED = "reloaded; lower bound as stated in the file"
 
 def load_solution(path: str | Path) -> Solution:
     """The solution in a JSON file of at most 32 MB; see `solution_from_dict`."""
+    return solution_from_dict(load_json(path))
+
+
+def load_json(path: str | Path) -> Any:
+    """What a JSON file of at most 32 MB holds."""
     try:
         with open(path, "rb") as file:
             raw = file.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "no file can have this name"
         raise InputError("noise file", path, f"a readable file ({reason})") from None
-    return solution_from_json(raw, name=str(path))
+    return _parsed(raw, str(path))
 
 
 def solution_from_json(text: str | bytes, *, name: str = "this text") -> Solution:
     """The solution in a JSON text; see `solution_from_dict`. `name` is what messages call the text."""
+    return solution_from_dict(_parsed(text, name))
+
+
+def _parsed(text: str | bytes, name: str) -> Any:
     if len(text) > MAX_BYTES:
         raise InputError("noise file", name, f"at most {MAX_BYTES >> 20} MB")
     try:
-        data = json.loads(text)
+        return json.loads(text)
     except (ValueError, RecursionError):
         raise InputError("noise file", name, "JSON written by `python -m dpcore solve`") from None
-    return solution_from_dict(data)
 
 
 def solution_from_dict(data: Any) -> Solution:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import sys
 import textwrap
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -46,7 +47,7 @@ def carried(*functions: Callable[..., object]) -> tuple[set[str], str]:
             elif isinstance(value, int):
                 constants[name] = f"{name} = {value!r}\n"
             else:
-                imports.add(f"from {value.__module__.lstrip('_')} import {name}")
+                imports.add(f"from {_home(value, name)} import {name}")
         found.append(inspect.getsource(one))
 
     for function in functions:
@@ -60,6 +61,13 @@ def _used(one: FunctionType | type) -> list[tuple[str, Any]]:
     parts = [one] if isinstance(one, FunctionType) else [m for m in vars(one).values() if isinstance(m, FunctionType)]
     pairs = ((name, part.__globals__.get(name)) for part in parts for name in _names(part.__code__))
     return [(name, value) for name, value in pairs if value is not None]
+
+
+def _home(value: Any, name: str) -> str:
+    """The module that a value is imported from: the outermost one that has it under this name."""
+    module: str = value.__module__.lstrip("_")
+    outermost = module.partition(".")[0]
+    return outermost if getattr(sys.modules.get(outermost), name, None) is value else module
 
 
 def _names(code: CodeType) -> list[str]:

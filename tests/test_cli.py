@@ -262,6 +262,7 @@ def test_draw(capsys, tmp_path):
     assert drawn["delta_upper"] <= drawn["delta"] == 0.2
     assert "value" not in drawn
     refused(capsys, ["draw", "--noise", str(file), "--value", "nan"], "value = nan", "finite")
+    refused(capsys, ["draw", "--noise", str(file), "--value", "0,13"], "value = 0,13", "; write 0.13\n")
     refused(capsys, ["draw", "--noise", str(file)], "value = (missing)")
     refused(capsys, ["draw", "--value", "1"], "noise = (missing)")
     refused(capsys, ["draw", "--noise", str(tmp_path), "--value", "1"], str(tmp_path), "a readable file")
@@ -338,7 +339,6 @@ def test_help_and_version(capsys):
         ("solve --profile gdp:1,5", "mu = 1,5", "1.5"),
         ("solve --epsilon 1 --delta 0.1 --gap 0,1", "gap = 0,1", "0.1"),
         ("solve --epsilon 1 --delta 0.1 --cells 8,0", "cells = 8,0", "8"),
-        ("draw --noise law.json --value 0,13", "value = 0,13", "0.13"),
         ("invert --error 0,5 --delta 0.1", "error = 0,5", "0.5"),
         ("sweep --epsilon 1 --delta 1_0", "delta = 1_0", ""),
         ("profile --epsilon 1 --delta 0.1 --profile 1,2 --power 2,5", "power = 2,5", "2.5"),

@@ -1,4 +1,4 @@
-"""solve, compare, draw: one law for one query."""
+"""solve, compare, draw: one law for one query; draw also for a vector."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from .. import __version__
 from .._validate import real
 from ..errors import InputError
+from ..numbers import read_exactly
 from .base import MISSING, ended, refuse_unwritable, stop_on_interrupt, write_out
 from .reading import add_fields, add_problem_options, add_solver_options, read_problem, read_settings
 
@@ -29,8 +30,9 @@ def add_parser(commands: Any) -> None:
         command.add_argument("--out", metavar="FILE", help="write the JSON to this file as well")
         command.set_defaults(run=run)
     draw = commands.add_parser("draw", help="one exact release", description="One exact release with solved noise.")
-    draw.add_argument("--noise", metavar="FILE", default=MISSING, help="JSON written by solve")
-    draw.add_argument("--value", metavar="X", default=MISSING, help="the true value (it is not printed)")
+    draw.add_argument("--noise", metavar="FILE", default=MISSING, help="JSON written by solve or isotropic")
+    text = "the true value, or the numbers of a vector with commas (not printed)"
+    draw.add_argument("--value", metavar="X", default=MISSING, help=text)
     draw.set_defaults(run=_draw)
 
 
@@ -53,26 +55,56 @@ def _compare(arguments: argparse.Namespace) -> int:
 
 def _draw(arguments: argparse.Namespace) -> int:
     if arguments.noise == MISSING:
-        raise InputError("noise", MISSING, "a JSON file written by dpcore solve")
-    value = real(value=arguments.value)
-    from ..exact import release
-    from ..export import layout, load_solution
+        raise InputError("noise", MISSING, "a JSON file written by dpcore solve or dpcore isotropic")
+    from ..reload import load_json
 
-    solution = load_solution(arguments.noise)
-    released, step = release(solution.noise, value)
-    privacy = solution.problem.privacy
-    second = solution.problem.second
-    answer = {
+    data = load_json(arguments.noise)
+    answer = _vector if isinstance(data, dict) and data.get("kind") == "isotropic" else _number
+    from ..export import layout
+
+    write_out(layout(answer(data, arguments.value) | {"version": __version__}) + "\n", None)
+    return 0
+
+
+def _number(data: Any, value: str) -> dict[str, Any]:
+    """A release of one number."""
+    exact = real(value=value)
+    from ..exact import release
+    from ..reload import solution_from_dict
+
+    solution = solution_from_dict(data)
+    released, step = release(solution.noise, exact)
+    privacy, second = solution.problem.privacy, solution.problem.second
+    return {
         "release": released,
         "lattice_step": step,
         "epsilon": privacy.epsilon,
         "delta": privacy.delta,
         "delta_upper": solution.certificate.delta_upper,
         "sensitivity": solution.problem.sensitivity,
-        "version": __version__,
     } | ({} if second is None else {"second": [second.epsilon, second.delta]})
-    write_out(layout(answer) + "\n", None)
-    return 0
+
+
+def _vector(data: dict[str, Any], value: str) -> dict[str, Any]:
+    """A release of a vector with a radial law."""
+    if value == MISSING:
+        raise InputError("value", MISSING, "the numbers of the vector, with commas")
+    exact = read_exactly(value, "value", "numbers, one per coordinate")
+    from ..isotropic.files import solution_from_dict
+    from ..isotropic.release import extra_error, grid_of, release
+
+    solution = solution_from_dict(data)
+    privacy, noise = solution.problem.privacy, solution.noise
+    return {
+        "release": [float(one) for one in release(noise, exact)],
+        "lattice_step": float(grid_of(noise)),
+        "extra_error": extra_error(noise),
+        "dimension": noise.dimension,
+        "epsilon": privacy.epsilon,
+        "delta": privacy.delta,
+        "delta_upper": solution.delta_upper,
+        "sensitivity": noise.sensitivity,
+    }
 
 
 def _solved(arguments: argparse.Namespace) -> tuple[Solution, bool]:
