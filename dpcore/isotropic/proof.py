@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..audit.growth import amplification_bounds
 from . import beta
+from .curves import Curve, CurveSide
 from .problem import Array, RadialLoss
 
 ROUNDING = 1e-12
@@ -41,7 +42,8 @@ PIECES = 400_000
 FINEST = 12
 """Halvings of the cells where F itself is wanted."""
 
-BATCH = 256
+BATCH = 1 << 19
+"""Values of the Beta law that are asked for at a time, at most."""
 
 PROBED = 8
 """Ends of pieces with the smallest bounds, at which F is evaluated."""
@@ -74,6 +76,11 @@ class Multipliers:
         return float(self.weights.sum(axis=1).max()) * (1 + ROUNDING)
 
     @property
+    def cuts(self) -> Array:
+        """Radii at which F may turn or jump."""
+        return np.concatenate([self.nodes, self.nodes + self.shift])
+
+    @property
     def heights(self) -> Array:
         """(n, m) W at the nodes for τ in (levels[m − 1], levels[m]]."""
         out: Array = np.cumsum(self.weights[:, ::-1], axis=1)[:, ::-1]
@@ -95,6 +102,7 @@ class _Side:
             low = high
         self.fine, self.owner = np.concatenate(fine), np.concatenate(owner)
         self.below = np.concatenate([[0.0], self.fine[:-1]])
+        self.cells = len(self.fine)
         self._spans = [self.heights]
         while 2 * (1 << len(self._spans)) <= 2 * len(self.nodes):
             last, step = self._spans[-1], 1 << (len(self._spans) - 1)
@@ -176,27 +184,36 @@ class Judge:
     """F of given multipliers, bounded from below. Radii and shifts in units of the sensitivity."""
 
     def __init__(
-        self, dimension: int, epsilon: float, delta: float, loss: RadialLoss, multipliers: list[Multipliers]
-    ) -> None:
+        self, dimension: int, epsilon: float, delta: float, loss: RadialLoss,
+        multipliers: Sequence[Multipliers | Curve],
+    ) -> None:  # fmt: skip
         self.dimension, self.delta, self.loss, self.multipliers = dimension, delta, loss, multipliers
         self.growth = amplification_bounds(epsilon)[1]
         self.spacing = min(float(np.diff(one.nodes).min()) for one in multipliers)
         self.far = max(float(one.nodes[-1]) + one.shift for one in multipliers)
-        self._sides: dict[int, list[_Side]] = {}
+        self._sides: dict[int, list[_Side | CurveSide]] = {}
 
     def bounds(self, lo: Array, hi: Array, halvings: int) -> Array:
         """Lower bounds of F on pieces [lo, hi] without nodes inside, with cells of τ halved so often."""
         if halvings not in self._sides:
             width = max(0.5 * self.spacing / 2**halvings, 2 / CELLS)
-            self._sides[halvings] = [_Side(self.dimension, one, width) for one in self.multipliers]
+            self._sides[halvings] = [self._side(one, width) for one in self.multipliers]
+        sides, step = self._sides[halvings], self._batch(halvings)
         out = np.empty(len(lo))
-        for begin in range(0, len(lo), BATCH):
-            a, b = lo[begin : begin + BATCH], hi[begin : begin + BATCH]
-            gain = np.sum([side.gain_lower(a, b) for side in self._sides[halvings]], axis=0)
-            cost = np.sum([side.cost_upper(a, b) for side in self._sides[halvings]], axis=0) * self.growth
+        for begin in range(0, len(lo), step):
+            a, b = lo[begin : begin + step], hi[begin : begin + step]
+            gain = np.sum([side.gain_lower(a, b) for side in sides], axis=0)
+            cost = np.sum([side.cost_upper(a, b) for side in sides], axis=0) * self.growth
             value = _cost_lower(self.loss, a) + gain - cost
-            out[begin : begin + BATCH] = value - 4 * ROUNDING * (np.abs(value) + gain + cost)
+            out[begin : begin + step] = value - 4 * ROUNDING * (np.abs(value) + gain + cost)
         return out
+
+    def _side(self, one: Multipliers | Curve, width: float) -> _Side | CurveSide:
+        return CurveSide(self.dimension, one) if isinstance(one, Curve) else _Side(self.dimension, one, width)
+
+    def _batch(self, halvings: int) -> int:
+        """Pieces to evaluate at a time."""
+        return max(64, BATCH // max((side.cells for side in self._sides.get(halvings, [])), default=CELLS))
 
     def values(self, radii: Array, halvings: int = 3) -> Array:
         """Lower bounds of F at radii, close to F."""
@@ -205,7 +222,7 @@ class Judge:
     def prove(self, tolerance: float, deadline: float = math.inf, stop: Callable[[], bool] = lambda: False) -> Proved:
         """The lower bound of every law's loss. Pieces are halved until their bound is within a tolerance of the
         least value of F that was seen at any end of a piece."""
-        ends = [one.nodes for one in self.multipliers] + [one.nodes + one.shift for one in self.multipliers]
+        ends = [one.cuts for one in self.multipliers]
         if self.loss.beyond is not None:
             ends.append(self.loss.beyond * np.array([1 - 2 * ROUNDING, 1 + 2 * ROUNDING]))
         cuts = np.unique(np.concatenate([*ends, [0.0, self.far]]))
@@ -218,12 +235,13 @@ class Judge:
         over = False
         while len(lo):
             value = known.copy()
-            for begin in range(0, len(lo), BATCH):
+            halvings = max(0, level - 1)
+            for begin in range(0, len(lo), step := self._batch(halvings)):
                 over = over or time.perf_counter() > deadline or stop()
                 if over and level:
                     break  # what is known of the whole holds for its halves
-                part = slice(begin, begin + BATCH)
-                value[part] = np.maximum(value[part], self.bounds(lo[part], hi[part], max(0, level - 1)))
+                part = slice(begin, begin + step)
+                value[part] = np.maximum(value[part], self.bounds(lo[part], hi[part], halvings))
             pieces += len(lo)
             if over or level >= DEEPEST or pieces > PIECES:
                 kept.append(np.stack([value, lo, hi]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,16 +14,17 @@ from ..errors import SolverError
 from ..noise.gaussian import Gaussian
 from ..optimal.anytime import Anytime, ProgressCallback
 from ..problem import SolverSettings
-from ..search import bisection
 from ..solution import Certificate
 from . import audit
-from .baselines import PowerLaw
+from .curve_search import CurveSearch
+from .curves import Curve
 from .geometry import log_volumes
 from .law import RadialNoise
 from .lower import DualProgram
 from .problem import Array, IsotropicProblem
-from .proof import Judge, Multipliers
+from .proof import Judge, Multipliers, Proved
 from .solution import IsotropicSolution
+from .start import NAMES, best_known, first_law
 from .upper import ShellProgram
 
 FIRST_SHELLS, MOST_SHELLS = 48, 2500
@@ -33,12 +35,6 @@ FIRST_NODES, MOST_NODES = 24, 200
 
 BEYOND = 0.02
 """Share of δ that the law has beyond the last node."""
-
-START_SHELLS, START_TAIL = 2000, 1e-3
-"""Of the first law: its shells at most, and the share of δ beyond them."""
-
-START_STEP, START_TRIES, START_HALVINGS = 3e-4, 7, 3
-"""How the scale of the first law is raised until it is private."""
 
 UNSEEN = 1e-7
 """Probability within the innermost shell."""
@@ -52,8 +48,11 @@ SLOW_SHIFTS, SLOW_GAP = (1.0, 0.94, 0.7), 0.08
 
 ROUNDING = 1e-13
 
-KNOWN, PROGRAM = "ℓ2 mechanism calibrated for δ", "linear program"
+PROGRAM = "linear program"
 """How laws arise, for people."""
+
+FEW_DIMENSIONS = 20
+"""Up to so many, multipliers that are no curve gain something."""
 
 DILATIONS = 14
 """Powers of 4 of 2^−20 by which a law may be dilated to meet δ."""
@@ -101,7 +100,7 @@ class Search(Anytime[IsotropicProblem, IsotropicSolution]):
         self._loss = problem.loss.in_units(problem.sensitivity)
         self._factor = problem.factor
         self.best: _Found | None = None
-        self._multipliers: tuple[Multipliers, ...] = ()
+        self._multipliers: tuple[Multipliers | Curve, ...] = ()
         d, privacy = problem.dimension, problem.privacy
         self._sigma = Gaussian.calibrate(privacy, 1.0).sigma
         tail = min(privacy.delta / 100, 0.01)
@@ -111,6 +110,8 @@ class Search(Anytime[IsotropicProblem, IsotropicSolution]):
             reach.append(float(special.gammainccinv(d, tail)) / privacy.epsilon)
             core.append(float(special.gammaincinv(d, UNSEEN)) / privacy.epsilon)
         self._reach, self._core = 1.25 * min(reach) + 1.0, 0.5 * min(core)
+        self._known = best_known(d, privacy, self._loss)
+        self._curves = CurveSearch(self._known, privacy, self._loss)
         # Widths of shells are powers of two, so that radii one shift apart are both edges.
         self._fineness = math.ceil(math.log2(FIRST_SHELLS / self._reach))
         self._nodes, self._shells = FIRST_NODES, FIRST_SHELLS
@@ -157,41 +158,16 @@ class Search(Anytime[IsotropicProblem, IsotropicSolution]):
         )
 
     def _start(self) -> None:
-        """The ℓ2 mechanism calibrated for δ, on many shells: close to the optimum in many dimensions."""
-        problem = self.problem
-        d, privacy = problem.dimension, problem.privacy
-        if privacy.epsilon == 0:
-            return
-        sigma = PowerLaw.calibrated(d, privacy, 1.0).sigma
-        tail = min(START_TAIL * privacy.delta, 1e-3)
-        reach, core = (float(v) * sigma for v in (special.gammainccinv(d, tail), special.gammaincinv(d, UNSEEN**2)))
-        fineness = math.floor(math.log2(START_SHELLS / (reach - core)))
-        width, resolution = 2.0**-fineness, 1 << max(0, fineness)
-        steps = np.concatenate([[0], np.arange(max(1, math.floor(core / width)), math.ceil(reach / width) + 1)])
-        breaks = steps << max(0, -fineness)
-        edges = breaks / resolution
-        volume, middle = log_volumes(d, edges), 0.5 * (edges[1:] + edges[:-1])
+        """The best known law on many shells: close to the optimum in many dimensions."""
+        privacy = self.problem.privacy
 
-        def law(raised: float) -> RadialNoise:
-            logs = volume - middle / (sigma * (1 + raised))
-            return RadialNoise.from_masses(
-                dimension=d, sensitivity=problem.sensitivity, resolution=resolution, breaks=breaks,
-                masses=np.exp(logs - special.logsumexp(logs)),
-            )  # fmt: skip
+        def over() -> bool:
+            return self._stop() or time.perf_counter() >= self._deadline
 
-        def meets(raised: float) -> bool:
-            self._stop()
-            return audit.delta_upper(law(raised), privacy.epsilon) <= privacy.delta
-
-        good, bad = START_STEP, 0.0
-        for _ in range(START_TRIES):
-            if meets(good):
-                self._offer(law(bisection(meets, good, bad, rounds=START_HALVINGS)[0]), KNOWN)
-                self._report()
-                return
-            if time.perf_counter() >= self._deadline:
-                return
-            good, bad = 3 * good, good
+        found = first_law(self._known, privacy, self.problem.sensitivity, over)
+        if found is not None:
+            self._keep(*found, NAMES[self._known.q])
+            self._report()
 
     # Laws --------------------------------------------------------------------------------------------
 
@@ -260,11 +236,14 @@ class Search(Anytime[IsotropicProblem, IsotropicSolution]):
             found = audit.delta_upper(wider, epsilon)
             if found <= delta:
                 law = wider
-        if found > delta:
-            return
+        if found <= delta:
+            self._keep(law, found, source, law is not asked)
+
+    def _keep(self, law: RadialNoise, delta: float, source: str, repaired: bool = False) -> None:
+        """The law, whose audit said δ, if it is the best one."""
         upper = audit.loss_upper(law, self.problem.loss)
         if upper < self.upper:
-            self.best = _Found(law, upper, found, law is not asked, source)
+            self.best = _Found(law, upper, delta, repaired, source)
 
     # Multipliers -------------------------------------------------------------------------------------
 
@@ -272,7 +251,12 @@ class Search(Anytime[IsotropicProblem, IsotropicSolution]):
         """Multipliers on finer nodes; whether finer ones still may be tried."""
         if self.noise is None:
             return True
+        if self.problem.dimension > 1 and not self._curves.finished and not self._curves.slow:
+            self._refine_curves()
+            return True
         count, problem = self._nodes, self.problem
+        if problem.dimension > FEW_DIMENSIONS:
+            return False
         if count > MOST_NODES:
             return False
         self._nodes = round(count * 1.6)
@@ -296,11 +280,23 @@ class Search(Anytime[IsotropicProblem, IsotropicSolution]):
             multipliers, value = found
             judge = Judge(d, privacy.epsilon, privacy.delta, self._loss, multipliers)
             proved = judge.prove(tolerance, self._deadline, self._stop)
-            lower = proved.lower * self._factor * (1 - ROUNDING)
-            if lower > self.lower:
-                self.lower, self._multipliers = lower, tuple(multipliers)
-                self._report()
+            self._prove(proved, multipliers)
             if self._over or value - proved.lower <= 2.5 * tolerance:
                 break
             program.add(proved.worst)
         return True
+
+    def _refine_curves(self) -> None:
+        """Curves on finer nodes."""
+        tolerance = self._curves.scale * max(0.1 * self.settings.gap, 3e-4)
+        for proved, curves in self._curves.stage(tolerance, self._deadline, self._stop):
+            self._prove(proved, curves)
+            if self._over:
+                break
+
+    def _prove(self, proved: Proved, multipliers: Sequence[Multipliers | Curve]) -> None:
+        """Keep the bound if it is the best one."""
+        lower = proved.lower * self._factor * (1 - ROUNDING)
+        if lower > self.lower:
+            self.lower, self._multipliers = lower, tuple(multipliers)
+            self._report()

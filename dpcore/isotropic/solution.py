@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ..errors import CertificateError
 from ..problem import SolverSettings
 from ..solution import Certificate, Progress
+from .curves import Curve
 from .law import RadialNoise
 from .problem import IsotropicProblem
 from .proof import Multipliers
@@ -26,7 +27,7 @@ class IsotropicSolution:
     settings: SolverSettings
     noise: RadialNoise
     certificate: Certificate
-    multipliers: tuple[Multipliers, ...]
+    multipliers: tuple[Multipliers | Curve, ...]
     trace: tuple[Progress, ...]
     seconds: float
     cells: int

@@ -197,5 +197,6 @@ def test_known_mechanisms_are_private_and_above_the_bound(dimension, epsilon, de
     search = Search(IsotropicProblem(dimension, privacy, RadialLoss(2.0)))
     search._start()
     assert search.upper >= rows["l2-delta"].loss * (1 - 2e-2)  # the same law on shells, cut far out
-    search._refine_lower()
+    while search.lower == 0:
+        search._refine_lower()
     assert 0 < search.lower <= min(one.loss for one in rows.values())
