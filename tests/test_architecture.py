@@ -47,7 +47,7 @@ ALLOWED = {
     "cutting_planes": SEARCH - {"optimal", "reference"},
     "reference": SEARCH - {"optimal"},
     "optimal": SEARCH | {"accounting"},
-    "isotropic": SEARCH | FILES | {"export", "reload", "rounded", "script"},
+    "isotropic": SEARCH | FILES | {"accounting", "export", "reload", "rounded", "script"},
     "mechanisms": LAWS,
     "literature": DATA | {"audit", "noise"},
     "accounting": LAWS | {"mechanisms"},

@@ -39,7 +39,7 @@ def add_parser(commands: Any) -> None:
         "--mechanism", metavar="M", action=_Group, default=None,
         help="laplace:epsilon=1, gaussian:sigma=2, staircase:epsilon=1, truncated-laplace:epsilon=1,delta=1e-6, "
         "geometric:epsilon=1, response:epsilon=1,options=4, pure:epsilon=1, approximate:epsilon=1,delta=1e-6 or "
-        "file:FILE written by solve; any number of times",
+        "file:FILE written by solve or isotropic; any number of times",
     )  # fmt: skip
     parser.add_argument("--count", metavar="N", action=_Group, help="uses of the mechanism before it (default 1)")
     parser.add_argument(
@@ -91,13 +91,20 @@ def _release(group: dict[str, str]) -> Release:
 
 
 def _from_file(path: str) -> Composable:
-    """The law in a file written by `solve`, audited again."""
-    from ..accounting.mechanisms import solved
-    from ..reload import load_solution
-
+    """The law in a file written by `solve` or `isotropic`, audited again."""
     if not path:
-        raise InputError("mechanism", "file:", "file:FILE with the name of a file written by `solve`")
-    return solved(load_solution(path), f"file:{Path(path).name}")
+        raise InputError("mechanism", "file:", "file:FILE with the name of a file written by `solve` or `isotropic`")
+    from ..reload import load_json
+
+    data, name = load_json(path), f"file:{Path(path).name}"
+    if isinstance(data, dict) and data.get("kind") == "isotropic":
+        from ..isotropic import files, neighbours
+
+        return neighbours.composable(files.solution_from_dict(data), name)
+    from ..accounting.mechanisms import solved
+    from ..reload import solution_from_dict
+
+    return solved(solution_from_dict(data), name)
 
 
 def report(releases: list[Release], found: list[Total], asked: dict[str, float]) -> dict[str, Any]:
