@@ -50,6 +50,7 @@ PAGES = (
     Page("tradeoff_maps", "Trade-off maps", "grid_on", "Explore"),
     Page("data_dependent", "Data-dependent noise", "stacked_line_chart", "Explore"),
     Page("vector_queries", "Vector queries", "stacked_bar_chart", "Explore"),
+    Page("isotropic", "Vectors in d dimensions", "hub", "Explore"),
     Page("reproduction", "Published figures", "fact_check", "Explore"),
     Page("private_optimisation", "Private optimisation", "local_shipping", "Apply"),
     Page("what_epsilon_means", "What ε and δ mean", "balance", "Learn"),

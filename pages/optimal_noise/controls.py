@@ -6,7 +6,7 @@ The slider beside a field holds no state of its own: it moves, and follows, the 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import streamlit as st
@@ -135,7 +135,7 @@ def _privacy(slots: dict) -> None:
     if promise == "composed":
         fields.quantities(PAGE, [RELEASES])
     slots["promise"] = st.empty()
-    _stops("epsilon", f"ε — {EPSILON.help}", EPSILON_STOPS, lambda v: f"{v:g}")
+    fields.stops(PAGE, "epsilon", f"ε — {EPSILON.help}", EPSILON_STOPS, lambda v: f"{v:g}")
     st.html('<div class="ends"><span>stronger privacy</span><span>more accurate</span></div>')
     slots["epsilon"] = _exactly(
         "epsilon", "ε exactly", help=f"{EPSILON.range}. Small ε: an observer learns little about any one person."
@@ -143,7 +143,7 @@ def _privacy(slots: dict) -> None:
     if 5 < (PAGE["epsilon"] or 0) <= EPSILON.high:
         odds = prose.number(math.exp(PAGE["epsilon"]), 3)
         st.warning(f"Little protection: what one person changes may become {odds} times as likely.")
-    _stops("delta", f"δ — {DELTA.help}", DELTA_STOPS, prose.delta_text)
+    fields.stops(PAGE, "delta", f"δ — {DELTA.help}", DELTA_STOPS, prose.delta_text)
     st.html('<div class="ends"><span>stronger privacy</span><span>more accurate</span></div>')
     slots["delta"] = _exactly("delta", "δ exactly", help=f"{DELTA.range}. {prose.ABOUT_DELTA}")
     st.caption(f"[See δ as the worst event]({prose.WORST_EVENT}). Keep it well below 1/n, n the number of people.")
@@ -276,18 +276,3 @@ def _exactly(key: str, label: str, *, step: float | None = None, help: str):
 def _choice(key: str, label: str, *, help: str | None = None) -> None:
     """A box of the options of a choice."""
     st.selectbox(label, PAGE.options(key), format_func=PAGE.label(key), key=key, help=help)
-
-
-def _stops(key: str, label: str, stops: list[float], show: Callable[[float], str]) -> None:
-    """A slider over rounded stops that moves, and follows, the field of the same key."""
-    value = PAGE[key]
-    size = lambda v: math.log(max(v, 1e-14))  # noqa: E731
-    nearest = min(stops, key=lambda stop: abs(size(stop) - size(value or 0.0)))
-    if st.session_state.get(f"{key}_stop") != nearest:
-        st.session_state[f"{key}_stop"] = nearest
-    told = {"value": nearest, "key": f"{key}_stop", "on_change": _take_stop, "args": (key,)}
-    st.select_slider(label, stops, format_func=show, **told)
-
-
-def _take_stop(key: str) -> None:
-    PAGE.choose({key: st.session_state[f"{key}_stop"]})

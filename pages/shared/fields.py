@@ -8,7 +8,7 @@ text that was refused is kept by the page's address, and the number accepted las
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 
 import streamlit as st
@@ -69,6 +69,21 @@ def quantities(page: Address, asked: Sequence[Quantity], prefix: str = ""):
         with column:
             place = number(page, f"{prefix}{one.name}", one.label, step=one.step, help=one.help or None, name=name)
     return place
+
+
+def stops(page: Address, key: str, label: str, places: Sequence[float], show: Callable[[float], str]) -> None:
+    """A slider over rounded stops that moves, and follows, the number of the same key."""
+    value = page[key]
+    size = lambda v: math.log(max(v, 1e-14))  # noqa: E731
+    nearest = min(places, key=lambda stop: abs(size(stop) - size(value or 0.0)))
+    if st.session_state.get(f"{key}_stop") != nearest:
+        st.session_state[f"{key}_stop"] = nearest
+    told = {"value": nearest, "key": f"{key}_stop", "on_change": _take_stop, "args": (page, key)}
+    st.select_slider(label, list(places), format_func=show, **told)
+
+
+def _take_stop(page: Address, key: str) -> None:
+    page.choose({key: st.session_state[f"{key}_stop"]})
 
 
 def typed(key: str) -> str:

@@ -45,6 +45,7 @@ STATES: dict[str, list[dict[str, str]]] = {
         {"gap": "50", "panel": "Release one value"},
     ],
     "vector_queries": [{}, {"panel": "applications"}],
+    "isotropic": [IDLE | {"loss": "power"}, IDLE | {"loss": "exceed"}],
     "private_optimisation": [{"story": story, "epsilon": "-1"} for story in STORIES],
 }  # fmt: skip
 """Page → addresses that together show all of its fields; the Learn pages show them by topics, where an answer is a

@@ -1,0 +1,131 @@
+"""The sidebar of the page: the vector, the promise, the loss, how hard to try."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import streamlit as st
+
+from dpcore._validate import above, in_range
+from dpcore.errors import InputError
+from dpcore.isotropic.problem import LARGEST_DIMENSION, LARGEST_POWER, NAMED, IsotropicProblem, RadialLoss
+from dpcore.privacy import DELTA, EPSILON, SENSITIVITY, Privacy
+from dpcore.problem import SolverSettings
+from pages.shared import fields, prose
+from pages.shared.address import FRAME, Address, Choice, Label, Number
+from pages.shared.messages import LABELS, explain
+from service import configuration
+
+LOSSES = {
+    "norm": "its length: E|X|", "squared": "its squared length: E|X|²", "power": "a power of its length: E|X|ᵖ",
+    "exceed": "being too long: P(|X| > t)",
+}  # fmt: skip
+VIEWS = {"radius": "Law of the length", "density": "Density", "picture": "In 2 or 3 dimensions"}
+PANELS = {"map": "Over the dimension", "sure": "How sure", "release": "Release", "export": "Take it away"}
+
+PAGE = Address(
+    "isotropic",
+    dimension=Number(20, 1, LARGEST_DIMENSION, whole=True), epsilon=Number(4.0), delta=Number(1e-6),
+    sensitivity=Number.of(SENSITIVITY), unit=Label("", 24), loss=Choice("squared", LOSSES), power=Number(1.5),
+    threshold=Number(5.0), gap=Number(2.0), seconds=Number(20.0), view=Choice("radius", VIEWS),
+    panel=Choice("map", PANELS),
+)  # fmt: skip
+"""Every control of the page."""
+
+STOPS = {
+    "dimension": (1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 50, 64, 100, 150, 200, 300, 500, 700, 1000),
+    "epsilon": (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0),
+    "delta": (*(10.0**-power for power in range(12, 1, -1)), 0.05, 0.1, 0.2),
+}
+"""Of the sliders."""
+
+FIELDS = LABELS | {
+    "dimension": "dimension d", "power": "power p", "threshold": "length t",
+}  # fmt: skip
+"""Names of the controls in messages about them."""
+
+PRESETS = {
+    "A mean of 10 features": {"dimension": 10, "epsilon": 1.0, "delta": 1e-6, "sensitivity": 1.0, "loss": "squared"},
+    "An embedding of 64 numbers": {
+        "dimension": 64, "epsilon": 4.0, "delta": 1e-6, "sensitivity": 1.0, "loss": "norm",
+    },
+    "A gradient of 1000": {"dimension": 1000, "epsilon": 8.0, "delta": 1e-6, "sensitivity": 1.0, "loss": "squared"},
+}  # fmt: skip
+
+
+@dataclass
+class Asked:
+    """What the controls say; problem is None while some control holds a value that is not accepted."""
+
+    problem: IsotropicProblem | None = None
+    settings: SolverSettings = field(default_factory=SolverSettings)
+    unit: str = ""
+    complaint: str = ""
+
+
+def sidebar() -> Asked:
+    """Draw the controls, on a projector those that a lecture moves, and read them all."""
+    places: dict = {}
+    with st.sidebar:
+        PAGE.note()
+        st.subheader("Vector", anchor=False)
+        _both(places, "dimension", "Dimension d, the numbers in the answer", 1, str, "From 1 to 1000.")
+        if not FRAME["projector"]:
+            _sensitivity(places)
+        st.subheader("Privacy", anchor=False)
+        _both(places, "epsilon", "ε", 0.1, "{:g}".format, f"{EPSILON.range}: {EPSILON.help}.")
+        _both(places, "delta", "δ", 1e-6, prose.delta_text, f"{prose.ABOUT_DELTA} Above 0, at most {DELTA.high:g}.")
+        st.subheader("What an error costs", anchor=False)
+        st.selectbox("An error X costs", PAGE.options("loss"), format_func=PAGE.label("loss"), key="loss")
+        if PAGE["loss"] == "power":
+            places["power"] = fields.number(PAGE, "power", "Power p", step=0.5)
+        elif PAGE["loss"] == "exceed":
+            places["threshold"] = fields.number(PAGE, "threshold", "Length t, in the unit", step=1)
+        if not FRAME["projector"]:
+            with st.expander("More"):
+                places["gap"] = fields.number(PAGE, "gap", "Stop at a relative gap of (%)", step=0.5)
+                places["time_limit"] = fields.number(PAGE, "seconds", "Time limit (s)", step=5)
+        below = st.container()
+    return _read(places, below)
+
+
+def _sensitivity(places: dict) -> None:
+    left, right = st.columns(2)
+    with left:
+        places["sensitivity"] = fields.number(
+            PAGE, "sensitivity", "ℓ2-sensitivity",
+            help="The most that one person can change the true answer in Euclidean length, in its unit.",
+        )  # fmt: skip
+    with right:
+        st.text_input("Unit", key="unit", max_chars=24, help="Unit of the answer.")
+
+
+def _both(places: dict, key: str, label: str, step: float, show: Callable[[float], str], help: str) -> None:
+    """A slider over rounded stops and, but for a projector, the field for the exact number."""
+    fields.stops(PAGE, key, label, STOPS[key], show)
+    if not FRAME["projector"]:
+        places[key] = fields.number(PAGE, key, f"{label.partition(',')[0]} exactly", step=step, help=help)
+
+
+def _read(places: dict, below) -> Asked:
+    asked = Asked(unit=str(PAGE["unit"] or "").strip())
+    try:
+        seconds = above(0, configuration.current().seconds, time_limit=PAGE["seconds"])
+        asked.settings = SolverSettings(gap=PAGE["gap"] / 100, time_limit=seconds)
+        asked.problem = read_problem(PAGE.values())
+    except InputError as error:
+        asked.complaint = explain(error, FIELDS)
+        places.get(error.field, below).error(asked.complaint)
+    return asked
+
+
+def read_problem(values: dict) -> IsotropicProblem:
+    """The problem that the controls' values describe."""
+    privacy = Privacy(values["epsilon"], values["delta"])
+    loss = RadialLoss(NAMED.get(values["loss"], 1.0))
+    if values["loss"] == "power":
+        loss = RadialLoss(above(0.0, LARGEST_POWER, power=values["power"]))
+    elif values["loss"] == "exceed":
+        loss = RadialLoss(1.0, in_range(0.0, SENSITIVITY.high, threshold=values["threshold"]))
+    return IsotropicProblem(values["dimension"], privacy, loss, values["sensitivity"])

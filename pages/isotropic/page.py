@@ -1,0 +1,56 @@
+"""Vectors in d dimensions: one ℓ2-sensitivity, the certified optimum, and how far the Gaussian is from it."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from dpcore.isotropic.search import solve
+from pages.isotropic import controls, headline, panels, takeaway, work
+from pages.shared import compute, frame, prose, watching
+from pages.shared.address import FRAME
+
+TEXT = prose.sections("isotropic")
+
+controls.PAGE.open()
+st.title("Vectors in d dimensions", anchor=False)
+asked = controls.sidebar()
+if asked.problem is None:
+    st.error(asked.complaint, icon=":material/error:")
+    st.stop()
+
+job = compute.ask("picture", asked.problem, asked.settings, task=solve)
+others = compute.ask("known", asked.problem, None, task=work.known)
+waited_for = watching.under_way({"picture": job})
+both = watching.under_way({"picture": job, "known": others})
+best = job.best
+
+
+if job.done and best is None:
+    headline.failure(job)
+    st.stop()
+headline.going_on(job, waited_for, drawn=best is not None)
+watching.live(both.values(), lambda: headline.headline(asked, job, others.solution or ()))
+left, right = st.columns([11, 9], gap="large")
+with left:
+    if panels.views():
+        watching.live(both.values(), lambda: panels.laws(asked, job.best, others.solution or ()))
+with right:
+    frame.heading("What they pay", TEXT["losses"])
+    watching.live(both.values(), lambda: panels.bars(asked, job.best, others.solution or ()))
+if best is not None:
+    facts = {"found by": best.source, "audited δ": prose.at_most(best.delta_upper)}
+    frame.cite(headline.sentence(asked.problem, asked.unit, best, others.solution or ()).replace("*", ""), facts)
+    parts = {
+        "map": lambda: panels.over_dimensions(asked),
+        "sure": lambda: panels.sure(asked, best, job),
+        "release": lambda: takeaway.release_one(best),
+        "export": lambda: takeaway.export(best),
+    }
+    st.segmented_control(
+        "Look closer", controls.PAGE.options("panel"), format_func=controls.PAGE.label("panel"), key="panel",
+        label_visibility="collapsed", required=True,
+    )  # fmt: skip
+    parts[controls.PAGE["panel"]]()
+panels.next_steps()
+with st.expander("What is computed here, and where it comes from", expanded=bool(FRAME["explain"])):
+    st.markdown(TEXT["about"] + "\n\n" + TEXT["formulas"] + "\n\n**References**\n\n" + TEXT["references"])

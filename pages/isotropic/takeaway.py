@@ -1,0 +1,80 @@
+"""Taking it away: one exact release, files, figures, the command that says the same."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from dpcore.errors import InputError, MissingExtraError
+from dpcore.isotropic.files import file_stem, noise_to_csv, solution_to_json
+from dpcore.isotropic.problem import IsotropicProblem
+from dpcore.isotropic.release import extra_error, release
+from dpcore.isotropic.solution import IsotropicSolution
+from dpcore.numbers import read_numbers
+from pages.shared import actions, frame, prose
+from pages.shared.messages import explain
+
+TEXT = prose.sections("isotropic")
+
+SHOWN = 50
+"""Numbers of a released vector."""
+
+
+def release_one(solution: IsotropicSolution) -> None:
+    """One exact private release of values that the visitor makes up."""
+    frame.heading("Release the vector once", TEXT["release"])
+    count = solution.problem.dimension
+    text = st.text_area(
+        "True values", ", ".join(["0"] * min(count, SHOWN)), height=68, key="true_values",
+        help="One number per coordinate; those left out at the end count as 0.",
+    )  # fmt: skip
+    if st.button("Release", key="release_one", type="primary"):
+        try:
+            given = read_numbers(text, "true values", f"up to {count} numbers") if (text or "").strip() else []
+            if len(given) > count:
+                raise InputError("true values", f"{len(given)} numbers", f"up to {count} numbers")
+            released = release(solution.noise, given + [0.0] * (count - len(given)))
+        except (InputError, MissingExtraError) as error:
+            st.error(explain(error) if isinstance(error, InputError) else str(error))
+            return
+        shown = ", ".join(f"{float(value):.6g}" for value in released[:SHOWN])
+        st.code(shown + (" …" if count > SHOWN else ""), language=None, wrap_lines=True)
+        if len(given) < count:
+            st.caption(f"{len(given)} of {count} values were given; the others counted as 0.")
+    rounding = prose.at_most(extra_error(solution.noise), 2)
+    st.caption(
+        f"Rounding adds at most {rounding} to the root mean square error. Every release spends the whole (ε, δ) again: "
+        "try made-up values. The promise holds where nobody moves the vector by more than its ℓ2-sensitivity."
+    )
+
+
+def export(solution: IsotropicSolution) -> None:
+    """Files to take away."""
+    frame.heading("Take it away", TEXT["export"])
+    name = file_stem(solution.problem)
+    with st.container(horizontal=True):
+        record, rows = solution_to_json(solution), noise_to_csv(solution)
+        st.download_button("JSON", record, f"{name}.json", "application/json", on_click="ignore")
+        st.download_button("CSV", rows, f"{name}.csv", "text/csv", on_click="ignore", help=actions.ABOUT_CSV)
+    saved = (("Losses", "losses"), ("Laws", "radius"), ("Density", "density"))
+    actions.row(
+        [
+            actions.link(),
+            *(
+                actions.figure(f"{title} as {form.upper()}", chart=f"chart_{chart}", form=form, name=f"{name}_{chart}")
+                for title, chart in saved
+                for form in ("png", "svg")
+            ),
+        ],
+        key="figures",
+    )
+    st.caption("The same without a browser:")
+    st.code(command(solution.problem), language="sh", wrap_lines=True)
+
+
+def command(problem: IsotropicProblem) -> str:
+    """The command that prints the same answer."""
+    privacy = problem.privacy
+    return (
+        f"python -m dpcore isotropic --dimension {problem.dimension} --epsilon {privacy.epsilon!r} "
+        f"--delta {privacy.delta!r} \\\n  --loss {problem.loss.spec} --sensitivity {problem.sensitivity!r}"
+    )

@@ -1,0 +1,104 @@
+"""What the page lets compute in the background: the known mechanisms, and the bracket over the dimension."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+from dpcore.errors import SolverError
+from dpcore.isotropic.baselines import KnownLaw, PowerLaw, mechanisms
+from dpcore.isotropic.problem import IsotropicProblem, RadialLoss
+from dpcore.isotropic.search import solve
+from dpcore.noise.gaussian import Gaussian
+from dpcore.privacy import Privacy
+from dpcore.problem import SolverSettings
+from dpcore.store import Store
+from service import configuration
+from work.question import TICK
+
+DIMENSIONS = (10, 2, 100, 20, 5, 50, 3, 1000, 30, 200, 1, 300, 500)
+"""Of the map, in the order in which they are worked out."""
+
+EACH = SolverSettings(gap=0.03, time_limit=6.0)
+"""Of every dimension of the map."""
+
+Report = Callable[[Any], bool]
+
+
+def gaussian_loss(problem: IsotropicProblem) -> float:
+    """What the analytic Gaussian mechanism pays: a closed form, in milliseconds."""
+    sigma = Gaussian.calibrate(problem.privacy, 1.0).sigma
+    law = PowerLaw(problem.dimension, math.sqrt(2) * sigma, 2.0)
+    return law.loss(problem.loss.in_units(problem.sensitivity)) * problem.factor
+
+
+@lru_cache(maxsize=64)
+def known_laws(problem: IsotropicProblem) -> tuple[KnownLaw, ...]:
+    """The known mechanisms, their losses in the query's unit, their parameters in units of the sensitivity."""
+    found = mechanisms(problem.dimension, problem.privacy, problem.loss.in_units(problem.sensitivity))
+    return tuple(replace(one, loss=one.loss * problem.factor) for one in found)
+
+
+def known(problem: IsotropicProblem, settings: None, *, progress: Report) -> tuple[KnownLaw, ...]:
+    """`known_laws` as a task."""
+    progress(TICK)
+    return known_laws(problem)
+
+
+@dataclass(frozen=True)
+class Over:
+    """A problem without its dimension."""
+
+    privacy: Privacy
+    loss: RadialLoss
+    sensitivity: float
+
+    def at(self, dimension: int) -> IsotropicProblem:
+        return IsotropicProblem(dimension, self.privacy, self.loss, self.sensitivity)
+
+
+@dataclass(frozen=True)
+class Point:
+    """One dimension of the map.   lower : certified, 0 for none.   best : the certified law's loss, infinite without.
+    known : of the known mechanisms."""
+
+    dimension: int
+    lower: float
+    best: float
+    known: tuple[KnownLaw, ...]
+
+
+def over_dimensions(asked: Over, settings: None, *, progress: Report) -> tuple[Point, ...]:
+    """The bracket and the known mechanisms in many dimensions, each reported when it is known and kept on disk."""
+    found: list[Point] = []
+    store = Store(configuration.current().store)
+    try:
+        for dimension in DIMENSIONS:
+            found.append(_point(asked.at(dimension), store, progress))
+            if progress(found[-1]):
+                break
+    finally:
+        store.close()
+    return tuple(found)
+
+
+def _point(problem: IsotropicProblem, store: Store, progress: Report) -> Point:
+    laws = known_laws(problem)
+    solution = store.solution(problem, EACH)
+    if solution is None:
+        stopped = False
+
+        def look(_: object) -> bool:
+            nonlocal stopped
+            stopped = stopped or bool(progress(TICK))
+            return stopped
+
+        try:
+            solution = solve(problem, EACH, look)
+        except SolverError:
+            return Point(problem.dimension, 0.0, math.inf, laws)
+        store.keep(solution, effort=solution.seconds if stopped else None)
+    return Point(problem.dimension, solution.lower, solution.upper, laws)
