@@ -70,12 +70,12 @@ def sidebar() -> Asked:
     with st.sidebar:
         PAGE.note()
         st.subheader("Vector", anchor=False)
-        _both(places, "dimension", "Dimension d, the numbers in the answer", 1, str, "From 1 to 1000.")
+        _both(places, "dimension", "d — how many numbers the answer has", 1, str, "From 1 to 1000.")
         if not FRAME["projector"]:
             _sensitivity(places)
         st.subheader("Privacy", anchor=False)
-        _both(places, "epsilon", "ε", 0.1, "{:g}".format, f"{EPSILON.range}: {EPSILON.help}.")
-        _both(places, "delta", "δ", 1e-6, prose.delta_text, f"{prose.ABOUT_DELTA} Above 0, at most {DELTA.high:g}.")
+        _both(places, "epsilon", f"ε — {EPSILON.help}", 0.1, "{:g}".format, f"{EPSILON.range}.")
+        _both(places, "delta", f"δ — {DELTA.help}", 1e-6, prose.delta_text, f"{prose.ABOUT_DELTA} Above 0.")
         st.subheader("What an error costs", anchor=False)
         st.selectbox("An error X costs", PAGE.options("loss"), format_func=PAGE.label("loss"), key="loss")
         if PAGE["loss"] == "power":
@@ -105,7 +105,7 @@ def _both(places: dict, key: str, label: str, step: float, show: Callable[[float
     """A slider over rounded stops and, but for a projector, the field for the exact number."""
     fields.stops(PAGE, key, label, STOPS[key], show)
     if not FRAME["projector"]:
-        places[key] = fields.number(PAGE, key, f"{label.partition(',')[0]} exactly", step=step, help=help)
+        places[key] = fields.number(PAGE, key, f"{label.partition(' ')[0]} exactly", step=step, help=help)
 
 
 def _read(places: dict, below) -> Asked:

@@ -70,15 +70,15 @@ def sentence(
     return f"{text}, the best possible between **{lower}** and **{upper}**."
 
 
-def verdict(problem: IsotropicProblem, best: IsotropicSolution | None) -> str:
-    """Whether to keep the Gaussian."""
+def verdict(problem: IsotropicProblem, upper: float, lower: float) -> str:
+    """Whether to keep the Gaussian, given what the best possible lies between."""
     gaussian = work.gaussian_loss(problem)
-    if best is None or gaussian <= 0 or best.lower <= 0:
+    if gaussian <= 0 or lower <= 0:
         return ""
-    most, saved = 1 - best.lower / gaussian, 1 - best.upper / gaussian
+    most, saved = 1 - lower / gaussian, 1 - upper / gaussian
     if most <= NEAR:
         return f"Keep the Gaussian: at most {prose.percent_up(max(most, 0.0))} to gain"
-    if saved > 0:
+    if saved > 1e-3:
         return f"Replace the Gaussian: {prose.percent_down(saved)} less, at most {prose.percent_up(most)} possible"
     return f"Not settled: up to {prose.percent_up(most)} below the Gaussian may be possible"
 
@@ -86,7 +86,8 @@ def verdict(problem: IsotropicProblem, best: IsotropicSolution | None) -> str:
 def headline(asked: Asked, job: compute.Job, known: Sequence[KnownLaw]) -> None:
     """Verdict, sentence, and what is paid in further words."""
     problem, best = asked.problem, job.best
-    frame.headline(sentence(problem, asked.unit, best, known), verdict=verdict(problem, best) or "Computing both bounds …")
+    told = verdict(problem, least(problem, best, known), best.lower) if best is not None else ""
+    frame.headline(sentence(problem, asked.unit, best, known), verdict=told or "Computing both bounds …")
     words = [f"Paid is the {paid(problem)}."]
     if best is not None and problem.loss.spec == "squared":
         each = prose.at_most(math.sqrt(best.upper / problem.dimension), 3)

@@ -143,7 +143,7 @@ def over_dimensions(asked: Asked) -> None:
         done, total = len(points_of(job)), len(work.DIMENSIONS)
         st.markdown(f"{done} of {total} dimensions are done; a few seconds each the first time.")
 
-    watching.go_on(jobs)
+    watching.go_on(jobs, key="resume_map")
     watching.strip(waited_for, say, label="Stop the map", key="stop_map", help="Keep the dimensions so far")
     watching.live([job], lambda: _map(problem.dimension, job))
 

@@ -83,11 +83,11 @@ def strip(
         watch()
 
 
-def go_on(jobs: Jobs) -> None:
+def go_on(jobs: Jobs, *, key: str = "resume") -> None:
     """Where a visitor ended jobs early: a button that takes them up again."""
     halted = [slot for slot, job in jobs.items() if job.done and job.over]
     if halted:
-        st.button("Stopped early: go on", key="resume", on_click=_each, args=(compute.forget, halted))
+        st.button("Stopped early: go on", key=key, on_click=_each, args=(compute.forget, halted))
 
 
 def _each(act: Callable[[str], None], slots: Iterable[str]) -> None:
