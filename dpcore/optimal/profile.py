@@ -1,9 +1,9 @@
 """The optimal noise for a whole privacy profile δ(ε′), ε′ ≥ 0: μ-Gaussian differential privacy.
 
-The same lattice programs as for one pair (ε, δ), with one family of rows per ε′. Any finitely many pairs on the target
-make a lower bound. For the upper bound the pairs lie where tangents of the target cross, so that a law that satisfies
-them satisfies the target in between; a small share of geometric noise takes care of what lies beyond [method: A whole
-profile].
+Programs on lattices whose rows are tangents of the curve (`curve`). For monotone laws the same lattice programs as for
+one pair (ε, δ), with one family of rows per ε′: any finitely many pairs on the target make a lower bound; for the upper
+bound the pairs lie where tangents of the target cross, so that a law that satisfies them satisfies the target in
+between. A small share of geometric noise takes care of what lies beyond [method: A whole profile].
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from ..audit_profile import ProfileProof
 from ..audit_shape import keeps_shape
 from ..errors import SolverError
 from ..loss import Loss
+from ..loss.cells import means as cell_means
 from ..noise.gaussian import Gaussian
 from ..noise.piecewise import PiecewiseNoise
 from ..noise.tailed import TailedNoise
@@ -30,17 +31,44 @@ from ..problem import NoiseProblem, SolverSettings
 from ..search import bisections, least_argument
 from ..solution import Certificate, Solution
 from .anytime import Anytime, ProgressCallback
-from .lattice import Array
+from .curve import CurveProgram
+from .lattice import Array, Lattice
 from .laws import SEARCHED_TO
-from .lower import lower_step
+from .lower import lower_step, rounded_costs, rounding_lattice
 from .program import Seed
-from .step import Limits, Window
-from .upper import upper_step
+from .step import Limits, Window, origin_of, places_of
+from .upper import cell_lattice, upper_step
 
 STAGES = ((1.5, 6), (2.5, 8), (4, 12), (8, 12), (8, 24), (12, 24), (16, 32), (24, 40), (32, 48), (48, 64))
 """(cells per σ = D/μ, number of ε′ at μ = 1) of the programs, from coarse to fine. The smaller μ, the nearer is the
 best law to the Gaussian, and the more it matters that the chords are short. For large μ, and losses that are not even,
 it is the small programs whose solutions make the larger ones quick."""
+
+COARSEST = 2.0
+"""Cells per σ of the first program under the whole curve."""
+
+GROWTH = (1.3, 1.7)
+"""The next one has at least and at most this many times as many cells."""
+
+ORDER = 1.3
+"""Brackets narrow about like this power of the cells' width."""
+
+FARTHEST, STEEPEST = 4.0, 8.0
+"""Tangents are looked at up to z = FARTHEST + μ/2 and ε′ = STEEPEST: what e^ε′ beyond it does, linear programs hardly
+resolve, and next to nothing is lost."""
+
+LESS = 5e-5
+"""By this share less than μ is asked of laws, and twice that of the Gaussian that a search begins with: room for chords
+between tangents and for the tail."""
+
+SEED = 0.05
+"""A Gaussian as much narrower violates the first rows."""
+
+SEEN = 0.015
+"""Distance of the tangents between which laws of programs are checked."""
+
+EXACT = 0.02
+"""A program's own bracket is narrowed to this share of the gap aimed at, and half as much of the gap so far."""
 
 SHARES = tuple(2.0**-n for n in (26, 23, 20, 17, 14, 12, 10))
 """Shares of the tail, tried in turn."""
@@ -73,6 +101,7 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
         super().__init__(problem, settings, progress, settings.gap)
         self.profile: GaussianProfile = problem.profile  # type: ignore[assignment]  # `solve` sends no other here
         self.best: _Found | None = None
+        self._centre = 0.0  # of the best Gaussian
         self._seeds: dict[str, Seed | None] = {"lower": None, "upper": None}
 
     def run(self) -> Solution:
@@ -80,6 +109,77 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
         self.lower = max(self.lower, variance_lower(self.problem))
         self._start()
         self._report()
+        if self.problem.monotone:
+            self._by_pairs()
+        else:
+            self._by_curve()
+        return self._solution()
+
+    def _by_curve(self) -> None:
+        """Programs whose rows are tangents of the curve."""
+        known: dict[bool, Callable[[Array], Array] | None] = {False: None, True: None}
+        k = max(1, round(COARSEST * self.profile.mu))
+        while True:
+            for cells in (False, True):
+                size = self._next_to_jumps(k, -1 if cells else 1)
+                if self._over or size > self.settings.max_cells_per_sensitivity:
+                    return
+                known[cells] = (self._curve_cells if cells else self._curve_nodes)(size, known[cells])
+            wanted = (1.1 * self._record().gap / self._goal) ** (1 / ORDER)
+            k = max(k + 1, round(k * min(max(wanted, GROWTH[0]), GROWTH[1])))
+
+    def _curve_program(
+        self, mu: float, lattice: Lattice, costs: Array, known: Callable[[Array], Array] | None
+    ) -> tuple[CurveProgram, str]:
+        """A program solved from the Gaussian on the cells around the lattice's indices, seeded by a coarser law's
+        density; places in sensitivities from the lattice's origin."""
+        index, D = lattice.indices, self.problem.sensitivity
+        centre = (self._centre - origin_of(self.problem)) / D
+        ends = (index[0] - 0.5 * (1 - lattice.edge) + np.arange(len(index) + 1)) / lattice.k - centre
+        last = min(FARTHEST + self.profile.mu / 2, STEEPEST / self.profile.mu)
+        program = CurveProgram(
+            mu, lattice.classify(index), costs, lattice.first, lattice.shifts,
+            np.flatnonzero((index >= lattice.event_first) & (index <= lattice.event_last)),
+            normal_masses(ends * self.profile.mu * (1 - 2 * LESS)), self._limits.scale, last, lattice.folded,
+        )  # fmt: skip
+        if known is not None:
+            program.start(known((index + 0.5 * lattice.edge) / lattice.k))
+        program.start(normal_masses(ends * self.profile.mu * (1 + SEED)))
+        room = EXACT * max(self._goal, 0.5 * min(self._record().gap, 1.0))
+        status = program.solve(
+            self._limits, lambda lower, upper: upper - lower <= room * lower or lower >= self.upper * (1 - room)
+        )
+        return program, status
+
+    def _curve_nodes(self, k: int, known: Callable[[Array], Array] | None) -> Callable[[Array], Array]:
+        """A lower bound from laws rounded to nodes, or for losses with jumps to cells [Thm 2]. Returns the density."""
+        loss, problem = self.problem.paid_loss, self.problem
+        lattice = rounding_lattice(problem, k, int(not loss.continuous), self._window(0.5))
+        costs = rounded_costs(loss, problem, lattice, np.full(len(lattice.indices) - 1, 0.5))
+        program, _ = self._curve_program(self.profile.mu, lattice, costs, known)
+        self.lower = max(self.lower, program.proved(self.profile))
+        self._note(len(costs), len(program.cuts))
+        return _density(lattice, program.inner)
+
+    def _curve_cells(self, k: int, known: Callable[[Array], Array] | None) -> Callable[[Array], Array]:
+        """A law constant on cells, with its tail [Thm 1]. Returns the density."""
+        problem = self.problem
+        lattice = cell_lattice(problem, k, int(not problem.loss.continuous), self._window(1.0))
+        assert lattice is not None  # the whole line has room
+        costs = cell_means(problem.paid_loss, places_of(problem, 2 * k, lattice.ends))
+        program, _ = self._curve_program(self.profile.mu * (1 - LESS), lattice, costs, known)
+        if program.private and program.upper < self.upper:
+            body = PiecewiseNoise.from_masses(
+                sensitivity=problem.sensitivity, resolution=2 * k, breaks=lattice.ends, masses=program.inner,
+                origin=origin_of(problem),
+            )  # fmt: skip
+            places = np.arange(0, FARTHEST + 3 + self.profile.mu, SEEN)
+            self._offer(body, tuple(places.tolist()), False, "linear program")
+        self._note(len(costs), len(program.cuts))
+        return _density(lattice, program.inner)
+
+    def _by_pairs(self) -> None:
+        """Programs with one family of rows per ε′."""
         before = None
         for per_sigma, count in STAGES:
             k, count = max(1, round(per_sigma * self.profile.mu)), round(count / math.sqrt(min(self.profile.mu, 1.0)))
@@ -90,7 +190,6 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
                 self._lower(k, count)
                 self._upper(k, count)
             before = (k, count)
-        return self._solution()
 
     def _start(self) -> None:
         """The Gaussian, a little wider, on cells fine enough to lose next to nothing; for squared error also the law
@@ -108,6 +207,7 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
                 tried,
                 tolerance=SEARCHED_TO,
             )
+        self._centre = float(centre)
         half = math.ceil(8.5 * sigma * k)  # beyond which less than 2e-17 lies
         breaks = 2 * np.arange(-half, half + 2) - 1
         places = tuple(np.arange(0, 7.0 + mu, 0.015).tolist())
@@ -214,6 +314,12 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
         return Solution(
             problem, self.settings, noise, certificate, trace, seconds, found.cells, noise.body.resolution, found.source
         )
+
+
+def _density(lattice: Lattice, masses: Array) -> Callable[[Array], Array]:
+    """A law's density as a function of places, in sensitivities from the lattice's origin."""
+    at = (lattice.indices + 0.5 * lattice.edge) / lattice.k
+    return lambda x: np.interp(x, at, masses, left=0.0, right=0.0)
 
 
 def normal_masses(ends: Array) -> Array:

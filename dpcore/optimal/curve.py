@@ -1,0 +1,233 @@
+"""Linear programs under a whole curve: μ-GDP without a choice of ε′ [method: A whole profile].
+
+For one shift the pairs (P(A), Q(A)) of all events A, P the law and Q its shifted copy, lie below a concave polygon
+whose corners are the events "ratio p/q above a level". The curve allows the pairs with Φ⁻¹(P) − Φ⁻¹(Q) ≤ μ, a convex
+set; so corners are all that has to be looked at, and one outside is cut off by the tangent of the curve next to it: one
+row, P(A) − e^(μz) Q(A) ≤ δ_μ(μz). Rows enter as solutions violate them. They are looked for between the solution and
+the best private law so far, which saves most of the rounds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..audit import multiplier_bound_lower
+from ..errors import SolverError
+from ..lp import INFINITY, LinearProgram
+from ..privacy import EPSILON_RANGE
+from ..privacy_profile import GaussianProfile
+from .lattice import NOT_ZERO, Array, Ints, sums_at
+from .step import Limits
+
+PER_SHIFT = 8
+"""Rows that a shift may add in a round, spread over the curve."""
+
+WITHIN = 1e-9
+"""What a private law may exceed the curve by, in shares of it: what floats do."""
+
+ROUNDS = 400
+"""Of cutting."""
+
+BETWEEN, NEAREST = 0.5, 0.99
+"""How far from the best private law towards the solution events are looked for first, and up to which share not at the
+solution itself."""
+
+FLOOR = 1e-3
+"""Least reference mass, for scaling, relative to the largest."""
+
+IDLE = 12
+"""Rows that have not held a solution for so many rounds leave."""
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Events (indices) of a shift, and the place z of the tangent that cut them off."""
+
+    shift: int
+    events: Ints
+    z: float
+
+
+@dataclass
+class CurveProgram:
+    """minimise Σ costs·r over laws r on the indices first, first + 1, … that are the same all over each class, and
+    keep the curve at every shift, k to the sensitivity.
+
+    owners : (n,) the class of every index.   costs : (n,) the loss of one unit of mass.   events : (n,) where an event
+    may be.   inner : (n,) masses of a private law.   scale : about how large the optimum is.   last : largest z looked
+    at.   folded : the law is symmetric; shifts are positive.
+    """
+
+    mu: float
+    owners: Ints
+    costs: Array
+    first: int
+    shifts: Ints
+    events: Ints
+    inner: Array
+    scale: float
+    last: float
+    folded: bool = False
+    cuts: list[Cut] = field(default_factory=list, init=False)
+    rates: list[tuple[Cut, float]] = field(default_factory=list, init=False)
+    lower: float = field(default=0.0, init=False)
+    upper: float = field(init=False)
+    private: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._classes = int(self.owners.max()) + 1
+        self._wide = sums_at(self.owners, np.ones(len(self.owners)), self._classes)
+        self.inner = self._levelled(self.inner / self.inner.sum())
+        self.upper, self.private = float(self.costs @ self.inner), not self.violated(self.inner)
+        rho = sums_at(self.owners, self.inner, self._classes) / self._wide
+        self._rho = np.maximum(rho, FLOOR * rho.max())
+        self._lp = LinearProgram(tolerance=1e-10)
+        self._lp.add_rows(1.0, 1.0, starts=[0], columns=[], values=[])
+        paid = sums_at(self.owners, self.costs, self._classes) * self._rho / self.scale
+        columns = np.arange(self._classes)
+        self._lp.add_columns(paid, starts=columns, rows=np.zeros_like(columns), values=self._wide * self._rho)
+        self._unused: list[int] = []
+
+    def _levelled(self, masses: Array) -> Array:
+        """The same mass at every index of a class."""
+        found: Array = (sums_at(self.owners, masses, self._classes) / self._wide)[self.owners]
+        return found
+
+    # Rows ----------------------------------------------------------------------------------------------
+
+    def _covers(self, shift: Ints | int) -> Ints:
+        """Positions of the events' covers; the position after the last stands for none."""
+        covers = self.events - shift
+        return np.where((covers >= 0) & (covers < len(self.owners)), covers, len(self.owners))
+
+    def violated(self, masses: Array) -> list[Cut]:
+        """Corners of the polygons of all shifts that lie outside the curve: the farthest out of every stretch of it."""
+        from scipy.special import ndtr, ndtri
+
+        here = np.broadcast_to(masses[self.events], (len(self.shifts), len(self.events)))
+        there = np.append(masses, 0.0)[self._covers(self.shifts[:, None])]
+        order = np.argsort(-here / np.maximum(there, NOT_ZERO), axis=1, kind="stable")
+        P, Q = (np.cumsum(np.take_along_axis(x, order, 1), axis=1) for x in (here, there))
+        z = -0.5 * (ndtri(np.clip(P, 1e-300, 1 - 1e-15)) + ndtri(np.clip(Q, 1e-300, 1 - 1e-15)))
+        nearest = EPSILON_RANGE[0] / self.mu
+        z = np.clip(np.where(z < nearest / 2, 0.0, np.maximum(z, nearest * (1 + 1e-12))), 0.0, self.last)
+        limit = ndtr(self.mu / 2 - z) - np.exp(self.mu * z) * ndtr(-self.mu / 2 - z)
+        over = (P - np.exp(self.mu * z) * Q - limit) / limit
+        stretch = np.minimum(np.floor(z / self.last * PER_SHIFT), PER_SHIFT - 1)
+        found = []
+        for part in range(PER_SHIFT):
+            mine = np.where(stretch == part, over, -1.0)
+            corner = np.argmax(mine, axis=1)
+            for j in np.flatnonzero(mine[np.arange(len(corner)), corner] > WITHIN).tolist():
+                chosen = np.sort(self.events[order[j, : corner[j] + 1]])
+                found.append(Cut(int(self.shifts[j]), chosen, float(z[j, corner[j]])))
+        return found
+
+    def _add(self, cuts: list[Cut]) -> None:
+        rows = np.zeros((len(cuts), self._classes))
+        for row, cut in zip(rows, cuts):
+            covers = cut.events - cut.shift
+            covers = covers[(covers >= 0) & (covers < len(self.owners))]
+            growth, limit = self._line(cut.z)
+            row += sums_at(self.owners[cut.events], np.ones(len(cut.events)), self._classes)
+            row -= growth * sums_at(self.owners[covers], np.ones(len(covers)), self._classes)
+            row *= self._rho / limit
+        used = rows != 0
+        starts = np.cumsum(used.sum(axis=1)) - used.sum(axis=1)
+        self._lp.add_rows(-INFINITY, 1.0, starts=starts, columns=np.nonzero(used)[1], values=rows[used])
+        self.cuts += cuts
+        self._unused += [0] * len(cuts)
+
+    def _forget(self, rates: Array) -> None:
+        """Let rows go that have been without a rate for long."""
+        self._unused = [0 if rate > 0 else unused + 1 for rate, unused in zip(rates.tolist(), self._unused)]
+        leaving = [i for i, unused in enumerate(self._unused) if unused > IDLE]
+        if 2 * len(leaving) > len(self.cuts):
+            self._lp.delete_rows([1 + i for i in leaving])
+            kept = sorted(set(range(len(self.cuts))) - set(leaving))
+            self.cuts, self._unused = [self.cuts[i] for i in kept], [self._unused[i] for i in kept]
+
+    # Solving -------------------------------------------------------------------------------------------
+
+    def start(self, masses: Array) -> None:
+        """Rows that a law of about the optimum's shape is near to violating: those of what is a little less private."""
+        cuts = self.violated(self._levelled(masses / masses.sum()))
+        if cuts:
+            self._add(cuts)
+
+    def solve(self, limits: Limits, near: Callable[[float, float], bool]) -> str:
+        """Rounds of solving and cutting, until `near(lower, upper)` of the program, or nothing is violated. `inner` is
+        the best private law found, `rates` the multipliers of the cuts in the last solution."""
+        for _ in range(ROUNDS):
+            try:
+                status = self._lp.run(limits.deadline, limits.stop)
+            except SolverError:
+                return "failed"
+            values = self._lp.primal()
+            if status != "optimal" or len(values) != self._classes:
+                return status
+            outer = (np.maximum(values, 0.0) * self._rho)[self.owners]
+            outer /= outer.sum()
+            self.lower = float(self.costs @ outer)
+            rates = np.maximum(0.0, -self._lp.row_duals()[1:]) * self.scale
+            self.rates = [(cut, rate) for cut, rate in zip(self.cuts, rates.tolist()) if rate > 0]
+            if near(self.lower, self.upper if self.private else math.inf):
+                return status
+            cuts = self._search(outer)
+            if not cuts:
+                return status
+            self._forget(rates)
+            self._add(cuts)
+        return "rounds"
+
+    def _search(self, outer: Array) -> list[Cut]:
+        """Rows that the solution violates, looked for ever nearer to it; private laws on the way are kept."""
+        padded, share = np.append(outer, 0.0), BETWEEN
+        while True:
+            tried = outer if share > NEAREST else (1 - share) * self.inner + share * outer
+            cuts = self.violated(tried)
+            if not cuts and (not self.private or float(self.costs @ tried) < self.upper):
+                self.inner, self.upper, self.private = tried, float(self.costs @ tried), True
+            if share > NEAREST:
+                return cuts
+            cuts = [cut for cut in cuts if self._excess(cut, padded) > WITHIN]
+            if cuts:
+                return cuts
+            share = 1 - (1 - share) / 4
+
+    def _excess(self, cut: Cut, padded: Array) -> float:
+        """By how much masses, with a 0 after the last, exceed a cut, in shares of its limit."""
+        growth, limit = self._line(cut.z)
+        covers = cut.events - cut.shift
+        covers[(covers < 0) | (covers >= len(self.owners))] = len(self.owners)
+        return float(padded[cut.events].sum() - growth * padded[covers].sum()) / limit - 1
+
+    def _line(self, z: float) -> tuple[float, float]:
+        """(e^(μz), the curve there)."""
+        from scipy.special import ndtr
+
+        growth = float(np.exp(self.mu * z))
+        return growth, float(ndtr(self.mu / 2 - z) - growth * ndtr(-self.mu / 2 - z))
+
+    # What is proved ------------------------------------------------------------------------------------
+
+    def proved(self, profile: GaussianProfile) -> float:
+        """The lower bound that the multipliers of the last solution prove, from the referee [Thm 3]: every cut is a row
+        of one pair on the curve, whose δ is rounded up."""
+        terms = []
+        for cut, rate in self.rates:
+            (pair,) = profile.necessary((cut.z,))
+            events, weight = cut.events + self.first, rate / self._line(cut.z)[1]
+            shifts, weights = np.full(len(events), cut.shift), np.full(len(events), weight)
+            terms.append((pair.epsilon, pair.delta, shifts, events, weights))
+        if not terms:
+            return 0.0
+        (epsilon, delta, shifts, events, weights), *further = terms
+        return multiplier_bound_lower(
+            self.costs, self.first, epsilon=epsilon, delta=delta, shifts=shifts, events=events, weights=weights,
+            mirrored=self.folded, further=further,
+        )  # fmt: skip

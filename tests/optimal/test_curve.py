@@ -1,0 +1,93 @@
+"""Programs under a whole curve: every event of a small lattice, and what pairs on the curve prove."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from dpcore.optimal import curve, solve
+from dpcore.optimal.curve import CurveProgram
+from dpcore.optimal.lattice import Lattice
+from dpcore.optimal.lower import lower_step
+from dpcore.optimal.profile import ProfileSearch, normal_masses
+from dpcore.optimal.step import Limits
+from dpcore.privacy_profile import GaussianProfile
+from dpcore.problem import SolverSettings, noise_problem
+
+MU = 1.3
+LIMITS = Limits(1.0, 1e-6, float("inf"), lambda: False)
+
+
+def problem_of(profile, loss):
+    anchor = profile.anchor
+    return noise_problem(anchor.epsilon, anchor.delta, 1.0, loss, profile=profile)
+
+
+def small(loss=abs, k=2, n=5, folded=False):
+    """A program on 2n + 1 nodes, of which those within n − k are events."""
+    lattice = Lattice(k, -n, n, -n + k, n - k, folded)
+    index = lattice.indices
+    costs = np.array([loss(i / k) for i in index.tolist()])
+    events = np.flatnonzero((index >= lattice.event_first) & (index <= lattice.event_last))
+    start = normal_masses((np.arange(len(index) + 1) - n - 0.5) / k * MU * 0.999)
+    return CurveProgram(
+        MU, lattice.classify(index), costs, lattice.first, lattice.shifts, events, start, 1.0, 3.0, folded
+    )
+
+
+@pytest.mark.parametrize("folded", [False, True])
+def test_no_event_of_the_answer_says_more_than_the_curve(folded):
+    program = small(folded=folded)
+    assert program.solve(LIMITS, lambda lower, upper: upper - lower < 1e-7) == "optimal"
+    mass, most = np.append(program.inner, 0.0), 0.0
+    for shift in program.shifts.tolist():
+        covers = program.events - shift
+        covers = np.where((covers >= 0) & (covers < len(program.inner)), covers, len(program.inner))
+        for chosen in itertools.product((False, True), repeat=len(program.events)):
+            p, q = mass[program.events[list(chosen)]].sum(), mass[covers[list(chosen)]].sum()
+            z = np.linspace(0, 3, 61)
+            limit = norm.cdf(MU / 2 - z) - np.exp(MU * z) * norm.cdf(-MU / 2 - z)
+            assert np.all(p - np.exp(MU * z) * q <= limit * (1 + 1e-8) + 1e-12)
+            most = max(most, float(np.max((p - np.exp(MU * z) * q) / limit)))
+    assert most > 1 - 1e-3  # the curve is what limits it
+
+
+def test_the_proof_is_as_good_as_the_program_and_no_law_undercuts_it():
+    program = small(lambda x: abs(x - 0.2))
+    program.solve(LIMITS, lambda lower, upper: upper - lower < 1e-7)
+    proved = program.proved(GaussianProfile(MU))
+    assert program.upper - 1e-5 < proved <= program.upper
+    rng = np.random.default_rng(1)
+    for width in rng.uniform(0.3, 1, 20):  # wider normal laws, off the middle, keep the curve
+        law = normal_masses((np.arange(12) - 5.5) / 2 * MU * width + rng.normal() * 0.2)
+        law[[0, -1]] += (1 - law.sum()) / 2
+        assert law @ program.costs >= proved - 1e-12
+
+
+def test_rows_that_leave_take_nothing_from_the_proof(monkeypatch):
+    monkeypatch.setattr(curve, "IDLE", 0)
+    program = small()
+    program.solve(LIMITS, lambda lower, upper: upper - lower < 1e-7)
+    assert program.upper - 1e-5 < program.proved(GaussianProfile(MU)) <= program.upper
+
+
+@pytest.mark.parametrize("loss", ["l1", "pinball:0.3", "exceed:0.5"])
+def test_the_curve_proves_more_than_pairs_on_it_at_the_same_lattice(loss):
+    profile = GaussianProfile(1.0)
+    search = ProfileSearch(problem_of(profile, loss), SolverSettings(time_limit=60))
+    search._start()
+    pairs = search._with_pairs(profile.necessary(profile.places(12)))
+    few = lower_step(pairs, 4, search._window(0.5), None, search._limits)
+    search._curve_nodes(4, None)
+    assert few.bound - 4e-3 * search.upper < search.lower <= search.upper
+
+
+@pytest.mark.parametrize(("loss", "mu", "gap"), [("l1", 0.25, 1e-3), ("pinball:0.3", 1.0, 1e-2), ("l1", 2.0, 1.5e-2)])
+def test_brackets_close(loss, mu, gap):
+    solution = solve(problem_of(GaussianProfile(mu), loss), SolverSettings(gap=gap, time_limit=60))
+    proof = solution.certificate
+    assert proof.lower <= proof.upper <= (1 + gap) * proof.lower
+    assert proof.profile.holds
