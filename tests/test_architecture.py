@@ -64,12 +64,13 @@ ALLOWED = {
     "store": LAWS | {"export", "isotropic", "provenance", "reload"},
     "sweeps": FILES | {"optimal", "mechanisms", "provenance", "store"},
     "inversion": LAWS | {"optimal", "mechanisms"},
+    "plan": SEARCH | FILES | {"accounting", "mechanisms", "inversion", "exact"},
     "private_optimization": LAWS | {"lp", "rows", "optimal", "exact"},
     "data_dependent": SEARCH | FILES | {"exact", "export", "reload", "script", "snippet"},
     "cli": (
         FILES
         | {"optimal", "vector", "isotropic", "data_dependent", "private_optimization", "mechanisms", "exact"}
-        | {"comparison", "export", "sweeps", "store", "inversion", "accounting", "reload"}
+        | {"comparison", "export", "sweeps", "store", "inversion", "accounting", "reload", "plan"}
     ),
     "display": LAWS | {"figures", "mechanisms", "numerals"},
     "comparison": FILES | {"figures", "mechanisms", "numerals"},
@@ -79,7 +80,8 @@ ALLOWED = {
 }
 ABOVE = {"pages", "app", "server"}
 ONLY_IN = {
-    "clarabel": "dpcore/private_optimization/interior.py", "flint": "dpcore/isotropic/balls.py",
+    "clarabel": "dpcore/private_optimization/interior.py", "duckdb": "dpcore/plan/source.py",
+    "flint": "dpcore/isotropic/balls.py",
     "numba": "dpcore/kernels/", "highspy": "dpcore/lp.py",
     "plotly": ("pages/", "dpcore/figures/"), "prometheus_client": "service/",
     "streamlit": ("app.py", "server.py", "pages/", "service/"), "starlette": ("server.py", "service/"),

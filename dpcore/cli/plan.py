@@ -1,0 +1,107 @@
+"""plan: from columns to released numbers (check, run)."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from .. import __version__
+from ..errors import InputError
+from .base import MISSING, refuse_unwritable, write_out
+
+if TYPE_CHECKING:
+    from ..plan.budget import Split
+    from ..plan.report import Expected
+
+
+def add_parser(commands: Any) -> None:
+    text = "Release statistics of a table by a plan: what is public, what is published, what it costs (docs/plan.md)."
+    parser = commands.add_parser("plan", help="from columns to released numbers", description=text)
+    actions = parser.add_subparsers(dest="action", required=True, metavar="check|run")
+    check = actions.add_parser("check", help="sensitivities, shares of the budget and errors to expect; no data")
+    check.set_defaults(run=_check)
+    run = actions.add_parser("run", help="read the data once and release; spends the budget")
+    run.add_argument("--data", metavar="FILE", default=MISSING, help="CSV (first line: names) or Parquet")
+    run.add_argument("--ledger", metavar="FILE", help="what is spent on these data; more than its budget is refused")
+    run.add_argument("--budget", metavar="E:D", help="epsilon and delta of a new ledger (default: those of the plan)")
+    run.add_argument("--memory", metavar="M", default="1GB", help="for reading the data (default 1GB)")
+    run.add_argument("--spill", metavar="FOLDER", help="for what does not fit there; nothing is written otherwise")
+    run.set_defaults(run=_run)
+    for one in (check, run):
+        one.add_argument("plan", metavar="PLAN", help="a TOML file")
+        one.add_argument("--out", metavar="FILE", help="write the JSON to this file as well")
+
+
+def _split(arguments: argparse.Namespace) -> Split:
+    if arguments.out is not None:
+        refuse_unwritable(arguments.out)
+    from ..plan.budget import split
+    from ..plan.files import load_plan
+
+    return split(load_plan(arguments.plan))
+
+
+def _check(arguments: argparse.Namespace) -> int:
+    from ..export import layout
+    from ..plan.report import expected
+
+    made = _split(arguments)
+    lines = [_expected(one) | {"verdict": one.verdict} for one in expected(made)]
+    write_out(layout(_told(made) | {"lines": lines}, depth=3) + "\n", arguments.out)
+    return 0
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from ..export import layout
+    from ..plan.release import Ledger, carry_out
+    from ..plan.report import expected
+    from ..plan.source import Source
+
+    if arguments.data == MISSING:
+        raise InputError("data", MISSING, "a CSV or Parquet file")
+    made = _split(arguments)
+    with Source.file(arguments.data, memory=arguments.memory, spill=arguments.spill) as source:
+        source.check(made.plan.people, made.plan.columns)
+        ledger = None
+        if arguments.ledger is not None:
+            ledger = Ledger(arguments.ledger, *_budget(arguments.budget, made))
+            ledger.spend(made)
+        released = carry_out(made, source)
+    lines = [
+        _expected(one) | {"cells": [list(cell) for cell in found.labels], "values": list(found.values)}
+        for one, found in zip(expected(made), released)
+    ]
+    told = _told(made) | {"lines": lines}
+    if ledger is not None:
+        epsilon, delta = ledger.spent
+        told["ledger"] = {"spent": [epsilon, delta], "budget": [ledger.epsilon, ledger.delta]}
+    write_out(layout(told, depth=3) + "\n", arguments.out)
+    return 0
+
+
+def _budget(text: str | None, made: Split) -> tuple[float, float]:
+    """(ε, δ) of a ledger."""
+    if text is None:
+        return made.plan.epsilon or made.total, made.plan.delta
+    from .._validate import in_range
+
+    epsilon, _, delta = text.partition(":")
+    return in_range(0, 1000, budget=epsilon), in_range(0, 0.5, budget=delta or "0")
+
+
+def _told(made: Split) -> dict[str, Any]:
+    plan = made.plan
+    return {
+        "format": 1, "version": __version__, "title": plan.title, "neighbours": plan.people.neighbours,
+        "epsilon": made.total, "delta": plan.delta, "epsilon_added_up": made.added, "warnings": list(plan.warnings),
+    }  # fmt: skip
+
+
+def _expected(one: Expected) -> dict[str, Any]:
+    priced = one.priced
+    return {
+        "name": one.name, "what": priced.line.statistic.key,
+        "noise": "exponential" if priced.ranks else priced.line.noise,
+        "epsilon": priced.privacy.epsilon, "delta": priced.privacy.delta, "error_95": one.error,
+        "parts": [{"sensitivity": s, "formula": f, "error_95": w} for f, s, w in one.parts],
+    }  # fmt: skip

@@ -1,0 +1,180 @@
+"""One promise for a whole plan: how ε and δ are shared out among the lines, and what all of them cost together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from ..accounting.mechanisms import Promised, Release
+from ..accounting.truth import QUICK, Truth
+from ..errors import InputError
+from ..loss import Loss, parse_loss
+from ..noise import Noise
+from ..privacy import EPSILON, Privacy
+from ..search import bisection
+from . import laws
+from .plan import Line, Plan
+from .statistics import Ranks, Total
+
+CLOSE = 1e-4
+"""Relative accuracy of the common factor of the shares."""
+
+DELTA_OF_LINES = 0.5
+"""Share of δ that the lines get one by one; the rest is what exact accounting saves ε with."""
+
+POINTS = 1 << 15
+"""Of the grid on which the total is certified."""
+
+
+@dataclass(frozen=True)
+class Priced:
+    """A line with its share of the budget.
+
+    privacy : what the line keeps to one person.   totals, noises : one law for every total.
+    ranks : its choice by rank, if it is one.
+    """
+
+    line: Line
+    privacy: Privacy
+    totals: tuple[Total, ...]
+    ranks: Ranks | None
+
+    @cached_property
+    def noises(self) -> tuple[Noise, ...]:
+        return tuple(self._noise(total) for total in self.totals)
+
+    @property
+    def part(self) -> Privacy:
+        """What every total keeps: the line's, shared evenly."""
+        many = max(len(self.totals), 1)
+        return self.privacy if many == 1 else Privacy(self.privacy.epsilon / many, self.privacy.delta / many)
+
+    def _noise(self, total: Total) -> Noise:
+        return laws.noise_of(self.line.noise, total, self.part, self.line.full_support, self.loss)
+
+    @property
+    def loss(self) -> Loss | None:
+        """What the optimum minimises: how often the error is beyond what the line asks for, else its size."""
+        return parse_loss(f"exceed:{self.line.within!r}") if self.line.within is not None else None
+
+    @property
+    def releases(self) -> list[Release]:
+        """What an accountant has to know."""
+        if self.ranks is not None:
+            return [Release(Promised("exponential", self.privacy.epsilon))]
+        found: list[Release] = []
+        for total, noise in zip(self.totals, self.noises):
+            found += laws.release_of(self.line.noise, total, self.part, noise)
+        return found
+
+    @property
+    def widths(self) -> tuple[float, ...]:
+        """±, at 95 %, of every total's numbers."""
+        return tuple(laws.width(noise) for noise in self.noises)
+
+
+@dataclass(frozen=True)
+class Split:
+    """A plan with its shares.
+
+    total : ε at the plan's δ of everything together, rounded up; added : the sum of the lines' ε.
+    """
+
+    plan: Plan
+    lines: tuple[Priced, ...]
+    total: float
+    added: float
+
+
+def split(plan: Plan) -> Split:
+    """The plan with a share for every line: those that ask for an error get the least ε for it, the others share what
+    is left in proportion to their weights.
+
+    Raises
+    ------
+    InputError : an error that no ε reaches, or a budget that does not suffice.
+    """
+    fixed = {line.name: _asked(plan, line) for line in plan.lines if line.within is not None}
+    free = [line for line in plan.lines if line.within is None]
+
+    def priced(factor: float) -> tuple[Priced, ...]:
+        return tuple(
+            fixed.get(line.name) or _line(plan, line, min(factor * line.weight, EPSILON.high)) for line in plan.lines
+        )
+
+    if not free:
+        lines = priced(0.0)
+        found = Split(plan, lines, total(lines, plan.delta), math.fsum(one.privacy.epsilon for one in lines))
+        if plan.epsilon is not None and found.total > plan.epsilon:
+            raise InputError(
+                "budget.epsilon", f"{plan.epsilon:g}", f"at least {found.total:.6g}, for the errors asked for"
+            )
+        return found
+    epsilon = plan.epsilon
+    if epsilon is None:
+        raise InputError("budget.epsilon", "(missing)", "a number, or an error to keep for every line")
+    weights = math.fsum(line.weight for line in free)
+    spent = math.fsum(one.privacy.epsilon for one in fixed.values())
+    fits: Callable[[float], bool] = lambda factor: total(priced(factor), plan.delta, quick=True) <= epsilon  # noqa: E731
+    low = (epsilon - spent) / weights * laws.SAFE
+    least = EPSILON.low / min(line.weight for line in free)
+    if low < least:
+        low = least
+        if not fits(low):
+            needed = f"more than {spent:.6g}, and {EPSILON.low:g} for every other line"
+            raise InputError("budget.epsilon", f"{epsilon:g}", needed)
+    if plan.delta > 0:
+        high = low * 1.5
+        while fits(high) and high < EPSILON.high / max(line.weight for line in free):
+            low, high = high, high * 1.5
+        low = bisection(fits, low, high, near=lambda low, high: high - low <= CLOSE * low)[0]
+    lines = priced(low)
+    certified = total(lines, plan.delta)
+    return Split(plan, lines, min(certified, epsilon), math.fsum(one.privacy.epsilon for one in lines))
+
+
+def total(lines: Sequence[Priced], delta: float, *, quick: bool = False) -> float:
+    """ε at δ of all lines together, rounded up.
+
+    quick : solved laws are taken for the worst of what they promise, so that none is solved.
+    """
+    if delta == 0:
+        return math.fsum(one.privacy.epsilon for one in lines) * (1 + 2.0**-50)
+    releases: list[Release] = []
+    for one in lines:
+        if quick and one.ranks is None and one.line.noise == "optimum":
+            releases.append(Release(Promised("optimum", one.privacy.epsilon, one.privacy.delta)))
+        else:
+            releases += one.releases
+    return Truth(releases, points=QUICK if quick else POINTS, delta=delta).epsilon_upper(delta)
+
+
+def _line(plan: Plan, line: Line, epsilon: float) -> Priced:
+    statistic = line.statistic
+    totals = statistic.totals(plan.people, plan.columns)
+    ranks = statistic.ranks(plan.people, plan.columns)
+    return Priced(line, Privacy(epsilon, _delta(plan, line)), totals, ranks)
+
+
+def _delta(plan: Plan, line: Line) -> float:
+    """δ of a line: an even share of half of it, for those that use it."""
+    takers = [one for one in plan.lines if laws.LAWS[one.noise].takes_delta and one.statistic.key != "quantile"]
+    if line not in takers:
+        return 0.0
+    share = plan.delta * (DELTA_OF_LINES if len(plan.lines) > 1 else 1.0) / len(takers) * laws.SAFE
+    return share if share >= 1e-12 else 0.0
+
+
+def _asked(plan: Plan, line: Line) -> Priced:
+    """The line with the least ε that keeps its error."""
+    assert line.within is not None
+    statistic = line.statistic
+    totals = statistic.totals(plan.people, plan.columns)
+    factor = statistic.share(plan.people, plan.columns)
+    if not totals or len(totals) > 1 or factor is None:
+        raise InputError(f"lines.{line.name}.within", f"{line.within:g}", "a weight: the error depends on the data")
+    delta, of_total = _delta(plan, line), line.within / factor
+    epsilon = laws.epsilon_for(line.noise, totals[0], delta, of_total, line.full_support)
+    return Priced(replace(line, within=of_total), Privacy(epsilon, delta), totals, None)

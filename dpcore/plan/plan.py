@@ -1,0 +1,84 @@
+"""A plan: what is public, what is to be published, and what it may cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from .._validate import above, in_range
+from ..errors import InputError
+from ..privacy import DELTA, EPSILON
+from .laws import LAWS
+from .public import Column, People
+from .statistics import Statistic
+
+MOST_LINES = 50
+WEIGHTS = (1e-3, 1e3)
+
+
+@dataclass(frozen=True)
+class Line:
+    """One statistic with its noise.
+
+    noise : a key of `LAWS`; quantiles choose by rank and have none.
+    weight : of ε, against the other lines.   within : in place of it, the error to keep with 95 %.
+    full_support : no release may exclude a neighbour.
+    non_negative : what is below 0 is published as 0, which costs nothing.
+    """
+
+    statistic: Statistic
+    noise: str = "laplace"
+    weight: float = 1.0
+    within: float | None = None
+    full_support: bool = True
+    non_negative: bool = False
+
+    def __post_init__(self) -> None:
+        if self.noise not in LAWS:
+            raise InputError(f"lines.{self.name}.noise", self.noise, f"one of {', '.join(LAWS)}")
+        object.__setattr__(self, "weight", in_range(*WEIGHTS, also=(), **{f"lines.{self.name}.weight": self.weight}))
+        if self.within is not None:
+            object.__setattr__(self, "within", above(0, 1e15, **{f"lines.{self.name}.within": self.within}))
+
+    @property
+    def name(self) -> str:
+        return self.statistic.name
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What one release publishes.
+
+    epsilon : of everything together, for one person; None where every line asks for an error.
+    """
+
+    people: People
+    columns: Mapping[str, Column] = field(hash=False)
+    lines: tuple[Line, ...]
+    epsilon: float | None
+    delta: float
+    title: str = ""
+
+    def __post_init__(self) -> None:
+        if self.epsilon is not None:
+            epsilon = EPSILON.check(self.epsilon)
+            if epsilon == 0:
+                raise InputError("budget.epsilon", "0", f"a number from {EPSILON.low:g} to {EPSILON.high:g}")
+            object.__setattr__(self, "epsilon", epsilon)
+        object.__setattr__(self, "delta", DELTA.check(self.delta))
+        if not 1 <= len(self.lines) <= MOST_LINES:
+            raise InputError("lines", f"{len(self.lines)} of them", f"from 1 to {MOST_LINES}")
+        names = [line.name for line in self.lines]
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise InputError("lines.name", twice[0], "a name of its own for every line")
+        for line in self.lines:
+            line.statistic.totals(self.people, self.columns)
+            line.statistic.ranks(self.people, self.columns)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What to think over before it is used."""
+        found = []
+        if self.people.number is not None and self.delta > 1 / self.people.number:
+            found.append(f"δ = {self.delta:g} is more than 1/{self.people.number}: it would allow to publish a row")
+        return tuple(found)

@@ -1,0 +1,251 @@
+"""The data, read through DuckDB: totals over rows, and nothing else leaves it.
+
+The connection may open the one file it is given and nothing besides: no network, no extensions, no other file. Names of
+columns are quoted, values are parameters. What DuckDB says about a file may quote the file, so its messages are not
+passed on.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InputError
+from ..extras import needs
+from .public import Category, Column, Number, People
+from .statistics import Condition, Ranks, Total
+
+PARQUET = (".parquet", ".pq")
+MEMORY = "1GB"
+GUESSED = 2000
+"""Rows by which types are guessed."""
+
+SHOWN = 20
+"""Names of columns in a message."""
+
+ROWS = "people_rows"
+
+
+@dataclass(frozen=True)
+class Found:
+    """A column of a file: its name and whether its first rows read as numbers. No value of it."""
+
+    name: str
+    numbers: bool
+
+
+class Source:
+    """Rows that can be added up."""
+
+    def __init__(self, connection: Any, relation: str, name: str) -> None:
+        self._connection, self._relation, self._name = connection, relation, name
+        self._bound: str | None = None
+
+    @classmethod
+    @contextmanager
+    def file(cls, path: str | Path, *, memory: str = MEMORY, spill: str | Path | None = None) -> Iterator[Source]:
+        """Of a CSV file (any separator, first line names) or a Parquet file.
+
+        memory : that DuckDB may use.   spill : a folder for what does not fit; nothing is written elsewhere.
+
+        Raises
+        ------
+        InputError : there is no such file, or it is neither.
+        """
+        where = Path(path)
+        if not where.is_file():
+            raise InputError("data", str(path), "a CSV or Parquet file")
+        with needs("data"):
+            import duckdb
+        connection = duckdb.connect(":memory:")
+        try:
+            folders = [] if spill is None else [f"{Path(spill).resolve()}/"]
+            allowed = ", ".join(_text(str(one)) for one in [where.resolve()])
+            connection.execute(f"SET allowed_paths = [{allowed}]")
+            if folders:
+                connection.execute(f"SET allowed_directories = [{_text(folders[0])}]")
+                connection.execute(f"SET temp_directory = {_text(folders[0])}")
+            else:
+                connection.execute("SET temp_directory = ''")
+            for setting in ("enable_external_access = false", f"memory_limit = {_text(memory)}", "threads = 2",
+                            "autoinstall_known_extensions = false", "autoload_known_extensions = false",
+                            "lock_configuration = true"):  # fmt: skip
+                connection.execute(f"SET {setting}")
+            place = _text(str(where.resolve()))
+            parquet = where.suffix.lower() in PARQUET
+            relation = f"read_parquet({place})" if parquet else f"read_csv({place}, all_varchar = true, header = true)"
+            yield cls(connection, relation, str(path))
+        finally:
+            connection.close()
+
+    @cached_property
+    def _types(self) -> dict[str, str]:
+        """What DuckDB reads every column as."""
+        described = self._rows(f"DESCRIBE SELECT * FROM {self._relation}")
+        return {row[0]: row[1] for row in described}
+
+    @property
+    def columns(self) -> tuple[Found, ...]:
+        """What the file has, by its first rows."""
+        names = list(self._types)
+        tests = ", ".join(f"bool_and({_double(n)} IS NOT NULL OR {_name(n)} IS NULL)" for n in names)
+        head = f"(SELECT * FROM {self._relation} LIMIT {GUESSED})"
+        numbers = self._rows(f"SELECT {tests} FROM {head}")[0]
+        return tuple(Found(name, bool(number)) for name, number in zip(names, numbers))
+
+    def check(self, people: People, columns: Mapping[str, Column]) -> None:
+        """The file has the columns.
+
+        Raises
+        ------
+        InputError : it has not.
+        """
+        names = self._types
+        for field, name in [("people.identifier", people.identifier), *(("columns", one) for one in columns)]:
+            if name and name not in names:
+                raise InputError(field, name, f"a column of the file: {_shown(names)}")
+
+    def bind(self, people: People, columns: Mapping[str, Column]) -> None:
+        """Keep the rows that count: of one person `rows_each` at most, which ones is left to chance; rows without an
+        identifier are nobody's and are dropped.
+
+        Raises
+        ------
+        InputError : as `check`.
+        """
+        self.check(people, columns)
+        used = ", ".join(self._read(column) for column in columns.values()) or "1 AS nothing"
+        if not people.identifier:
+            self._bound = f"(SELECT {used} FROM {self._relation})"
+            return
+        self._execute(f"SELECT setseed({secrets.randbelow(1 << 53) / (1 << 53)})")
+        whose = _name(people.identifier)
+        chance = f"SELECT *, random() AS chance_of_row FROM {self._relation} WHERE {whose} IS NOT NULL"
+        turns = f"row_number() OVER (PARTITION BY {whose} ORDER BY chance_of_row) AS turn_of_row"
+        kept = f"SELECT {used}, {turns} FROM ({chance}) QUALIFY turn_of_row <= {people.rows_each}"
+        self._execute(f"CREATE OR REPLACE TEMP TABLE {ROWS} AS {kept}")
+        self._bound = ROWS
+
+    def _read(self, column: Column) -> str:
+        """A column as numbers, NULL for what is none, or as text."""
+        name = _name(column.name)
+        if isinstance(column, Category):
+            return f"CAST({name} AS VARCHAR) AS {name}"
+        value = f"TRY_CAST({name} AS DOUBLE)" if self._types[column.name] != "VARCHAR" else _double(column.name)
+        return f"CASE WHEN NOT isnan({value}) THEN {value} END AS {name}"
+
+    @property
+    def rows(self) -> int:
+        """How many rows count. Not for publishing."""
+        return int(self._rows(f"SELECT count(*) FROM {self._bound}")[0][0])
+
+    def totals(self, totals: Sequence[Total], where: Sequence[Condition]) -> list[list[int]]:
+        """Every total, exactly, cell by cell."""
+        found: list[list[int]] = []
+        for total in totals:
+            values: list[Any] = []
+            conditions = _where([*where, *total.also], values)
+            if total.by:
+                found.append(self._cells(total, conditions, values))
+                continue
+            term = "1" if total.column is None else _steps(total.column)
+            if total.column is not None:
+                term = f"CASE WHEN {term} IS NOT NULL THEN {'1' if total.counts else f'{term} - ({total.origin})'} END"
+            ((sum_of,),) = self._rows(f"SELECT sum({term}) FROM {self._bound} WHERE {conditions}", values)
+            found.append([int(sum_of or 0)])
+        return [[min(max(n, -total.largest), total.largest) for n in cells] for total, cells in zip(totals, found)]
+
+    def _cells(self, total: Total, conditions: str, values: list[Any]) -> list[int]:
+        inner: list[Any] = []
+        keys = ", ".join(f"{_group(column, inner)} AS g{i}" for i, column in enumerate(total.by))
+        grouped = f"SELECT {keys} FROM {self._bound} WHERE {conditions}"
+        places = ", ".join(f"g{i}" for i in range(len(total.by)))
+        counted = np.zeros([len(column.labels) for column in total.by], dtype=object)
+        for *cell, count in self._rows(f"SELECT {places}, count(*) FROM ({grouped}) GROUP BY ALL", [*inner, *values]):
+            if all(cell):
+                counted[tuple(int(i) - 1 for i in cell)] += int(count)
+        return list(counted.ravel())
+
+    def occurring(self, ranks: Ranks, where: Sequence[Condition]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """(values of the column in steps, rising; how often each occurs)."""
+        values: list[Any] = []
+        conditions = _where(where, values)
+        steps = _steps(ranks.column)
+        counted = f"SELECT {steps} AS s, count(*) FROM {self._bound} WHERE {conditions}"
+        rows = self._rows(f"{counted} GROUP BY s HAVING s IS NOT NULL ORDER BY s", values)
+        pairs = np.array(rows, dtype=np.int64).reshape(-1, 2)
+        return pairs[:, 0], pairs[:, 1]
+
+    def _rows(self, text: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        rows: list[tuple[Any, ...]] = self._execute(text, values).fetchall()
+        return rows
+
+    def _execute(self, text: str, values: Sequence[Any] = ()) -> Any:
+        import duckdb
+
+        try:
+            return self._connection.execute(text, list(values))
+        except duckdb.OutOfMemoryException:
+            raise InputError("data", self._name, "a file that fits into the memory set aside for it") from None
+        except duckdb.Error:
+            raise InputError(
+                "data", self._name, "a CSV file in UTF-8 whose first line names the columns, or a Parquet file"
+            ) from None
+
+
+def _shown(names: Iterable[str]) -> str:
+    """Names of columns for a message: printable, short, and not all of hundreds."""
+    short = ["".join(c for c in name if c.isprintable())[:40] for name in sorted(names)[:SHOWN]]
+    return ", ".join(short)
+
+
+def _name(name: str) -> str:
+    """An identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _text(text: str) -> str:
+    """A literal, for what cannot be a parameter."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _double(name: str) -> str:
+    """A column as numbers. Without `trim`, which changes nothing, DuckDB 2.0 has the reader of CSV files do the cast,
+    and that one fails at the first text that is no number."""
+    return f"TRY_CAST(trim(CAST({_name(name)} AS VARCHAR)) AS DOUBLE)"
+
+
+def _steps(column: Number) -> str:
+    """The value in whole steps, clamped to the bounds; NULL for what is none (`least` and `greatest` skip it)."""
+    value = _name(column.name)
+    clamped = f"CAST(least(greatest(round({value} / {column.step!r}), {column.first}), {column.last}) AS BIGINT)"
+    return f"CASE WHEN {value} IS NOT NULL THEN {clamped} END"
+
+
+def _group(column: Column, values: list[Any]) -> str:
+    """The group of a row, from 1 on; 0 for none of them."""
+    if isinstance(column, Category):
+        values.append(list(column.values))
+        return f"coalesce(list_position(CAST(? AS VARCHAR[]), {_name(column.name)}), 0)"
+    low, high, last = column.edges[0], column.edges[-1], len(column.edges) - 1
+    value = _name(column.name)
+    values.append(list(column.edges))
+    within = f"len(list_filter(CAST(? AS DOUBLE[]), lambda edge: edge <= {value}))"
+    return f"CASE WHEN {value} >= {low!r} AND {value} <= {high!r} THEN least({within}, {last}) ELSE 0 END"
+
+
+def _where(conditions: Sequence[Condition], values: list[Any]) -> str:
+    """All of them, of one row; a missing value fulfils none."""
+    parts = ["true"]
+    for one in conditions:
+        values.append(one.value)
+        parts.append(f"coalesce({_name(one.column)} {'<>' if one.operator == '!=' else one.operator} ?, false)")
+    return " AND ".join(parts)

@@ -1,0 +1,327 @@
+"""Shares of the budget, exact draws, files, the ledger and the command."""
+
+from __future__ import annotations
+
+import json
+import math
+import multiprocessing
+import re
+from collections import Counter
+from fractions import Fraction
+from functools import reduce
+from pathlib import Path
+
+import numpy as np
+import pytest
+from dp_accounting.pld import privacy_loss_distribution as pld
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from dpcore.cli import main
+from dpcore.errors import InputError
+from dpcore.plan import laws, ranks
+from dpcore.plan.budget import split
+from dpcore.plan.files import plan_from_toml, plan_to_toml
+from dpcore.plan.plan import Line, Plan
+from dpcore.plan.public import ADD_REMOVE, CHANGE_ONE, Category, Number, People
+from dpcore.plan.release import Ledger, carry_out
+from dpcore.plan.source import Source
+from dpcore.plan.statistics import Condition, Count, Histogram, Mean, Proportion, Quantile, Sum
+
+AGE = Number("age", 0, 100, step=1, edges=(0, 18, 65, 100))
+SEX = Category("sex", ("f", "m"))
+COLUMNS = {"age": AGE, "sex": SEX}
+OLD = (Condition("age", ">", 65.0),)
+MANUAL = (Path(__file__).parents[2] / "docs" / "plan.md").read_text(encoding="utf-8")
+EXAMPLE = re.search(r"```toml\n(.*?)```", MANUAL, re.S)[1]
+
+
+def plan(*lines, epsilon=1.0, delta=1e-6, people=People()):
+    return Plan(people, COLUMNS, lines, epsilon, delta)
+
+
+@pytest.fixture(scope="module")
+def people_file(tmp_path_factory):
+    rng = np.random.default_rng(3)
+    path = tmp_path_factory.mktemp("people") / "people.csv"
+    rows = (f"{i // 2},{rng.integers(0, 101)},{'fm'[rng.integers(2)]}\n" for i in range(6000))
+    path.write_text("person,age,sex\n" + "".join(rows))
+    return path
+
+
+# The budget ------------------------------------------------------------------------------------------
+
+
+def rate(noise, total):
+    """How fast the weights of Laplace noise in whole steps fall, per step."""
+    return math.log(float(noise.pmf(0.0)) / float(noise.pmf(float(total.step))))
+
+
+def independent(lines):
+    """Joint privacy loss of all lines by dp_accounting, from above and from below."""
+    bounds = []
+    for pessimistic in (True, False):
+        parts = []
+        for one in lines:
+            for total, noise in zip(one.totals, one.noises):
+                if one.line.noise == "gaussian":
+                    part = pld.from_gaussian_mechanism(
+                        noise.sigma, pessimistic_estimate=pessimistic, sensitivity=laws.length(total),
+                        value_discretization_interval=1e-4,
+                    )  # fmt: skip
+                else:
+                    step, reach = float(total.step), 60
+                    if one.line.noise == "laplace":
+                        part = pld.from_discrete_laplace_mechanism(
+                            rate(noise, total), total.change,
+                            pessimistic_estimate=pessimistic, value_discretization_interval=1e-4,
+                        )  # fmt: skip
+                    else:
+                        places = np.arange(-reach, reach + 1) * step
+                        own, other = noise.pmf(places), noise.pmf(places - total.change * step)
+                        tables = [{i: math.log(p) for i, p in enumerate(law.tolist()) if p > 0} for law in (own, other)]
+                        part = pld.from_two_probability_mass_functions(
+                            *tables, pessimistic_estimate=pessimistic, value_discretization_interval=1e-4
+                        )
+                parts.append(part.self_compose(total.moved))
+        bounds.append(reduce(lambda one, other: one.compose(other), parts))
+    return bounds
+
+
+def test_twelve_lines_cost_what_an_independent_accountant_says():
+    """Laplace in whole steps, Gaussian and certified noise, tables and sums; and less than added up."""
+    lines = []
+    for i in range(3):
+        lines += [
+            Line(Count(f"count {i}", (), OLD), weight=1 + i),
+            Line(Histogram(f"table {i}", ("sex",))),
+            Line(Sum(f"sum {i}", ("age",)), noise="gaussian"),
+            Line(Count(f"best {i}", (), OLD), noise="optimum", full_support=False),
+        ]
+    made = split(plan(*lines, epsilon=2.0, delta=1e-5))
+    upper, lower = (joint.get_epsilon_for_delta(1e-5) for joint in independent(made.lines))
+    assert lower * (1 - 1e-3) <= made.total <= upper * (1 + 1e-3)
+    assert made.total <= 2.0 < made.added
+
+
+def test_a_table_of_changed_rows_counts_both_cells():
+    people = People(CHANGE_ONE, 1000)
+    made = split(plan(Line(Histogram("table", ("sex",))), epsilon=1.0, delta=0.0, people=people))
+    (one,) = made.lines
+    assert one.totals[0].moved == 2
+    assert rate(one.noises[0], one.totals[0]) <= 0.5  # each cell half of ε
+
+
+def test_several_rows_of_a_person_share_epsilon():
+    people = People(ADD_REMOVE, None, "person", 4)
+    for noise, delta in (("laplace", 0.0), ("optimum", 1e-6), ("gaussian", 1e-6)):
+        line = Line(Histogram("table", ("sex",)), noise=noise, full_support=False)
+        (one,) = split(plan(line, epsilon=1.0, delta=delta, people=people)).lines
+        if noise == "gaussian":
+            assert laws.length(one.totals[0]) == pytest.approx(4)
+            continue
+        cell = laws.of_one(one.totals[0], one.part)
+        # four steps, each (ε, δ)-DP: δ(1 + e^ε + e^2ε + e^3ε)
+        assert 4 * cell.epsilon <= one.privacy.epsilon
+        assert cell.delta * sum(math.exp(i * cell.epsilon) for i in range(4)) <= one.privacy.delta
+        assert laws.keeps(one.noises[0], one.totals[0], one.part)
+
+
+@settings(max_examples=15)
+@given(st.sampled_from(["laplace", "gaussian", "optimum"]), st.floats(0.05, 5), st.integers(1, 3), st.booleans())
+def test_the_noise_of_a_line_keeps_its_share(noise, epsilon, rows, full):
+    people = People(ADD_REMOVE, None, "person", rows)
+    line = Line(Sum("sum", ("age",)), noise=noise, full_support=full)
+    (one,) = split(plan(line, epsilon=epsilon, delta=1e-6, people=people)).lines
+    if noise != "gaussian":
+        assert laws.keeps(one.noises[0], one.totals[0], one.part)
+    assert one.totals[0].sensitivity == 100 * rows
+
+
+# Errors that one can afford --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+def test_an_error_gives_the_least_epsilon(noise):
+    """±50 with 95 % for three lines: their ε gives it, 1 % less does not."""
+    lines = [
+        Line(Count("count", (), OLD), noise, within=50), Line(Histogram("table", ("sex",)), noise, within=50),
+        Line(Sum("sum", ("age",)), noise, within=5000),
+    ]  # fmt: skip
+    made = split(plan(*lines, epsilon=None))
+    for one in made.lines:
+        (total,) = one.totals
+        assert laws.width(one.noises[0]) <= one.line.within * (1 + 1e-9)
+        # independent of `width`: P(|X| > w) by the distribution function
+        beyond = float(one.noises[0].cdf(-one.line.within * (1 + 1e-9))) + float(one.noises[0].beyond(one.line.within))
+        assert beyond <= 0.05 * (1 + 1e-6)
+        less = type(one.privacy)(one.privacy.epsilon * 0.99, one.privacy.delta)
+        assert laws.width(laws.noise_of(noise, total, less, True)) > one.line.within
+    assert made.total <= made.added
+
+
+def test_the_optimum_for_an_error_takes_no_more_than_the_others():
+    asked = {
+        noise: split(plan(Line(Count("old", (), OLD), noise, within=50, full_support=False), epsilon=None))
+        for noise in ("laplace", "optimum")
+    }
+    assert asked["optimum"].total <= asked["laplace"].total * (1 + 2e-3)  # what `invert` aims at
+    (one,) = asked["optimum"].lines
+    assert laws.width(one.noises[0]) <= 50
+
+
+def test_a_budget_that_does_not_suffice_is_named():
+    with pytest.raises(InputError, match=r"budget.epsilon = 0.01: expected at least 0.05"):
+        split(plan(Line(Count("old", (), OLD), within=50), epsilon=0.01))
+    with pytest.raises(InputError, match="the error depends on the data"):
+        split(plan(Line(Mean("mean", ("age",)), within=1)))
+
+
+# Draws -----------------------------------------------------------------------------------------------
+
+
+def test_choices_by_rank_have_the_exponential_mechanism_s_law():
+    values = np.array([2, 5, 5, 9])
+    occurring, times = np.unique(values, return_counts=True)
+    scores = ranks.Scores.of(0, 10, occurring, times, Fraction(1, 2))
+    penalty = [abs((values < c).sum() - (values > c).sum()) / 2 for c in range(11)]
+    expected = np.exp(-0.7 * np.array(penalty))
+    found = Counter(ranks.draw(scores, Fraction(7, 10)) for _ in range(8000))
+    counts = np.array([found[c] for c in range(11)])
+    assert counts.sum() == 8000
+    assert stats.chisquare(counts, 8000 * expected / expected.sum()).pvalue > 1e-6
+
+
+def test_the_same_bits_choose_the_same_however_many_are_drawn_at_once(monkeypatch):
+    scores = ranks.Scores.of(0, 999, np.array([300, 700]), np.array([5, 9]), Fraction(1, 4))
+    runs = []
+    for guard in (1, 32, 200):
+        monkeypatch.setattr(ranks, "GUARD", guard)
+        rng = np.random.default_rng(5)
+        runs.append([ranks.draw(scores, Fraction(1, 10), lambda n, r=rng: int(r.integers(0, 1 << 32)) << n >> 32)
+                     for _ in range(50)])  # fmt: skip
+    assert runs[0] == runs[1] == runs[2]
+
+
+@given(st.fractions(0, 60), st.integers(8, 200))
+def test_exponentials_are_enclosed(rate, digits):
+    import mpmath
+
+    low, high = ranks.exponential(rate, digits)
+    with mpmath.workdps(120):
+        true = mpmath.exp(-mpmath.mpf(rate.numerator) / rate.denominator) * mpmath.mpf(2) ** digits
+        assert low <= true <= high and high - low <= 3
+
+
+def test_a_release_is_near_the_truth(people_file):
+    lines = [
+        Line(Histogram("table", ("age", "sex")), non_negative=True), Line(Mean("mean", ("age",)), "optimum"),
+        Line(Quantile("median", ("age",))), Line(Proportion("women", ("sex",), is_="f")),
+        Line(Sum("sum", ("age",)), "gaussian"), Line(Mean("old", ("age",), OLD)),
+    ]  # fmt: skip
+    made = split(plan(*lines, epsilon=10.0))
+    with Source.file(people_file) as source:
+        found = {one.name: one for one in carry_out(made, source)}
+    rows = [line.split(",") for line in people_file.read_text().split()[1:]]
+    ages = np.array([int(row[1]) for row in rows])
+    assert found["mean"].values[0] == pytest.approx(ages.mean(), abs=0.5)
+    assert found["median"].values[0] == pytest.approx(np.median(ages), abs=2)
+    assert found["sum"].values[0] == pytest.approx(ages.sum(), abs=2000)
+    assert found["old"].values[0] == pytest.approx(ages[ages > 65].mean(), abs=1)
+    assert found["women"].values[0] == pytest.approx(np.mean([row[2] == "f" for row in rows]), abs=0.02)
+    table = dict(zip(found["table"].labels, found["table"].values))
+    assert len(table) == 6 and min(table.values()) >= 0
+    assert table["65 to 100", "m"] == pytest.approx(sum(a >= 65 and r[2] == "m" for a, r in zip(ages, rows)), abs=30)
+
+
+def test_a_wrong_public_number_is_named_before_anything_is_drawn(people_file):
+    made = split(plan(Line(Mean("mean", ("age",))), people=People(CHANGE_ONE, 5000)))
+    with pytest.raises(InputError, match=r"people.number = 5000"), Source.file(people_file) as source:
+        carry_out(made, source)
+
+
+# Files and the command -------------------------------------------------------------------------------
+
+
+def test_the_plan_of_the_manual_is_read_and_written():
+    made = plan_from_toml(EXAMPLE)
+    assert plan_from_toml(plan_to_toml(made)) == made
+    assert [line.statistic.key for line in made.lines] == ["histogram", "mean", "quantile", "count"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "field"),
+    [
+        ("format = 1", "format = 2", "format"),
+        ("low = 0 ", "low = 200 ", "columns.age.high"),
+        ("high = 100\n", "", "columns.age.high"),
+        ("step = 1 ", "step = 0 ", "step"),
+        ("edges = [0, 18, 65, 100]", "edges = [0, 0]", "columns.age.edges"),
+        ('type = "category"', 'type = "word"', "columns.sex.type"),
+        ('values = ["f", "m"]', 'values = ["f", "f"]', "columns.sex.values"),
+        ('what = "count"', 'what = "mode"', "lines 4.what"),
+        ('noise = "optimum"', 'noise = "white"', "lines.mean age of women.noise"),
+        ("weight = 2", "weight = 0", "lines.median age.weight"),
+        ("weight = 2", "wieght = 2", "lines 3"),
+        ("q = 0.5", "q = 1", "lines.median age.q"),
+        ('["sex", "=", "f"]', '["sex", "<", "f"]', "lines.mean age of women.where"),
+        ('["sex", "=", "f"]', '["sex", "=", "x"]', "lines.mean age of women.where"),
+        ('["age", ">", 65]', '["height", ">", 65]', "lines.people over 65.where"),
+        ('["age", ">", 65]', '["age", ">", "(SELECT 1)"]', "lines.people over 65.where"),
+        ("within = 50", "within = 0", "lines.people over 65.within"),
+        ('of = ["age", "sex"]', 'of = ["age", "age"]', "lines.by age and sex.of"),
+        ("rows_each = 1 ", "rows_each = 0 ", "rows_each"),
+        ('identifier = "person"  ', "rows_each = 2  # ", "people.rows_each"),
+        ('neighbours = "add or remove one person"', 'neighbours = "some"', "people.neighbours"),
+        ("epsilon = 1 ", "epsilon = 0 ", "budget.epsilon"),
+        ("delta = 1e-6", "delta = 2", "delta"),
+    ],
+)
+def test_mistakes_are_named(old, new, field):
+    assert old in EXAMPLE
+    text = EXAMPLE.replace(old, new, 1)
+    if field == "people.rows_each":
+        text = text.replace("rows_each = 1 ", "# ", 1)
+    with pytest.raises(InputError) as caught:
+        plan_from_toml(text)
+    assert caught.value.field == field
+
+
+def test_the_command_checks_releases_and_refuses_to_overspend(people_file, tmp_path, capsys):
+    told, ledger = tmp_path / "plan.toml", tmp_path / "ledger.db"
+    told.write_text(EXAMPLE, encoding="utf-8")
+    assert main(["plan", "check", str(told)]) == 0
+    checked = json.loads(capsys.readouterr().out)
+    assert checked["epsilon"] <= 1 and len(checked["lines"]) == 4
+    assert checked["lines"][3]["error_95"] == 50
+    run = ["plan", "run", str(told), "--data", str(people_file), "--ledger", str(ledger), "--budget", "2:1e-5"]
+    for _ in range(2):
+        assert main(run) == 0
+        assert len(json.loads(capsys.readouterr().out)["lines"][0]["values"]) == 6
+    assert main(run) == 2
+    assert "at most what is left" in capsys.readouterr().err
+
+
+def _spend(path, made, results):
+    try:
+        Ledger(path, 1.0, 1e-5).spend(made)
+        results.put("spent")
+    except InputError:
+        results.put("refused")
+
+
+def test_two_processes_do_not_spend_the_same_budget(tmp_path):
+    made = split(plan(Line(Count("old", (), OLD)), epsilon=0.4, delta=0.0))
+    results = multiprocessing.get_context("spawn").Queue()
+    path = tmp_path / "ledger.db"
+    processes = [
+        multiprocessing.get_context("spawn").Process(target=_spend, args=(path, made, results)) for _ in range(3)
+    ]
+    for process in processes:
+        process.start()
+    answers = Counter(results.get(timeout=60) for _ in processes)
+    for process in processes:
+        process.join()
+    assert answers == {"spent": 2, "refused": 1}
+    assert Ledger(path, 1.0, 1e-5).spent[0] == pytest.approx(0.8)

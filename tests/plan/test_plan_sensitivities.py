@@ -1,0 +1,210 @@
+"""Sensitivities against every neighbour of small data sets, and totals by SQL against totals by hand."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+import pytest
+
+from dpcore.errors import InputError
+from dpcore.plan.public import ADD_REMOVE, CHANGE_ONE, Category, Number, People
+from dpcore.plan.source import Source
+from dpcore.plan.statistics import Condition, Count, Histogram, Mean, Proportion, Quantile, Sum
+
+AGE = Number("age", -1, 2, step=1, edges=(-1, 1, 2))
+SEX = Category("sex", ("f", "m"))
+COLUMNS = {"age": AGE, "sex": SEX}
+
+ROWS = [(age, sex) for age in (-7.0, -1.0, 0.0, 1.0, 2.0, 9.0, None) for sex in ("f", "m", "x")]
+"""Values beyond the bounds, missing ones and a category that nobody stated are among them."""
+
+STATISTICS = [
+    Count("count", (), (Condition("sex", "=", "f"),)),
+    Count("old", (), (Condition("age", ">=", 1.0), Condition("sex", "!=", "f"))),
+    Histogram("by sex", ("sex",)),
+    Histogram("by both", ("age", "sex")),
+    Sum("sum", ("age",)),
+    Sum("sum of some", ("age",), (Condition("sex", "=", "m"),)),
+    Mean("mean", ("age",)),
+    Mean("mean of some", ("age",), (Condition("sex", "=", "m"),)),
+    Proportion("share", ("sex",), is_="f"),
+    Proportion("share of some", ("sex",), (Condition("age", "<", 1.0),), is_="f"),
+]
+MEDIANS = [Quantile("median", ("age",)), Quantile("lower", ("age",), (Condition("sex", "=", "f"),), q=0.2)]
+
+COMPARE = {
+    "=": lambda a, b: a == b, "!=": lambda a, b: a != b, "<": lambda a, b: a < b,
+    "<=": lambda a, b: a <= b, ">": lambda a, b: a > b, ">=": lambda a, b: a >= b,
+}  # fmt: skip
+
+
+def fulfils(row, conditions):
+    values = dict(zip(("age", "sex"), row))
+    return all(
+        values[one.column] is not None and COMPARE[one.operator](values[one.column], one.value) for one in conditions
+    )
+
+
+def steps(value):
+    return None if value is None else min(max(round(value), -1), 2)
+
+
+def group(row, column):
+    if column is SEX:
+        return SEX.values.index(row[1]) if row[1] in SEX.values else None
+    if row[0] is None or not -1 <= row[0] <= 2:
+        return None
+    return 0 if row[0] < 1 else 1
+
+
+def by_hand(total, rows, where):
+    """Every cell of a total."""
+    cells = [0] * math.prod(len(column.labels) for column in total.by)
+    for row in rows:
+        if not fulfils(row, (*where, *total.also)):
+            continue
+        if total.column is None:
+            term = 1
+        elif steps(row[0]) is None:
+            continue
+        else:
+            term = 1 if total.counts else steps(row[0]) - total.origin
+        places = [group(row, column) for column in total.by]
+        if None in places:
+            continue
+        at = 0
+        for place, column in zip(places, total.by):
+            at = at * len(column.labels) + place
+        cells[at] += term
+    return cells
+
+
+def neighbours(people):
+    """Rows of one person in the one data set and in the other. With one row each they are always there or, added, never
+    more than one; with two, a person may have none."""
+    some = ROWS if people.rows_each == 1 else ROWS[::4]
+    own = [[]] if people.identifier or people.neighbours == ADD_REMOVE else []
+    for count in range(1, people.rows_each + 1):
+        own += [list(rows) for rows in itertools.combinations_with_replacement(some, count)]
+    if people.neighbours == CHANGE_ONE:
+        return itertools.product(own, repeat=2)
+    return ((rows, []) for rows in own)
+
+
+RELATIONS = [
+    People(ADD_REMOVE), People(ADD_REMOVE, None, "id", 2), People(CHANGE_ONE, 100), People(CHANGE_ONE, 100, "id", 2),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("people", RELATIONS, ids=lambda p: f"{p.neighbours}, {p.rows_each}")
+@pytest.mark.parametrize("statistic", STATISTICS, ids=lambda s: s.name)
+def test_no_neighbour_changes_a_total_more(statistic, people):
+    """And some neighbour changes it as much: the sensitivity is exact."""
+    rest = [(1.0, "f"), (0.0, "m"), (None, "f")]
+    for total in statistic.totals(people, COLUMNS):
+        largest, most_cells, summed = 0, 0, 0
+        for one, other in neighbours(people):
+            a, b = (by_hand(total, rest + rows, statistic.where) for rows in (one, other))
+            changes = [abs(x - y) for x, y in zip(a, b)]
+            largest, summed = max(largest, *changes), max(summed, sum(changes))
+            most_cells = max(most_cells, sum(change > 0 for change in changes))
+        assert largest == total.change * total.rows
+        assert most_cells <= total.moved * total.rows
+        assert summed == total.change * total.rows * min(total.moved, len(a))
+
+
+@pytest.mark.parametrize("people", RELATIONS, ids=lambda p: f"{p.neighbours}, {p.rows_each}")
+@pytest.mark.parametrize("statistic", MEDIANS, ids=lambda s: s.name)
+def test_no_neighbour_changes_a_score_more(statistic, people):
+    ranks = statistic.ranks(people, COLUMNS)
+
+    def score(rows, candidate):
+        values = [steps(row[0]) for row in rows if fulfils(row, statistic.where) and steps(row[0]) is not None]
+        below, above = sum(v < candidate for v in values), sum(v > candidate for v in values)
+        return -abs((1 - ranks.q) * below - ranks.q * above)
+
+    largest = Fraction(0)
+    for rest in ([], [(-1.0, "f")] * 9, [(2.0, "f")] * 9):
+        for one, other in neighbours(people):
+            for candidate in range(AGE.first, AGE.last + 1):
+                change = abs(score(rest + one, candidate) - score(rest + other, candidate))
+                largest = max(largest, Fraction(change))
+    assert largest == ranks.change
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    """Every kind of row several times, as a file, and numbers that are none."""
+    path = tmp_path_factory.mktemp("data") / "people.csv"
+    rows = [row for i, row in enumerate(ROWS) for _ in range(1 + i % 3)]
+    lines = ["id;age;sex", *(f"{i};{'' if age is None else age};{sex}" for i, (age, sex) in enumerate(rows))]
+    lines += ["100;nan;f", "101;none;m", "102;inf;f", '103;1e999;"m"']
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path, [*rows, (None, "f"), (None, "m"), (math.inf, "f"), (math.inf, "m")]
+
+
+@pytest.mark.parametrize("people", RELATIONS[::2], ids=lambda p: p.neighbours)
+@pytest.mark.parametrize("statistic", STATISTICS, ids=lambda s: s.name)
+def test_totals_by_sql_are_those_by_hand(statistic, people, table):
+    path, rows = table
+    clamped = [(age if age is None else min(max(age, -1e6), 1e6), sex) for age, sex in rows]
+    totals = statistic.totals(people, COLUMNS)
+    with Source.file(path) as source:
+        source.bind(people, COLUMNS)
+        found = source.totals(totals, statistic.conditions(COLUMNS))
+    assert found == [by_hand(total, clamped, statistic.where) for total in totals]
+
+
+def test_rows_beyond_the_limit_are_dropped_by_chance(tmp_path):
+    path = tmp_path / "visits.csv"
+    path.write_text("who,age\n" + "".join(f"{who},{age}\n" for who in "ab" for age in (0, 1, 2)) + ",2\n")
+    columns = {"age": AGE}
+    kept = set()
+    for _ in range(40):
+        with Source.file(path) as source:
+            source.bind(People(ADD_REMOVE, None, "who", 1), columns)
+            assert source.rows == 2  # and the row of nobody is gone
+            kept.add(source.totals(Sum("sum", ("age",)).totals(People(), columns), ())[0][0])
+    assert len(kept) >= 3
+
+
+def test_a_file_opens_no_other_file(tmp_path):
+    """Nor the network, nor an extension."""
+    for name in ("one.csv", "two.csv"):
+        (tmp_path / name).write_text("a\n1\n")
+    with Source.file(tmp_path / "one.csv") as source:
+        for text in (
+            f"SELECT * FROM read_csv('{tmp_path / 'two.csv'}')", "COPY (SELECT 1) TO '/tmp/out_of_reach.csv'",
+            "INSTALL httpfs", "ATTACH ':memory:' AS m; SELECT * FROM read_text('/etc/passwd')",
+            "SET enable_external_access = true",
+        ):  # fmt: skip
+            with pytest.raises(InputError):
+                source._rows(text)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["age\"; DROP TABLE x; --", "a'b", "sélection *", "x" * 199],
+)  # fmt: skip
+def test_names_of_columns_stay_names(name, tmp_path):
+    path = tmp_path / "odd.csv"
+    path.write_text('"' + name.replace('"', '""') + '",b\n1,2\n2,3\n', encoding="utf-8")
+    columns = {name: Number(name, 0, 5, step=1)}
+    with Source.file(path) as source:
+        source.bind(People(), columns)
+        total = Sum("sum", (name,)).totals(People(), columns)
+        assert source.totals(total, (Condition(name, ">", 1.0),)) == [[2]]
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\x00\x01\x02", b"PK\x03\x04" + bytes(200), b'a,b\n"1,2\n', b"\xff\xfe\xfa\n1\n"]
+)
+def test_files_that_are_none_are_refused_by_name(content, tmp_path):
+    """And the message holds nothing of the file."""
+    path = tmp_path / "secret.csv"
+    path.write_bytes(content)
+    with pytest.raises(InputError) as caught, Source.file(path) as source:
+        source.bind(People(), COLUMNS)
+    assert caught.value.field in ("data", "columns") and "\x00" not in str(caught.value)
