@@ -71,7 +71,7 @@ def independent(lines):
                         value_discretization_interval=1e-4,
                     )  # fmt: skip
                 else:
-                    step, reach = float(total.step), 60
+                    step, reach = float(total.step), 200
                     if one.line.noise == "laplace":
                         part = pld.from_discrete_laplace_mechanism(
                             rate(noise, total), total.change,
