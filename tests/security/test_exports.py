@@ -21,10 +21,15 @@ from dpcore.data_dependent import solve as solve_dependent
 from dpcore.data_dependent.files import channel_to_csv
 from dpcore.data_dependent.script import script as dependent_script
 from dpcore.errors import InputError
+from dpcore.isotropic.problem import IsotropicProblem
+from dpcore.isotropic.script import script as isotropic_script
+from dpcore.isotropic.search import solve as solve_isotropic
 from dpcore.loss import parse_loss
+from dpcore.noise import Gaussian
 from dpcore.optimal import solve
 from dpcore.privacy import Privacy
 from dpcore.problem import SolverSettings
+from dpcore.snippet import noise_script
 from dpcore.vector import SensitivityProfile, VectorQuery
 from dpcore.vector.compare import allocations
 from dpcore.vector.profile import plain_name
@@ -92,6 +97,9 @@ def test_scripts_and_tables_of_other_pages_are_data_too():
         solution = solve_dependent(problem, SolverSettings(gap=0.5, time_limit=2))
         only_data(dependent_script(solution))
         assert all(map(harmless, cells(channel_to_csv(solution))))
+    only_data(noise_script(Gaussian(2.0), ["Gaussian noise"], {}, {}))
+    radial = IsotropicProblem(2, Privacy(1, 0.1))
+    only_data(isotropic_script(solve_isotropic(radial, SolverSettings(gap=0.5, time_limit=5))))
 
 
 def only_data(program: str) -> None:
@@ -99,7 +107,7 @@ def only_data(program: str) -> None:
     tree = ast.parse(program)
     imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
     imported |= {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    assert imported <= {"secrets", "bisect", "fractions", "itertools", "math", "decimal", "random"}
+    assert imported <= {"__future__", "secrets", "bisect", "fractions", "itertools", "math", "decimal", "flint"}
     called = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
     assert not called & {"eval", "exec", "compile", "open", "__import__", "getattr", "setattr"}
 
