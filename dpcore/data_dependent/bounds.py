@@ -17,6 +17,7 @@ from .constraints import MARGIN, rows_lower, rows_upper
 from .costs import Queries, cell_costs_upper, node_costs_lower, queries
 from .problem import DataDependentProblem
 from .program import ChannelProgram, Outcome
+from .whole import WholeProgram
 
 Array = NDArray[np.float64]
 Stop = Callable[[], bool]
@@ -29,6 +30,16 @@ GAIN = 1e-4
 
 REPAIR = 1e-2
 """A program's channel that needs more than this share of the uniform release to become private is thrown away."""
+
+
+FEW_TERMS = 9000
+"""Programs with fewer terms are solved by the simplex method, with those that are violated."""
+
+ACCURACY = 3e-5
+"""Relative gap at which the interior point method ends."""
+
+RELEASED = 1e-3
+"""A point that no value is released as with this probability is left out of finer channels."""
 
 
 @dataclass(frozen=True)
@@ -88,17 +99,18 @@ def lower_step(
         nodes = node_costs_lower(problem, term, step)
         costs = _row_costs(term, nodes)
         delta = max(problem.privacy.delta, LEAST_DELTA)
-        program = ChannelProgram(
-            costs,
-            term.related,
-            problem.privacy.amplification,
-            delta,
-            further=rows_lower(problem, term, nodes, cap),
-            mirrored=term.folds,
-        )
-        if i < len(seeds) and (seed := seeds[i]) is not None:
-            program.seed(*_refined(seed, costs.shape, program.related))
-        outcome = program.solve(deadline, stop, enough=GAIN, gain=GAIN)
+        further, seed = rows_lower(problem, term, nodes, cap), seeds[i] if i < len(seeds) else None
+        outcome: Outcome | None
+        if _few(term.related, costs.shape[1], term.folds):
+            program = ChannelProgram(
+                costs, term.related, problem.privacy.amplification, delta, further=further, mirrored=term.folds
+            )
+            if seed is not None:
+                program.seed(*_refined(seed, costs.shape, program.related))
+            outcome = program.solve(deadline, stop, enough=GAIN, gain=GAIN)
+        else:
+            whole = WholeProgram(costs, term.related, problem.privacy.amplification, delta, None, further, term.folds)
+            outcome = whole.solve(deadline, stop, accuracy=ACCURACY)
         floor = max(float(problem.loss.value(0.0)), 0.0) * float(term.weights.sum()) * (1 - 1e-12)
         bound = floor
         if outcome is not None:
@@ -162,18 +174,22 @@ def upper_step(
     costs = cell_costs_upper(problem, grid, spread=problem.monotone)
     delta = problem.privacy.delta * (1 - MARGIN)
     atoms = delta > 0 and not problem.partition  # a law shared by an interval cannot name the true value
-    program = ChannelProgram(
-        costs,
-        grid.related,
-        problem.privacy.amplification,
-        delta,
-        atom_costs=_atom_costs(problem, grid) if atoms else None,
-        further=rows_upper(problem, grid, cap, atoms=atoms),
-        mirrored=problem.folds,
-    )
-    if seeds and seeds[0] is not None:
-        program.seed(*_refined(seeds[0], costs.shape, program.related))
-    outcome = program.solve(deadline, stop, enough=1e-6 if cap is not None else 3e-5)
+    atom_costs = _atom_costs(problem, grid) if atoms else None
+    further, seed = rows_upper(problem, grid, cap, atoms=atoms), seeds[0] if seeds else None
+    outcome: Outcome | None
+    if _few(grid.related, grid.cells, problem.folds):
+        program = ChannelProgram(
+            costs, grid.related, problem.privacy.amplification, delta, atom_costs, further, problem.folds
+        )
+        if seed is not None:
+            program.seed(*_refined(seed, costs.shape, program.related))
+        outcome = program.solve(deadline, stop, enough=1e-6 if cap is not None else 3e-5)
+    else:
+        used = None if seed is None or len(further.limits) else _released(seed, grid.cells)
+        whole = WholeProgram(
+            costs, grid.related, problem.privacy.amplification, delta, atom_costs, further, problem.folds, used
+        )
+        outcome = whole.solve(deadline, stop, accuracy=ACCURACY)
     if outcome is None:
         return None
     found = _repaired(problem, grid, outcome, cap)
@@ -192,6 +208,21 @@ def upper_step(
         pair,
         repaired,
     )
+
+
+def _few(related: NDArray[np.bool_], points: int, mirrored: bool) -> bool:
+    """So few terms that they are better generated."""
+    return int(related.sum()) * points < (2 if mirrored else 1) * FEW_TERMS
+
+
+def _released(seed: Seed, points: int) -> NDArray[np.bool_]:
+    """Points at or next to those that a coarser channel releases; others would be released with next to nothing."""
+    coarse = seed.masses.shape[1]
+    likely = seed.masses.max(axis=0) > RELEASED
+    likely = likely | likely[::-1]
+    likely = likely | np.append(likely[1:], False) | np.append(False, likely[:-1])
+    used: NDArray[np.bool_] = likely[np.minimum((np.arange(points) + 0.5) * coarse / points, coarse - 1).astype(int)]
+    return used
 
 
 def _atom_costs(problem: DataDependentProblem, grid: Grid) -> Array:

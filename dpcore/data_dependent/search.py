@@ -26,12 +26,15 @@ from .problem import DataDependentProblem
 from .resolutions import Resolutions
 from .solution import Solution
 
-PAIRS_PER_STEP = 1500
-"""The scan of coarse grids ends at a step that needed this many slacks."""
+PAIRS_PER_STEP = 3000
+"""The scan of coarse grids ends at a step whose program had this many slacks."""
 
 ALIGNED_FROM = 2.5
 """From this ε on the bounds depend on how the steps of nearly staircase-like laws fall on the grid, so the scan leaves
 out fewer grids and goes further."""
+
+FARTHER = 1.6
+"""A next grid has at most so many times the cells: a program's time grows with about their fifth power."""
 
 ROUGH, SHARP = 0.3, 1e-3
 """Relative gaps of the noise that ignores the true value: while there is nothing else to see, and in the answer."""
@@ -241,7 +244,7 @@ class Search(Anytime[DataDependentProblem, Solution]):
         ranked = sorted((abs(step.bound - middle) * step.resolution**2, step.resolution) for step in steps)
         base = ranked[0][1]
         for multiple in (3, 5, 7) if side == "upper" else (2, 3, 4):
-            if 1.15 * largest <= base * multiple <= 2 * largest and self._grids.fits(base * multiple):
+            if 1.15 * largest <= base * multiple <= FARTHER * largest and self._grids.fits(base * multiple):
                 return base * multiple
         return self._grids.following(largest, 1.3)
 
