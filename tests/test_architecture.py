@@ -43,7 +43,7 @@ ALLOWED = {
     "solution": LAWS | {"display"},
     "kernels": set(),
     "lp": {"errors"},
-    "rows": {"errors", "loss", "lp"},
+    "rows": {"errors", "kernels", "loss", "lp"},
     "cutting_planes": SEARCH - {"optimal", "reference"},
     "reference": SEARCH - {"optimal"},
     "optimal": SEARCH | {"accounting"},

@@ -101,7 +101,7 @@ def lower_step(
         delta = max(problem.privacy.delta, LEAST_DELTA)
         further, seed = rows_lower(problem, term, nodes, cap), seeds[i] if i < len(seeds) else None
         outcome: Outcome | None
-        if _few(term.related, costs.shape[1], term.folds):
+        if cap is not None or _few(term.related, costs.shape[1], term.folds):
             program = ChannelProgram(
                 costs, term.related, problem.privacy.amplification, delta, further=further, mirrored=term.folds
             )
@@ -177,7 +177,7 @@ def upper_step(
     atom_costs = _atom_costs(problem, grid) if atoms else None
     further, seed = rows_upper(problem, grid, cap, atoms=atoms), seeds[0] if seeds else None
     outcome: Outcome | None
-    if _few(grid.related, grid.cells, problem.folds):
+    if cap is not None or _few(grid.related, grid.cells, problem.folds):  # a tight cap leaves no interior
         program = ChannelProgram(
             costs, grid.related, problem.privacy.amplification, delta, atom_costs, further, problem.folds
         )

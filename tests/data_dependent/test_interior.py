@@ -37,7 +37,7 @@ def both(problem, resolution, cap=None):
         (1, 0.2, 5, {"weight": "histogram:1,4,2"}, None),
         (1, 0.2, 5, {"ordered": True}, None),
         (1, 0.2, 5, {"monotone": True}, None),
-        (1, 0.2, 5, {}, 0.8),
+        (1, 0.2, 5, {}, 1.0),
     ],
 )
 def test_finds_what_the_simplex_method_finds(epsilon, delta, resolution, options, cap):
