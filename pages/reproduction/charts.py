@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import plotly.graph_objects as go
 
 from dpcore.figures import Palette, finish, hue, line
+from dpcore.optimal.midpoint import Match
+from dpcore.privacy import Privacy
 from dpcore.solution import Solution
 from dpcore.sweeps import Outcome
 from pages.shared import prose
@@ -16,44 +18,69 @@ from pages.tradeoff_maps.charts import Scale, ink, ticks
 from . import data
 
 
-def deviations(outcomes: Sequence[Outcome], table: data.Table, *, colours: Palette) -> go.Figure:
-    """One cell per (ε, δ): the published figure as text, the distance of its midpoint from the bracket as colour."""
+def deviations(
+    outcomes: Sequence[Outcome],
+    table: data.Table,
+    found: Mapping[Privacy, Match | None] | None = None,
+    *,
+    relative: bool = False,
+    colours: Palette,
+) -> go.Figure:
+    """One cell per (ε, δ): the published figure as text, the distance of its midpoint from the bracket as colour,
+    divided by max(1, O) or by the bracket's end; a point in every cell to click on."""
     source = data.published()
     epsilons, deltas = source["epsilons"], source["deltas"]
-    z, texts = np.full((len(deltas), len(epsilons)), np.nan), np.full((len(deltas), len(epsilons)), "", dtype=object)
-    hovers = np.full_like(texts, "")
+    z = np.full((len(deltas), len(epsilons)), np.nan)
+    places, texts, hovers = [], [], []
     for outcome in outcomes:
         privacy = outcome.problem.privacy
         i, j = deltas.index(privacy.delta), epsilons.index(privacy.epsilon)
         low, high = data.recomputed(outcome, table.measures)
         printed = 100 * data.share(table.key, privacy.epsilon, privacy.delta)
-        z[i, j] = 100 * data.distance(outcome)
-        texts[i, j] = f"{printed:.2f}" + ("" if data.agrees(outcome) else " *")
+        z[i, j] = 100 * (data.relative(outcome) if relative else data.distance(outcome))
         lower, upper = prose.bracket(outcome.certificate.lower, outcome.certificate.upper)
-        hovers[i, j] = (
+        why = data.cause(outcome, (found or {}).get(privacy)).text
+        places.append((i, j))
+        texts.append(f"{printed:.2f}" + ("" if data.agrees(outcome) else "*"))
+        hovers.append(
             f"ε = {privacy.epsilon:g}, δ = {privacy.delta:g}<br>published {printed:.2f} %<br>"
             f"here {100 * low:.2f} to {100 * high:.2f} %<br>published O ≈ {data.midpoint(outcome):.5g}, "
-            f"certified {lower} to {upper}"
+            f"certified {lower} to {upper}" + (f"<br>{why}" if why else "") + "<br>click to open"
         )
-    limit = 100 * data.STATED[table.loss]
+    limit = 10.0 if relative else 100 * data.STATED[table.loss]
     stops = (0.0, hue(colours, "laplace")), (0.5, colours.background), (1.0, colours.accent)
     shades = Scale(-limit, limit, stops)
+    title = "O off the bracket, % of it" if relative else "O off the bracket, % of max(1, O)"
     figure = go.Figure()
     figure.add_heatmap(
-        x=np.arange(len(epsilons)), y=np.arange(len(deltas)), z=z, xgap=1, ygap=1,
-        customdata=hovers, hovertemplate="%{customdata}<extra></extra>", zmin=-limit, zmax=limit, colorscale=stops,
-        colorbar={"thickness": 12, "ticksuffix": " %", "tickfont": {"color": colours.text}},
+        x=np.arange(len(epsilons)), y=np.arange(len(deltas)), z=z, xgap=1, ygap=1, hoverinfo="skip",
+        zmin=-limit, zmax=limit, colorscale=stops, colorbar=colour_bar(title, colours),
     )  # fmt: skip
-    known = np.argwhere(np.isfinite(z))
     figure.add_scatter(
-        x=known[:, 1], y=known[:, 0], mode="text", text=texts[tuple(known.T)], hoverinfo="skip", showlegend=False,
-        textfont={"size": colours.type - 2, "color": [ink(shades.at(value)) for value in z[tuple(known.T)]]},
+        x=[j for _, j in places], y=[i for i, _ in places], mode="markers+text", text=texts, showlegend=False,
+        textfont={"size": colours.type - 4, "color": [ink(shades.at(z[place])) for place in places]},
+        hovertext=hovers, hovertemplate="%{hovertext}<extra></extra>",
+        customdata=[(epsilons[j], deltas[i]) for i, j in places],
+        marker={"symbol": "square", "size": 26, "color": "rgba(0,0,0,0.004)"},
+        selected={"marker": {"opacity": 0.004}}, unselected={"marker": {"opacity": 0.004}},
     )  # fmt: skip
     bare = {"showgrid": False, "zeroline": False}
     for update, name, values in ((figure.update_xaxes, "ε", epsilons), (figure.update_yaxes, "δ", deltas)):
-        places = {"tickvals": list(range(len(values))), "ticktext": [f"{value:g}" for value in values]}
-        update(title=name, range=[-0.5, len(values) - 0.5], **places, **bare)
-    return finish(figure, colours, height=440)
+        ticks = {"tickvals": list(range(len(values))), "ticktext": [f"{value:g}" for value in values]}
+        update(title=name, range=[-0.5, len(values) - 0.5], **ticks, **bare)
+    finish(figure, colours, height=480)
+    figure.update_layout(clickmode="event+select", dragmode=False)
+    figure.update_xaxes(tickangle=0)
+    return figure
+
+
+def colour_bar(title: str, colours: Palette) -> dict:
+    """A legend of colours below the picture, where a narrow screen has room for it, with its title."""
+    return {
+        "orientation": "h", "thickness": 10, "y": -0.16, "yanchor": "top", "len": 0.9, "ticksuffix": "\u202f%",
+        "tickfont": {"color": colours.text, "size": colours.type - 3},
+        "title": {"text": title, "side": "bottom", "font": {"size": colours.type - 2, "color": colours.text}},
+    }  # fmt: skip
 
 
 def earlier_bound(outcomes: Sequence[Outcome], delta: float, *, colours: Palette) -> go.Figure:

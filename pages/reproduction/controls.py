@@ -23,10 +23,12 @@ SHAPES = {
 PRIVACY_NAMES = {"low": "low privacy (5, 0.25)", "medium": "medium (1, 0.2)", "high": "high (0.2, 0.05)"}
 STUDIES = {"figure 3": "Figure 3: finer grids", "figure 5": "Supplement, Figure 5: support and grid"}
 
+ERRORS = {"absolute": "Colour: error ÷ max(1, O)", "relative": "Colour: relative error"}
+
 PAGE = Address(
     "published figures",
     tab=Choice(TABS[0], TABS), table=Choice("1", TABLES), study=Choice("figure 3", STUDIES),
     regime=Choice("medium", PRIVACY_NAMES), shape=Choice("medium", SHAPES),
-    row=Choice("0.1", [f"{delta:g}" for delta in data.published()["deltas"]]),
+    error=Choice("absolute", ERRORS), row=Choice("0.1", [f"{delta:g}" for delta in data.published()["deltas"]]),
 )  # fmt: skip
 """Every control of the page."""

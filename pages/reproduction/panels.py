@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
 from dpcore.mechanisms import MECHANISMS, baseline
-from dpcore.problem import noise_problem
+from dpcore.optimal.midpoint import Match
+from dpcore.privacy import Privacy
+from dpcore.problem import NoiseProblem, noise_problem
 from dpcore.solution import Certificate
 from dpcore.sweeps import Outcome
+from pages.optimal_noise.inputs import HOME, values_of
 from pages.shared import compute, drawing, frame, prose
 from pages.shared.watching import live, strip, under_way
-from pages.tradeoff_maps.panels import outcomes
+from pages.tradeoff_maps.panels import HOME_PAGE, outcomes
 from pages.tradeoff_maps.work import Axes, Plane, fill
 
 from . import charts, data, work
 from .controls import PAGE
 
 TEXT = prose.sections("reproduction")
+Matches = Mapping[Privacy, Match | None]
 CELLS = {"low": (2, 4, 8, 16), "medium": (2, 4, 8), "high": (2, 4)}
 """Cells per sensitivity, Δf/β with Δf = 2, that the reference method manages in a few seconds."""
 
@@ -53,66 +57,116 @@ def plane(loss: str) -> compute.Job:
     return compute.ask(f"plane {loss}", asked, None, task=fill, wait=0.2)
 
 
-def waiting(slot: str, job: compute.Job, total: int) -> None:
+def waiting(slot: str, job: compute.Job, total: int, what: str = "") -> None:
     """How far a job is, with a way to stop it."""
     if job.done and job.over:
         st.caption("Stopped early.")
     so_far = lambda: min(1.0, len(job.trace) / total)  # noqa: E731
-    say = lambda: st.progress(so_far(), text=f"{len(job.trace)} of {total} …")  # noqa: E731
+    say = lambda: st.progress(so_far(), text=" ".join(f"{len(job.trace)} of {total} {what} …".split()))  # noqa: E731
     strip(under_way({slot: job}), say, label="Stop", key=f"stop {slot}")
 
 
 # Tables ----------------------------------------------------------------------------------------------
 
 
+def printed(loss: str) -> work.Printed:
+    """The 100 published midpoints of a loss."""
+    source = data.published()
+    problems = [noise_problem(e, d, 1.0, loss) for d in source["deltas"][::-1] for e in source["epsilons"][::-1]]
+    return work.Printed(tuple((problem, *data.printed_midpoint(problem)) for problem in problems))
+
+
 def tables() -> None:
-    """A published table, cell by cell against the certified bracket."""
+    """A published table, cell by cell against the certified bracket, with the grid behind each figure."""
     table = data.tables()[PAGE["table"]]
     job = plane(table.loss)
+    recipes = compute.ask(f"recipes {table.loss}", printed(table.loss), None, task=work.recipes, urgent=False, wait=0.1)
 
     def draw() -> None:
         known = [one for one in outcomes(job) if one.certificate is not None]
-        verdict(known, table)
-        figure = charts.deviations(known, table, colours=drawing.colours())
+        found = matches(recipes)
+        verdict(known, table, found)
+        figure = charts.deviations(known, table, found, relative=PAGE["error"] == "relative", colours=drawing.colours())
         alt = f"{table.title}: {len(known)} of 100 cells; {sum(map(data.agrees, known))} within the stated error."
-        drawing.draw(figure, key="chart_table", alt=alt, table=lambda: rows(known, table))
+        picked = drawing.draw(
+            figure, key="chart_table", alt=alt, table=lambda: st.dataframe(rows(known, table, found), hide_index=True),
+            clicks=True,
+        )  # fmt: skip
+        if picked is not None:
+            open_cell(noise_problem(*picked[:2], 1.0, table.loss))
 
-    heading(f"{table.title} ({table.where})", TEXT["tables"], table="Published table")
+    heading(f"{table.title} ({table.where})", TEXT["tables"], table="Published table", error="Colour")
     waiting(f"plane {table.loss}", job, 100)
-    live([job], draw)
+    waiting(f"recipes {table.loss}", recipes, 100, "of the paper's grids")
+    live([job, recipes], draw)
     st.markdown(TEXT["differences"])
 
 
-def verdict(known: Sequence, table: data.Table) -> None:
-    """How many midpoints agree, and which do not."""
+def matches(job: compute.Job) -> dict[Privacy, Match | None]:
+    """The grids of the recipe found so far."""
+    records = job.solution if job.solution is not None else job.trace
+    return {one.problem.privacy: one.match for one in records if isinstance(one, work.Recomputed)}
+
+
+def verdict(known: Sequence[Outcome], table: data.Table, found: Matches) -> None:
+    """How many midpoints agree, how many the recipe reproduces, and which a law disproves."""
     outside = [one for one in known if not data.agrees(one)]
     so_far = "" if len(known) == 100 else " so far"
+    exact = sum(match is not None and match.exact for match in found.values())
+    causes = {one: data.cause(one, found.get(one.problem.privacy)) for one in known}
     frame.headline(
-        f"**{len(known) - len(outside)} of {len(known)}** published midpoints O{so_far} lie within the stated error, "
-        f"{data.STATED[table.loss]:g}·max(1, O), of the bracket proved here."
+        f"**{exact} of {len(found)}** published midpoints O{'' if len(found) == 100 else ' tried so far'} follow to "
+        f"the printed digit from the paper's recipe; **{len(known) - len(outside)} of {len(known)}**{so_far} lie "
+        f"within the stated error, {data.STATED[table.loss]:g}·max(1, O), of the bracket proved here."
     )
-    if outside:
-        parts = []
-        for one in outside:
-            privacy = one.problem.privacy
-            lower, upper = prose.bracket(one.certificate.lower, one.certificate.upper)
-            place = f"({privacy.epsilon:g}, {privacy.delta:g})"
-            parts.append(f"{place}: published O ≈ {data.midpoint(one):.4g}, optimum {lower} to {upper}")
-        st.caption(f"{TEXT['outside']} {'; '.join(parts)}.")
+    disproved = sorted((one for one in known if causes[one].impossible), key=data.relative, reverse=True)
+    if disproved:
+        parts = [f"{_place(one)} {100 * data.relative(one):.1f}\u202f%" for one in disproved]
+        st.caption(f"{TEXT['disproved']} {', '.join(parts)}.")
+    unexplained = [_place(one) for one in known if causes[one].key == "unexplained"]
+    if unexplained:
+        st.caption(f"{TEXT['unexplained']} {', '.join(unexplained)}.")
 
 
-def rows(known: Sequence, table: data.Table) -> None:
+def open_cell(problem: NoiseProblem) -> None:
+    """Go to the first page with a problem."""
+    st.switch_page(HOME_PAGE, query_params=HOME.query(HOME.read({})[0] | values_of(problem)))
+
+
+def _place(one: Outcome) -> str:
+    return f"({one.problem.privacy.epsilon:g}, {one.problem.privacy.delta:g})"
+
+
+def rows(known: Sequence[Outcome], table: data.Table, found: Matches) -> list[dict[str, str]]:
+    """The table behind the picture."""
     out = []
     for one in sorted(known, key=lambda o: (o.problem.privacy.epsilon, o.problem.privacy.delta)):
         privacy, (low, high) = one.problem.privacy, data.recomputed(one, table.measures)
         lower, upper = prose.bracket(one.certificate.lower, one.certificate.upper)
+        match = found.get(privacy)
         out.append({
             "ε": f"{privacy.epsilon:g}", "δ": f"{privacy.delta:g}",
             "published, %": f"{100 * data.share(table.key, privacy.epsilon, privacy.delta):.2f}",
             "here, %": f"{100 * low:.2f} to {100 * high:.2f}", "published O": f"{data.midpoint(one):.5g}",
-            "optimum": f"{lower} to {upper}", "agrees": "yes" if data.agrees(one) else "no",
+            "optimum": f"{lower} to {upper}", "error/max(1, O), %": f"{100 * data.distance(one):.2f}",
+            "relative error, %": f"{100 * data.relative(one):.2f}",
+            "by the paper's recipe": recipe_text(match),
+            "cause": data.cause(one, match).text,
         })  # fmt: skip
-    st.dataframe(out, hide_index=True)
+        if table.loss == "l1":
+            out[-1]["implied β, 4 (V − O)"] = f"{4 * (one.certificate.upper - data.midpoint(one)):.3f}"
+            out[-1]["earlier bound, terms rounded"] = data.rounded(one)
+    return out
+
+
+def recipe_text(match: Match | None) -> str:
+    """A grid with what it gives."""
+    if match is None:
+        return ""
+    one = match.found
+    return f"β {one.width:g}, ±{one.half_width}: UB {one.upper:.5g}, Σ p·min {one.least:.5g}, O {one.middle:.5g}" + (
+        "" if match.exact else " (not as printed)"
+    )
 
 
 def earlier() -> None:

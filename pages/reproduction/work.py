@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from dpcore.errors import SolverError
 from dpcore.optimal import solve
+from dpcore.optimal.midpoint import Match, Midpoint, matching, recipe
 from dpcore.partition import Partition
 from dpcore.problem import NoiseProblem, SolverSettings
 from dpcore.reference import solve_reference
 from dpcore.solution import Solution
+from dpcore.store import Store
+from service import configuration
 from work.question import TICK
 
 LIMIT = 12.0
@@ -48,4 +53,46 @@ def on_grids(grids: Grids, settings: None, progress: Report) -> tuple[Solution, 
         found.append(replace(solution, trace=()))
         if progress(found[-1]):
             break
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class Printed:
+    """Published midpoints: (problem, O, half of its last digit) each."""
+
+    cells: tuple[tuple[NoiseProblem, float, float], ...]
+
+
+@dataclass(frozen=True)
+class Recomputed:
+    """The grid of the paper's recipe that is nearest to a published midpoint; None where no program was solved."""
+
+    problem: NoiseProblem
+    match: Match | None
+
+
+def recipes(asked: Printed, settings: None, progress: Report) -> tuple[Recomputed, ...]:
+    """The grid behind every printed midpoint, each reported. Programs that were solved before come from the store."""
+    store, found = Store(configuration.current().store), []
+    stopped = lambda: progress(TICK)  # noqa: E731
+
+    def solved(problem: NoiseProblem, k: int) -> Midpoint | None:
+        raw = store.get("recipe", (problem, k))
+        if raw is not None:
+            return Midpoint(**json.loads(raw))
+        try:
+            one = recipe(problem, k, limit=5 * LIMIT, stop=stopped)
+        except SolverError:
+            return None
+        if one is not None:
+            store.put("recipe", (problem, k), json.dumps(asdict(one)).encode())
+        return one
+
+    try:
+        for problem, middle, rounding in asked.cells:
+            found.append(Recomputed(problem, matching(problem, middle, rounding, solve=solved)))
+            if progress(found[-1]):
+                break
+    finally:
+        store.close()
     return tuple(found)

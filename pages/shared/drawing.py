@@ -25,19 +25,29 @@ def colours() -> figures.Palette:
     return figures.palette(dark(), bool(FRAME["projector"]))
 
 
-def draw(figure: go.Figure, *, key: str, alt: str, table: Callable[[], object] | None) -> None:
+def draw(
+    figure: go.Figure, *, key: str, alt: str, table: Callable[[], object] | None, clicks: bool = False
+) -> list | None:
     """Draw a figure.
 
     key : of the chart in the page; also the name of its file when it is saved.
     alt : the chart in words, its main numbers included.
     table : draws what the figure shows as a table, in a fold below it; None where the page shows that table anyway.
+    clicks : points with `customdata` can be clicked; returned is that of the one that was.
     """
     picture = {"format": "png", "scale": 3, "filename": key.removeprefix("chart_")}
     unused = ["select2d", "lasso2d", "zoomIn2d", "zoomOut2d", "autoScale2d"]
     config = {"displaylogo": False, "toImageButtonOptions": picture, "modeBarButtonsToRemove": unused}
-    st.plotly_chart(figure, key=key, alt=alt, config=config)
+    picked = None
+    if clicks:
+        chosen = st.plotly_chart(figure, key=key, alt=alt, config=config, on_select="rerun", selection_mode="points")
+        points = [point["customdata"] for point in chosen["selection"]["points"] if "customdata" in point]
+        picked = points[0] if points else None
+    else:
+        st.plotly_chart(figure, key=key, alt=alt, config=config)
     if table is None:
-        return
+        return picked
     with st.expander("Numbers", key=f"{key}_numbers", on_change="rerun") as fold:
         if fold.open:
             table()
+    return picked
