@@ -23,6 +23,9 @@ FIRST, MOST = 128, 1 << 15
 NARROW = 1e-12
 """Relative width of an answer at which it is good enough."""
 
+MOST_VALUES = 60_000
+"""Of a function that is integrated, about: what is not narrow by then stays wide."""
+
 LARGE_SHAPE = 30
 """Of Gamma laws."""
 
@@ -101,7 +104,12 @@ def integral(function: Callable[[Ball, bool], Ball], start: float, stop: float, 
     """∫ function over [start, stop] [Johansson 2018]; `function` gets a complex ball and whether it has to be analytic
     there (else NaN is the answer it should give). within : the absolute error to aim at."""
     return acb.integral(
-        lambda z, analytic: function(z, analytic), start, stop, rel_tol=arb(2) ** -40, abs_tol=arb(within)
+        lambda z, analytic: function(z, analytic),
+        start,
+        stop,
+        rel_tol=arb(2) ** -40,
+        abs_tol=arb(within),
+        eval_limit=MOST_VALUES,
     ).real
 
 

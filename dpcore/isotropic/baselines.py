@@ -38,6 +38,9 @@ end: next to the best law the loss is flat."""
 LEAST_SHAPE = 0.5
 """(d + k)/q at least: below, the law is so much of a point that levels near it are rounding."""
 
+SLIGHTLY, FLATTEST = 1e-4, 1e-3
+"""By how much a scale is raised to see how fast ln δ falls, and the least slope that is believed."""
+
 ROUNDS, ROOM = 6, 1e-6
 """Of moving a scale until the proof succeeds, each aiming at so much less than δ, relatively."""
 
@@ -78,9 +81,10 @@ def proved(
 
     delta : δ(ε) as quadrature knows it, for the slope.
     """
-    law, wider = law.with_scale(scale), law.with_scale(scale * (1 + 1e-4))
-    slope = max(math.log(delta(law) / delta(wider)) / 1e-4, 1e-3)
+    law, wider = law.with_scale(scale), law.with_scale(scale * (1 + SLIGHTLY))
+    slope = max(math.log(delta(law) / max(delta(wider), 1e-300)) / SLIGHTLY, FLATTEST)
     scale *= math.exp(ROOM / slope)
+    last: tuple[float, float] | None = None
     for _ in range(ROUNDS):
         law = law.with_scale(scale)
         try:
@@ -89,6 +93,9 @@ def proved(
             break
         if found <= privacy.delta:
             return law, found
+        if last is not None and scale > last[0] and found < last[1]:
+            slope = max(math.log(last[1] / found) / math.log(scale / last[0]), FLATTEST)
+        last = scale, found
         scale *= math.exp((math.log(found / privacy.delta) + ROOM) / slope)
     return law, None
 

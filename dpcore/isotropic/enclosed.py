@@ -24,7 +24,7 @@ NARROW = 3e-6
 BESIDE, TIMES, MOST_TRIES = (1e-12, 1e-3), 8.0, 12
 """Least and most that is left out on either side of a kink, where it is expected to lie, or 8, 8² … times that."""
 
-BITS, MOST_BITS = 96, 768
+BITS, MOST_BITS = 96, 384
 
 
 def gaussian_delta_upper(sigma: float, epsilon: float) -> float:
@@ -71,6 +71,7 @@ class _Levels:
         self.root = 1 / balls.exact(law.q)
         self.bend = -balls.exact(law.k) * self.root
         self.shape = law.dimension * self.root - self.bend
+        self.apart = self.sigma * self.epsilon if (law.q, law.k) == (1, 0) else None  # b − a, the same everywhere
 
     def at(self, s: Ball) -> tuple[Ball, Ball, Ball, Ball]:
         """(w, ln(1 + w), y, ln y)."""
@@ -79,10 +80,18 @@ class _Levels:
         y = (self.epsilon - self.bend * longer) / w
         return w, longer, y, y.log()
 
-    def radii(self, longer: Ball, log: Ball) -> tuple[Ball, Ball]:
-        """(a, b − a), without the difference of two numbers that are near each other."""
-        a = self.sigma * (self.root * log).exp()
-        return a, a * (self.root * longer).expm1()
+    def radii(self, s: Ball) -> tuple[Ball, Ball]:
+        """(a, b − a). Where the difference is almost 1 it decides how wide a ball may be: so it is taken in the middle
+        of the ball, and its slope all over."""
+        w, longer, y, log = self.at(s)
+        a, further = self.sigma * (self.root * log).exp(), (self.root * longer).expm1()
+        if self.apart is not None:
+            return a, self.apart
+        if s.is_exact():
+            return a, a * further
+        middle = s.mid()
+        slope = a * self.root * ((1 + further) * w / (1 + w) - further * (1 + self.bend / ((1 + w) * y)))
+        return a, self.radii(middle)[1] + slope * (s - middle)
 
     def mass(self, first: float, last: float) -> Ball:
         """P(|X| between the radii a of two places)."""
@@ -109,7 +118,7 @@ def _over_levels(law: PowerLaw, epsilon: float, about: float) -> Ball:
 
     def gain(s: Ball, analytic: bool) -> Ball:
         w, longer, y, log = levels.at(s)
-        a, rise = levels.radii(longer, log)
+        a, rise = levels.radii(s)
         out, back = leaves(a, rise), (1 - rise) * (half - (1 + rise) / (4 * (a + rise)))
         if analytic and not (y.real > 0 and (smooth or all(u.real > 0 and u.real < 1 for u in (out, back)))):
             return balls.unknown()
@@ -120,8 +129,7 @@ def _over_levels(law: PowerLaw, epsilon: float, about: float) -> Ball:
 
     def compared(s: float) -> tuple[bool | None, bool | None]:
         """(b < a + 1, a + b > 1); None where it is not known."""
-        _, longer, _, log = levels.at(balls.exact(s))
-        a, rise = levels.radii(longer, log)
+        a, rise = levels.radii(balls.exact(s))
         return balls.positive(1 - rise), balls.positive(2 * a + rise - 1)
 
     first, *inner, last = law.kinks(epsilon, min(FINE * about, 1e-3))
@@ -134,13 +142,13 @@ def _over_levels(law: PowerLaw, epsilon: float, about: float) -> Ball:
         off = min(narrow, 0.2 * (kink - starts[-1]), 0.2 * (following - kink))
         for _ in range(MOST_TRIES):
             before, after = kink - off, kink + off
-            if None not in (*compared(before), *compared(after)):
+            here, there = compared(before), compared(after)
+            if here != there and None not in (*here, *there):
                 break
             off *= TIMES
         if not starts[-1] < before < after < following:
             return balls.exact(math.nan)
-        _, longer, _, log = levels.at(balls.between(before, after))
-        most = leaves(*levels.radii(longer, log)).upper()  # of the mass that is there
+        most = leaves(*levels.radii(balls.between(before, after))).upper()  # of the mass that is there
         share = balls.share(most, d - 1, complete).real if 0 < most < 1 else balls.exact(1.0 if most > 0 else 0.0)
         total += levels.mass(before, after).upper() * share.upper()
         stops.append(before)

@@ -118,7 +118,15 @@ def test_losses_by_monte_carlo(text):
     assert loss_upper(law, loss) == pytest.approx(law.loss(loss), rel=1e-9)
 
 
-CASES = [(1, 1.0, 0.2, 1.0), (2, 1.0, 0.01, 2.0), (2, 5.0, 0.2, 1.0), (10, 1.0, 1e-6, 2.0), (100, 8.0, 1e-6, 2.0)]
+CASES = [
+    (1, 1.0, 0.2, 1.0),
+    (1, 2.8, 1e-5, 1.0),
+    (2, 1.0, 1e-5, 2.0),
+    (2, 1.0, 0.01, 2.0),
+    (2, 5.0, 0.2, 1.0),
+    (10, 1.0, 1e-6, 2.0),
+    (100, 8.0, 1e-6, 2.0),
+]
 
 
 @pytest.mark.parametrize(("d", "epsilon", "delta", "power"), CASES)
@@ -127,7 +135,7 @@ def test_all_are_proved_and_no_scale_is_too_large(d, epsilon, delta, power):
     for key, one in rows.items():
         assert one.delta_upper is not None and one.delta_upper <= delta, key
         if key != "l2":
-            assert one.delta_upper >= delta * (1 - 1e-5), key
+            assert one.delta_upper >= delta * (1 - 1e-4), key
     sigma, radius = rows["l2-delta"].parameters["sigma"], rows["l2-truncated"].parameters["radius"]
     assert delta_upper(PowerLaw(d, sigma * (1 - 1e-5), 1.0), epsilon) > delta
     assert delta_upper(TruncatedLaw(d, epsilon, radius * (1 - 1e-5)), epsilon) > delta
