@@ -27,7 +27,7 @@ HUES = {
 
 SHORT = {
     "gaussian": "Gaussian", "l2": "ℓ2, ε-DP", "l2-delta": "ℓ2 with δ", "l2-truncated": "ℓ2, truncated",
-    "exponential-power": "exponential power", "generalised-gamma": "generalised Gamma",
+    "generalised-gamma": "gen. Gamma",
 }  # fmt: skip
 """Mechanism → its name where there is little room."""
 
@@ -223,12 +223,12 @@ def cloud(noise: RadialNoise, *, unit: str, colours: Palette) -> go.Figure:
     )  # fmt: skip
 
     def eye(angle: float) -> dict:
-        return {"eye": {"x": 1.7 * math.cos(angle), "y": 1.7 * math.sin(angle), "z": 0.7}}
+        return {"eye": {"x": 2.0 * math.cos(angle), "y": 2.0 * math.sin(angle), "z": 0.8}}
 
     finish(figure, colours, height=TALL + 60)
     axis = {
         "range": [-reach, reach], "showbackground": False, "gridcolor": colours.impossible, "color": colours.text,
-        "nticks": 5,
+        "nticks": 5, "tickfont": {"size": colours.type - 3},
     }  # fmt: skip
     scene = {
         f"{name}axis": axis | {"title": {"text": prose.axis(f"noise {number}", unit)}}

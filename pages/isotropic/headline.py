@@ -14,7 +14,7 @@ from dpcore.isotropic.solution import IsotropicSolution
 from pages.shared import compute, frame, prose, watching
 from pages.shared.messages import explain
 
-from . import charts, work
+from . import work
 from .controls import Asked
 
 NEAR = 0.03
@@ -98,8 +98,7 @@ def headline(asked: Asked, job: compute.Job, known: Sequence[KnownLaw]) -> None:
     if others:
         first = min(others, key=lambda one: one.loss)
         kind = " (an estimate)" if first.estimated else ""
-        name = charts.short(first)
-        words.append(f"Of the other known mechanisms, {name} pays least: {prose.number(first.loss)}{kind}.")
+        words.append(f"Of the other known mechanisms, {first.name} pays least: {prose.number(first.loss)}{kind}.")
     st.caption(" ".join(words))
 
 

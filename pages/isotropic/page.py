@@ -29,17 +29,17 @@ if job.done and best is None:
     headline.failure(job)
     st.stop()
 headline.going_on(job, waited_for, drawn=best is not None)
-watching.live(both.values(), lambda: headline.headline(asked, job, others.solution or ()))
+watching.live(both.values(), lambda: headline.headline(asked, job, panels.laws_of(others)))
 left, right = st.columns([11, 9], gap="large")
 with left:
     if panels.views():
-        watching.live(both.values(), lambda: panels.laws(asked, job.best, others.solution or ()))
+        watching.live(both.values(), lambda: panels.laws(asked, job.best, panels.laws_of(others)))
 with right:
     frame.heading("What they pay", TEXT["losses"])
-    watching.live(both.values(), lambda: panels.bars(asked, job.best, others.solution or ()))
+    watching.live(both.values(), lambda: panels.bars(asked, job.best, panels.laws_of(others)))
 if best is not None:
     facts = {"found by": best.source, "audited δ": prose.at_most(best.delta_upper)}
-    frame.cite(headline.sentence(asked.problem, asked.unit, best, others.solution or ()).replace("*", ""), facts)
+    frame.cite(headline.sentence(asked.problem, asked.unit, best, panels.laws_of(others)).replace("*", ""), facts)
     parts = {
         "map": lambda: panels.over_dimensions(asked),
         "sure": lambda: panels.sure(asked, best, job),

@@ -18,6 +18,12 @@ from .controls import PAGE, PRESETS, Asked
 TEXT = prose.sections("isotropic")
 
 
+def laws_of(job: compute.Job) -> tuple[KnownLaw, ...]:
+    """The known mechanisms as far as they are known: estimates, later proved ones."""
+    found = job.solution or next((one for one in reversed(job.trace) if isinstance(one, work.Known)), None)
+    return found.laws if found else ()
+
+
 # Laws ------------------------------------------------------------------------------------------------
 
 

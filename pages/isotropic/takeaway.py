@@ -8,6 +8,7 @@ from dpcore.errors import InputError, MissingExtraError
 from dpcore.isotropic.files import file_stem, noise_to_csv, solution_to_json
 from dpcore.isotropic.problem import IsotropicProblem
 from dpcore.isotropic.release import extra_error, release
+from dpcore.isotropic.script import script
 from dpcore.isotropic.solution import IsotropicSolution
 from dpcore.numbers import read_numbers
 from pages.shared import actions, frame, prose
@@ -50,11 +51,12 @@ def release_one(solution: IsotropicSolution) -> None:
 def export(solution: IsotropicSolution) -> None:
     """Files to take away."""
     frame.heading("Take it away", TEXT["export"])
-    name = file_stem(solution.problem)
+    name, program = file_stem(solution.problem), script(solution)
     with st.container(horizontal=True):
         record, rows = solution_to_json(solution), noise_to_csv(solution)
         st.download_button("JSON", record, f"{name}.json", "application/json", on_click="ignore")
         st.download_button("CSV", rows, f"{name}.csv", "text/csv", on_click="ignore", help=actions.ABOUT_CSV)
+        st.download_button("Python", program, f"{name}.py", "text/x-python", on_click="ignore")
     saved = (("Losses", "losses"), ("Laws", "radius"), ("Density", "density"))
     actions.row(
         [
@@ -69,6 +71,8 @@ def export(solution: IsotropicSolution) -> None:
     )
     st.caption("The same without a browser:")
     st.code(command(solution.problem), language="sh", wrap_lines=True)
+    with st.expander("Python script that releases"):
+        actions.show(program)
 
 
 def command(problem: IsotropicProblem) -> str:

@@ -36,16 +36,27 @@ def gaussian_loss(problem: IsotropicProblem) -> float:
 
 
 @lru_cache(maxsize=64)
-def known_laws(problem: IsotropicProblem) -> tuple[KnownLaw, ...]:
-    """The known mechanisms, their losses in the query's unit, their parameters in units of the sensitivity."""
-    found = mechanisms(problem.dimension, problem.privacy, problem.loss.in_units(problem.sensitivity))
+def known_laws(problem: IsotropicProblem, certify: bool = True) -> tuple[KnownLaw, ...]:
+    """The known mechanisms, their losses in the query's unit, their parameters in units of the sensitivity.
+
+    certify : prove their δ, which may take seconds; else most of them are estimates.
+    """
+    loss = problem.loss.in_units(problem.sensitivity)
+    found = mechanisms(problem.dimension, problem.privacy, loss, certify=certify)
     return tuple(replace(one, loss=one.loss * problem.factor) for one in found)
 
 
-def known(problem: IsotropicProblem, settings: None, *, progress: Report) -> tuple[KnownLaw, ...]:
-    """`known_laws` as a task."""
-    progress(TICK)
-    return known_laws(problem)
+@dataclass(frozen=True)
+class Known:
+    """What is known of the known mechanisms at a moment."""
+
+    laws: tuple[KnownLaw, ...]
+
+
+def known(problem: IsotropicProblem, settings: None, *, progress: Report) -> Known:
+    """Estimates, which are reported, and then proofs."""
+    first = Known(known_laws(problem, certify=False))
+    return first if progress(first) else Known(known_laws(problem))
 
 
 @dataclass(frozen=True)
@@ -86,7 +97,7 @@ def over_dimensions(asked: Over, settings: None, *, progress: Report) -> tuple[P
 
 
 def _point(problem: IsotropicProblem, store: Store, progress: Report) -> Point:
-    laws = known_laws(problem)
+    laws = known_laws(problem, certify=False)
     solution = store.solution(problem, EACH)
     if solution is None:
         stopped = False
