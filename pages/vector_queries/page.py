@@ -7,7 +7,7 @@ import streamlit as st
 from pages.shared import compute, frame, prose
 from pages.shared.address import FRAME
 from pages.shared.watching import live
-from pages.vector_queries import applications, charts, closer, controls, panels, takeaway, work
+from pages.vector_queries import applications, charts, closer, controls, euclidean, panels, takeaway, work
 
 TEXT = prose.sections("vector_queries")
 
@@ -31,6 +31,7 @@ def picture() -> None:
 
 live([job], picture)
 found = panels.table_of(closed, job)
+euclidean.beside(asked.query, found)
 parts = {
     "dimension": closer.dimension, "epsilon": closer.epsilon, "spread": closer.spread,
     "applications": applications.applications, "export": lambda asked: takeaway.takeaway(asked, found),

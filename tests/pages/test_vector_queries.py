@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import shlex
 import time
 
+import numpy as np
 import pytest
+from screens import until, words
 from streamlit.testing.v1 import AppTest
 
 from dpcore import __version__
@@ -283,3 +286,30 @@ def test_charts_draw_what_they_are_given():
     drawn = sorted(figure.data[0].x)
     assert drawn == sorted(one.error for one in charts.distinct(found))
     assert VECTOR.read({})[1] == {}
+
+
+# One ℓ2 bound ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("values", [(1.0, 1.0, 1.0), (0.1, 0.5, 2.0), (3.0, 0.0, 1.0)])
+def test_the_isotropic_law_is_private_for_the_scaled_query(values):
+    """Its sensitivity covers all differences in the box, scaled; what it pays is that problem's loss."""
+    from pages.vector_queries.euclidean import as_isotropic, link
+
+    query = VectorQuery(Privacy(1.0, 1e-3), SensitivityProfile(values))
+    problem = as_isotropic(query)
+    lam = np.array([v for v in values if v > 0])
+    needed = math.sqrt((lam**2 / lam).sum())  # of d/√λ over |d_i| ≤ λ_i
+    assert problem.dimension == len(lam)
+    assert problem.sensitivity**2 * problem.dimension >= lam.sum() * needed**2
+    assert problem.sensitivity == pytest.approx(lam.sum() / math.sqrt(len(lam)), rel=1e-8)
+    assert f"dimension={len(lam)}" in link(problem)
+    bounded = as_isotropic(VectorQuery(Privacy(1.0, 1e-3), SensitivityProfile(values), l2=max(values)))
+    assert bounded.sensitivity <= max(values) * (1 + 1e-8)
+    assert as_isotropic(VectorQuery(Privacy(1.0, 0.0), SensitivityProfile(values))) is None
+    assert as_isotropic(VectorQuery(Privacy(1.0, 1e-3), SensitivityProfile(values), 1.0)) is None
+
+
+def test_the_page_points_to_vectors_in_d_dimensions():
+    page = until(visit(shape="uniform", dimension="3", epsilon="4"), "a law for them with a mean squared error")
+    assert "Vectors in d dimensions](isotropic?dimension=3" in words(page)
