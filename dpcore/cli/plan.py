@@ -1,4 +1,4 @@
-"""plan: from columns to released numbers (check, run)."""
+"""plan: from columns to released numbers (check, run, export)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def add_parser(commands: Any) -> None:
     text = "Release statistics of a table by a plan: what is public, what is published, what it costs (docs/plan.md)."
     parser = commands.add_parser("plan", help="from columns to released numbers", description=text)
-    actions = parser.add_subparsers(dest="action", required=True, metavar="check|run")
+    actions = parser.add_subparsers(dest="action", required=True, metavar="check|run|export")
     check = actions.add_parser("check", help="sensitivities, shares of the budget and errors to expect; no data")
     check.set_defaults(run=_check)
     run = actions.add_parser("run", help="read the data once and release; spends the budget")
@@ -27,9 +27,12 @@ def add_parser(commands: Any) -> None:
     run.add_argument("--memory", metavar="M", default="1GB", help="for reading the data (default 1GB)")
     run.add_argument("--spill", metavar="FOLDER", help="for what does not fit there; nothing is written otherwise")
     run.set_defaults(run=_run)
-    for one in (check, run):
+    export = actions.add_parser("export", help="the plan as a program that needs nothing but Python, or a notebook")
+    export.add_argument("--as", dest="kind", choices=("script", "notebook", "toml"), default="script")
+    export.set_defaults(run=_export)
+    for one in (check, run, export):
         one.add_argument("plan", metavar="PLAN", help="a TOML file")
-        one.add_argument("--out", metavar="FILE", help="write the JSON to this file as well")
+        one.add_argument("--out", metavar="FILE", help="write the answer to this file as well")
 
 
 def _split(arguments: argparse.Namespace) -> Split:
@@ -76,6 +79,18 @@ def _run(arguments: argparse.Namespace) -> int:
         epsilon, delta = ledger.spent
         told["ledger"] = {"spent": [epsilon, delta], "budget": [ledger.epsilon, ledger.delta]}
     write_out(layout(told, depth=3) + "\n", arguments.out)
+    return 0
+
+
+def _export(arguments: argparse.Namespace) -> int:
+    from ..plan.files import plan_to_toml
+    from ..plan.script import plan_notebook, plan_script
+
+    made = _split(arguments)
+    if arguments.kind == "toml":
+        write_out(plan_to_toml(made.plan), arguments.out)
+    else:
+        write_out((plan_script if arguments.kind == "script" else plan_notebook)(made), arguments.out)
     return 0
 
 

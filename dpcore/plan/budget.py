@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 
+from .._validate import decimal
 from ..accounting.mechanisms import Promised, Release
 from ..accounting.truth import QUICK, Truth
 from ..errors import InputError
@@ -16,7 +18,7 @@ from ..privacy import EPSILON, Privacy
 from ..search import bisection
 from . import laws
 from .plan import Line, Plan
-from .statistics import Ranks, Total
+from .statistics import Condition, Ranks, Total
 
 CLOSE = 1e-4
 """Relative accuracy of the common factor of the shares."""
@@ -33,13 +35,16 @@ class Priced:
     """A line with its share of the budget.
 
     privacy : what the line keeps to one person.   totals, noises : one law for every total.
-    ranks : its choice by rank, if it is one.
+    ranks : its choice by rank, if it is one.   conditions : that all must hold for a row to count.
+    ratio : (public number of rows or None, centre, low, high) where a ratio is published.
     """
 
     line: Line
     privacy: Privacy
     totals: tuple[Total, ...]
     ranks: Ranks | None
+    conditions: tuple[Condition, ...]
+    ratio: tuple[float | None, float, float, float] | None
 
     @cached_property
     def noises(self) -> tuple[Noise, ...]:
@@ -68,6 +73,12 @@ class Priced:
         for total, noise in zip(self.totals, self.noises):
             found += laws.release_of(self.line.noise, total, self.part, noise)
         return found
+
+    @property
+    def rank_rate(self) -> Fraction:
+        """By what a unit of penalty, 1/(denominator of q) ranks, lowers the logarithm of a candidate's probability."""
+        assert self.ranks is not None
+        return decimal(self.privacy.epsilon) / (2 * self.ranks.change * self.ranks.q.denominator)
 
     @property
     def widths(self) -> tuple[float, ...]:
@@ -155,7 +166,7 @@ def _line(plan: Plan, line: Line, epsilon: float) -> Priced:
     statistic = line.statistic
     totals = statistic.totals(plan.people, plan.columns)
     ranks = statistic.ranks(plan.people, plan.columns)
-    return Priced(line, Privacy(epsilon, _delta(plan, line)), totals, ranks)
+    return Priced(line, Privacy(epsilon, _delta(plan, line)), totals, ranks, *_published(plan, line))
 
 
 def _delta(plan: Plan, line: Line) -> float:
@@ -177,4 +188,10 @@ def _asked(plan: Plan, line: Line) -> Priced:
         raise InputError(f"lines.{line.name}.within", f"{line.within:g}", "a weight: the error depends on the data")
     delta, of_total = _delta(plan, line), line.within / factor
     epsilon = laws.epsilon_for(line.noise, totals[0], delta, of_total, line.full_support)
-    return Priced(replace(line, within=of_total), Privacy(epsilon, delta), totals, None)
+    shares = Privacy(epsilon, delta)
+    return Priced(replace(line, within=of_total), shares, totals, None, *_published(plan, line))
+
+
+def _published(plan: Plan, line: Line) -> tuple[tuple[Condition, ...], tuple[float | None, float, float, float] | None]:
+    statistic = line.statistic
+    return statistic.conditions(plan.columns), statistic.ends(plan.people, plan.columns)

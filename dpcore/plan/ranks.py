@@ -11,62 +11,55 @@ from __future__ import annotations
 import secrets
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
-
-import numpy as np
-from numpy.typing import NDArray
 
 BITS, GUARD = 64, 32
 """Bits drawn at first, and added each time they do not decide; and by how many more digits weights are enclosed."""
 
 
-@dataclass(frozen=True, eq=False)
-class Scores:
-    """Runs of candidates: `firsts[i]` is the first of `counts[i]` neighbouring ones that all have the score
-    −penalties[i]·unit. Shapes (runs,)."""
-
-    firsts: NDArray[np.int64]
-    counts: NDArray[np.int64]
-    penalties: NDArray[np.int64]
-    unit: Fraction
-
-    @classmethod
-    def of(cls, first: int, last: int, occurring: NDArray[np.int64], times: NDArray[np.int64], q: Fraction) -> Scores:
-        """Those of a q-quantile of the numbers `occurring`, rising and between first and last, so many times each."""
-        a, b = (q.numerator, q.denominator)
-        total = int(times.sum())
-        below = np.concatenate([[0], np.cumsum(times)]).astype(np.int64)
-        # A run before every value, and the values themselves: candidates strictly between have all before them below.
-        starts = np.concatenate([[first], occurring + 1])
-        ends = np.concatenate([occurring, [last + 1]])
-        firsts = np.concatenate([starts, occurring])
-        counts = np.concatenate([np.maximum(ends - starts, 0), np.ones(len(occurring), dtype=np.int64)])
-        low = np.concatenate([below, below[:-1]])
-        high = np.concatenate([total - below, total - below[1:]])
-        penalties = np.abs((b - a) * low - a * high)
-        used = np.flatnonzero(counts)
-        order = used[np.argsort(firsts[used], kind="stable")]
-        return cls(firsts[order], counts[order], penalties[order], Fraction(1, b))
+def runs(
+    first: int, last: int, occurring: Sequence[int], times: Sequence[int], q: Fraction
+) -> tuple[list[int], list[int], list[int]]:
+    """Runs of neighbouring candidates with one score, for a q-quantile of the numbers `occurring`, rising and between
+    first and last, so many times each: (first candidate, number of candidates, penalty) of each; the score is
+    −penalty/(denominator of q)."""
+    a, b = q.numerator, q.denominator
+    firsts, counts, penalties = [], [], []
+    start, below, above = first, 0, sum(times)
+    for value, many in zip([*occurring, last + 1], [*times, 0]):
+        if value > start:  # candidates strictly between two values that occur
+            firsts.append(start)
+            counts.append(value - start)
+            penalties.append(abs((b - a) * below - a * above))
+        if value > last:
+            break
+        above -= many
+        firsts.append(value)
+        counts.append(1)
+        penalties.append(abs((b - a) * below - a * above))
+        below += many
+        start = value + 1
+    return firsts, counts, penalties
 
 
-def draw(scores: Scores, rate: Fraction, bits: Callable[[int], int] = secrets.randbits) -> int:
-    """A candidate with probability ∝ e^(rate·score).
+def draw(
+    firsts: Sequence[int],
+    counts: Sequence[int],
+    penalties: Sequence[int],
+    rate: Fraction,
+    bits: Callable[[int], int] = secrets.randbits,
+) -> int:
+    """A candidate with probability ∝ e^(−rate·penalty), of some `runs`.
 
     bits : so many uniform bits as a whole number.
     """
-    least = int(scores.penalties.min())
-    penalties = (scores.penalties - least).tolist()
-    counts = scores.counts.tolist()
+    least = min(penalties)
+    behind = [penalty - least for penalty in penalties]
     drawn, size = bits(BITS), BITS
-    while True:
-        run = _decided(drawn, size, penalties, counts, rate * scores.unit)
-        if run is not None:
-            break
+    while (run := _decided(drawn, size, behind, counts, rate)) is None:
         drawn, size = (drawn << BITS) | bits(BITS), size + BITS
-    count = counts[run]
-    return int(scores.firsts[run]) + _below(count, bits)
+    return firsts[run] + _below(counts[run], bits)
 
 
 def _below(count: int, bits: Callable[[int], int]) -> int:

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from .._validate import decimal
 from ..errors import InputError
 from . import ranks as choice
 from .budget import Priced, Split
@@ -59,13 +58,12 @@ def carry_out(split: Split, source: Source, tick: Callable[[], object] = lambda:
 
 def _line(priced: Priced, source: Source, split: Split) -> Released:
     plan, statistic = split.plan, priced.line.statistic
-    where = statistic.conditions(plan.columns)
+    where = priced.conditions
     if priced.ranks is not None:
         column = priced.ranks.column
         occurring, times = source.occurring(priced.ranks, where)
-        scores = choice.Scores.of(column.first, column.last, occurring, times, priced.ranks.q)
-        rate = decimal(priced.privacy.epsilon) / (2 * priced.ranks.change)
-        drawn = [[float(choice.draw(scores, rate) * column.exact_step)]]
+        runs = choice.runs(column.first, column.last, occurring, times, priced.ranks.q)
+        drawn = [[float(choice.draw(*runs, priced.rank_rate) * column.exact_step)]]
     else:
         true = source.totals(priced.totals, where)
         drawn = [

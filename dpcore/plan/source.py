@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import InputError
 from ..extras import needs
@@ -174,15 +173,14 @@ class Source:
                 counted[tuple(int(i) - 1 for i in cell)] += int(count)
         return list(counted.ravel())
 
-    def occurring(self, ranks: Ranks, where: Sequence[Condition]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def occurring(self, ranks: Ranks, where: Sequence[Condition]) -> tuple[list[int], list[int]]:
         """(values of the column in steps, rising; how often each occurs)."""
         values: list[Any] = []
         conditions = _where(where, values)
         steps = _steps(ranks.column)
         counted = f"SELECT {steps} AS s, count(*) FROM {self._bound} WHERE {conditions}"
         rows = self._rows(f"{counted} GROUP BY s HAVING s IS NOT NULL ORDER BY s", values)
-        pairs = np.array(rows, dtype=np.int64).reshape(-1, 2)
-        return pairs[:, 0], pairs[:, 1]
+        return [int(value) for value, _ in rows], [int(times) for _, times in rows]
 
     def _rows(self, text: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         rows: list[tuple[Any, ...]] = self._execute(text, values).fetchall()
@@ -218,9 +216,10 @@ def _text(text: str) -> str:
 
 
 def _double(name: str) -> str:
-    """A column as numbers. Without `trim`, which changes nothing, DuckDB 2.0 has the reader of CSV files do the cast,
-    and that one fails at the first text that is no number."""
-    return f"TRY_CAST(trim(CAST({_name(name)} AS VARCHAR)) AS DOUBLE)"
+    """A column of texts as numbers; 1_000 is none. Without `trim`, which changes nothing, DuckDB 2.0 has the reader of
+    CSV files do the cast, and that one fails at the first text that is no number."""
+    text = f"trim(CAST({_name(name)} AS VARCHAR))"
+    return f"TRY_CAST(CASE WHEN NOT contains({text}, '_') THEN {text} END AS DOUBLE)"
 
 
 def _steps(column: Number) -> str:

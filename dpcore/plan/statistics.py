@@ -178,9 +178,22 @@ class Statistic(ABC):
             raise InputError(f"{self.field}.of", self.of[0], f"one of the columns of numbers: {_numbers(columns)}")
         return column
 
+    def ends(self, people: People, columns: Mapping[str, Column]) -> tuple[float | None, float, float, float] | None:
+        """(public number of rows or None, centre, low, high) of `ratio`, where that is what is published."""
+        return None
+
+    def _public(self, people: People) -> float | None:
+        """How many rows count, where that is public."""
+        return float(people.number) if self.every_row(people) and people.number else None
+
     def every_row(self, people: People) -> bool:
         """Every row counts, and how many there are is public."""
         return people.counted and not self.where
+
+
+def ratio(total: float, rows: float, centre: float, low: float, high: float) -> float:
+    """centre + total/rows, between two ends; fewer rows than one count as one."""
+    return min(max(centre + total / max(rows, 1.0), low), high)
 
 
 def _numbers(columns: Mapping[str, Column]) -> str:
@@ -291,14 +304,16 @@ class Mean(Statistic):
         return (first,) if public else (first, replace(_count(people), column=column, counts=True))
 
     def finish(self, released: Sequence[Sequence[float]], people: People, columns: Mapping[str, Column]) -> list[float]:
+        rows, *ends = self.ends(people, columns)
+        return [ratio(released[0][0], released[1][0] if rows is None else rows, *ends)]
+
+    def ends(self, people: People, columns: Mapping[str, Column]) -> tuple[float | None, float, float, float]:
         column = self.column(columns)
-        centre = float(self._middle(column) * column.exact_step)
-        rows = people.number if self.every_row(people) else max(released[1][0], 1.0)
-        assert rows is not None  # public where every row counts
-        return [min(max(centre + released[0][0] / rows, column.low), column.high)]
+        return self._public(people), float(self._middle(column) * column.exact_step), column.low, column.high
 
     def share(self, people: People, columns: Mapping[str, Column]) -> float | None:
-        return 1 / people.number if self.every_row(people) and people.number else None
+        rows = self._public(people)
+        return None if rows is None else 1 / rows
 
     @staticmethod
     def _middle(column: Number) -> int:
@@ -329,12 +344,15 @@ class Proportion(Statistic):
         return (with_it,) if self.every_row(people) else (with_it, _count(people))
 
     def finish(self, released: Sequence[Sequence[float]], people: People, columns: Mapping[str, Column]) -> list[float]:
-        rows = people.number if self.every_row(people) else max(released[1][0], 1.0)
-        assert rows is not None  # public where every row counts
-        return [min(max(released[0][0] / rows, 0.0), 1.0)]
+        rows, *ends = self.ends(people, columns)
+        return [ratio(released[0][0], released[1][0] if rows is None else rows, *ends)]
+
+    def ends(self, people: People, columns: Mapping[str, Column]) -> tuple[float | None, float, float, float]:
+        return self._public(people), 0.0, 0.0, 1.0
 
     def share(self, people: People, columns: Mapping[str, Column]) -> float | None:
-        return 1 / people.number if self.every_row(people) and people.number else None
+        rows = self._public(people)
+        return None if rows is None else 1 / rows
 
 
 @dataclass(frozen=True)

@@ -183,25 +183,23 @@ def test_a_budget_that_does_not_suffice_is_named():
 
 def test_choices_by_rank_have_the_exponential_mechanism_s_law():
     values = np.array([2, 5, 5, 9])
-    occurring, times = np.unique(values, return_counts=True)
-    scores = ranks.Scores.of(0, 10, occurring, times, Fraction(1, 2))
+    runs = ranks.runs(0, 10, [2, 5, 9], [1, 2, 1], Fraction(1, 2))
     penalty = [abs((values < c).sum() - (values > c).sum()) / 2 for c in range(11)]
     expected = np.exp(-0.7 * np.array(penalty))
-    found = Counter(ranks.draw(scores, Fraction(7, 10)) for _ in range(8000))
+    found = Counter(ranks.draw(*runs, Fraction(7, 20)) for _ in range(8000))
     counts = np.array([found[c] for c in range(11)])
     assert counts.sum() == 8000
     assert stats.chisquare(counts, 8000 * expected / expected.sum()).pvalue > 1e-6
 
 
 def test_the_same_bits_choose_the_same_however_many_are_drawn_at_once(monkeypatch):
-    scores = ranks.Scores.of(0, 999, np.array([300, 700]), np.array([5, 9]), Fraction(1, 4))
-    runs = []
+    runs, drawn = ranks.runs(0, 999, [300, 700], [5, 9], Fraction(1, 4)), []
     for guard in (1, 32, 200):
         monkeypatch.setattr(ranks, "GUARD", guard)
         rng = np.random.default_rng(5)
-        runs.append([ranks.draw(scores, Fraction(1, 10), lambda n, r=rng: int(r.integers(0, 1 << 32)) << n >> 32)
+        drawn.append([ranks.draw(*runs, Fraction(1, 40), lambda n, r=rng: int(r.integers(0, 1 << 32)) << n >> 32)
                      for _ in range(50)])  # fmt: skip
-    assert runs[0] == runs[1] == runs[2]
+    assert drawn[0] == drawn[1] == drawn[2]
 
 
 @given(st.fractions(0, 60), st.integers(8, 200))
@@ -301,6 +299,29 @@ def test_the_command_checks_releases_and_refuses_to_overspend(people_file, tmp_p
         assert len(json.loads(capsys.readouterr().out)["lines"][0]["values"]) == 6
     assert main(run) == 2
     assert "at most what is left" in capsys.readouterr().err
+
+
+def test_the_script_and_the_notebook_release_by_themselves(people_file, tmp_path, capsys, run_alone):
+    told = tmp_path / "plan.toml"
+    told.write_text(EXAMPLE, encoding="utf-8")
+    assert main(["plan", "export", str(told), "--as", "script"]) == 0
+    script = capsys.readouterr().out
+    released = json.loads(run_alone(script.replace("sys.argv", repr(["release.py", str(people_file)]))))
+    assert main(["plan", "export", str(told), "--as", "notebook"]) == 0
+    cells = [cell for cell in json.loads(capsys.readouterr().out)["cells"] if cell["cell_type"] == "code"]
+    names = {}
+    for cell in cells[:-1]:
+        exec("".join(cell["source"]), names)
+    again = eval("".join(cells[-1]["source"]), names | {"FILE": str(people_file)})
+    rows = [line.split(",") for line in people_file.read_text().split()[1:]]
+    ages = np.array([int(row[1]) for row in rows])
+    for one in (released, again):
+        assert list(one) == ["by age and sex", "mean age of women", "median age", "people over 65"]
+        assert one["by age and sex"]["65 to 100 · m"] == pytest.approx(
+            sum(a >= 65 and row[2] == "m" for a, row in zip(ages, rows)) / 2, abs=120
+        )  # one of two rows of a person counts
+        assert one["median age"] == pytest.approx(np.median(ages), abs=6)
+        assert one["people over 65"] == pytest.approx((ages > 65).sum() / 2, abs=250)
 
 
 def _spend(path, made, results):

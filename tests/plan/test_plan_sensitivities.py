@@ -9,6 +9,7 @@ from fractions import Fraction
 import pytest
 
 from dpcore.errors import InputError
+from dpcore.plan import rows, script
 from dpcore.plan.public import ADD_REMOVE, CHANGE_ONE, Category, Number, People
 from dpcore.plan.source import Source
 from dpcore.plan.statistics import Condition, Count, Histogram, Mean, Proportion, Quantile, Sum
@@ -48,7 +49,10 @@ def fulfils(row, conditions):
 
 
 def steps(value):
-    return None if value is None else min(max(round(value), -1), 2)
+    if value is None:
+        return None
+    away = math.floor(abs(value) + 0.5)  # halves away from 0
+    return min(max(away if value > 0 else -away, -1), 2)
 
 
 def group(row, column):
@@ -134,15 +138,20 @@ def test_no_neighbour_changes_a_score_more(statistic, people):
     assert largest == ranks.change
 
 
+ODD = [(0.5, "f"), (1.5, "m"), (-0.5, None), (None, "f"), (None, "m")]
+"""Halves, blanks around a number, and what only Python takes for one."""
+
+
 @pytest.fixture(scope="module")
 def table(tmp_path_factory):
     """Every kind of row several times, as a file, and numbers that are none."""
     path = tmp_path_factory.mktemp("data") / "people.csv"
     rows = [row for i, row in enumerate(ROWS) for _ in range(1 + i % 3)]
     lines = ["id;age;sex", *(f"{i};{'' if age is None else age};{sex}" for i, (age, sex) in enumerate(rows))]
-    lines += ["100;nan;f", "101;none;m", "102;inf;f", '103;1e999;"m"']
+    lines += ["100;nan;f", "101;none;m", "102;inf;f", '103;1e999;"m"', "104;0.5;f", "105; 1.5 ;m",
+              "106;-0.5;", "107;1_0;f", "108;0x1;m"]  # fmt: skip
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return path, [*rows, (None, "f"), (None, "m"), (math.inf, "f"), (math.inf, "m")]
+    return path, [*rows, (None, "f"), (None, "m"), (math.inf, "f"), (math.inf, "m"), *ODD]
 
 
 @pytest.mark.parametrize("people", RELATIONS[::2], ids=lambda p: p.neighbours)
@@ -155,6 +164,22 @@ def test_totals_by_sql_are_those_by_hand(statistic, people, table):
         source.bind(people, COLUMNS)
         found = source.totals(totals, statistic.conditions(COLUMNS))
     assert found == [by_hand(total, clamped, statistic.where) for total in totals]
+
+
+@pytest.mark.parametrize("statistic", [*STATISTICS, *MEDIANS], ids=lambda s: s.name)
+def test_totals_of_scripts_are_those_by_sql(statistic, table):
+    """Python's and DuckDB's reading of numbers, of missing values and of halves."""
+    path, _ = table
+    people = People()
+    conditions = statistic.conditions(COLUMNS)
+    ranked, totals = statistic.ranks(people, COLUMNS), statistic.totals(people, COLUMNS)
+    data = rows.read(str(path), "", 1)
+    with Source.file(path) as source:
+        source.bind(people, COLUMNS)
+        if ranked is not None:
+            told = script._column(ranked.column) | {"where": script._where(conditions)}
+            assert rows.occurring(data, told) == source.occurring(ranked, conditions)
+        assert [rows.total(data, script._total(one, conditions)) for one in totals] == source.totals(totals, conditions)
 
 
 def test_rows_beyond_the_limit_are_dropped_by_chance(tmp_path):
