@@ -64,7 +64,7 @@ ALLOWED = {
     "store": LAWS | {"export", "isotropic", "provenance", "reload"},
     "sweeps": FILES | {"optimal", "mechanisms", "provenance", "store"},
     "inversion": LAWS | {"optimal", "mechanisms"},
-    "plan": SEARCH | FILES | {"accounting", "mechanisms", "inversion", "exact"},
+    "plan": SEARCH | FILES | {"accounting", "mechanisms", "inversion", "exact", "script"},
     "private_optimization": LAWS | {"lp", "rows", "optimal", "exact"},
     "data_dependent": SEARCH | FILES | {"exact", "export", "reload", "script", "snippet"},
     "cli": (
