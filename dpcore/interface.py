@@ -339,7 +339,7 @@ def _release(one: Composable | Release | Solution | str | tuple[Any, ...]) -> Re
 def release(noise: Solution | Noise, value: float) -> float | int:
     """One private release of `value`: the draw uses whole numbers and the operating system's cryptographic source only.
 
-    Laws of the solver, staircases and Gaussian noise have exact draws.
+    Laws of the solver, staircases, Gaussian and Laplace noise have exact draws.
 
     Parameters
     ----------
@@ -352,7 +352,7 @@ def release(noise: Solution | Noise, value: float) -> float | int:
 
     Raises
     ------
-    InputError : the law has no exact sampler (Laplace noise has none here).
+    InputError : the law has no exact sampler (uniform and truncated Laplace noise have none here).
     """
     from .exact import release as exact
     from .solution import Solution

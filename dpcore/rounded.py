@@ -54,7 +54,8 @@ def draw_normal() -> tuple[int, int, Uniform]:
     """(sign, k, x): sign·(k + x) is one exact draw of N(0, 1) [K16, Algorithm N]; the bits of x not drawn yet are
     still uniform, because decisions look at bits that have been drawn only.
 
-    k has weight e^(−k/2)·e^(−k(k−1)/2) = e^(−k²/2), and x is kept with probability e^(−x(2k + x)/2).
+    k has weight e^(−k/2)·e^(−k(k−1)/2) = e^(−k²/2), and x is kept with probability e^(−x(2k + x)/2), which is k + 1
+    times e^(−x(2k + x)/(2k + 2)).
     """
     while True:
         k = 0
@@ -63,22 +64,33 @@ def draw_normal() -> tuple[int, int, Uniform]:
         if k > 1 and not exponential_coin(Fraction(k * (k - 1), 2)):
             continue
         x = Uniform()
-        if all(_kept(k, x) for _ in range(k + 1)):
+        if all(_kept(x, 2 * k) for _ in range(k + 1)):
             return 1 - 2 * secrets.randbits(1), k, x
 
 
-def _kept(k: int, x: Uniform) -> bool:
-    """True with probability e^(−x(2k + x)/(2k + 2)) [K16, Algorithm B]: the number of steps is at least n with
-    probability (x·p)^n/n!, p = (2k + x)/(2k + 2), and even with Σ (−x·p)^n/n!."""
+def draw_double_exponential() -> tuple[int, int, Uniform]:
+    """(sign, k, x): sign·(k + x) is one exact draw of the density e^(−|y|)/2; weight e^(−k), density of x ∝ e^(−x)."""
+    k = 0
+    while exponential_coin(Fraction(1)):
+        k += 1
+    while not _kept(x := Uniform()):
+        pass
+    return 1 - 2 * secrets.randbits(1), k, x
+
+
+def _kept(x: Uniform, twice: int | None = None) -> bool:
+    """True with probability e^(−x·p), p = (twice + x)/(twice + 2), without `twice` 1 [K16, Algorithm B; von Neumann]:
+    n steps and more are made with probability (x·p)^n/n!, so their number is even with Σ (−x·p)^n/n!."""
     even, last = True, x
-    while True:
-        z = Uniform()
-        if not less(z, last):
-            return even
-        j = secrets.randbelow(2 * k + 2)
-        if j > 2 * k or (j == 2 * k and not less(Uniform(), x)):
-            return even
+    while less(z := Uniform(), last) and (twice is None or _goes_on(x, twice)):
         even, last = not even, z
+    return even
+
+
+def _goes_on(x: Uniform, twice: int) -> bool:
+    """True with probability (twice + x)/(twice + 2)."""
+    part = secrets.randbelow(twice + 2)
+    return part < twice or (part == twice and less(Uniform(), x))
 
 
 def grid_points(
@@ -109,13 +121,26 @@ def plus_normal(value: Fraction, sigma: Fraction, step: Fraction, bits: int = 0)
 
     bits : see `grid_points`.
     """
-    sign, k, x = draw_normal()
-    scale = sigma / step
+    return _plus(value, sigma, draw_normal(), step, bits)
+
+
+def plus_laplace(value: Fraction, scale: Fraction, step: Fraction, bits: int = 0) -> Fraction:
+    """value + scale·Y, Y one exact draw of the density e^(−|y|)/2, rounded to the nearest multiple of the step.
+
+    bits : see `grid_points`.
+    """
+    return _plus(value, scale, draw_double_exponential(), step, bits)
+
+
+def _plus(value: Fraction, scale: Fraction, drawn: tuple[int, int, Uniform], step: Fraction, bits: int) -> Fraction:
+    """value + scale·sign·(k + x) on the grid."""
+    sign, k, x = drawn
+    ratio = scale / step
 
     def enclose(bits: int) -> list[tuple[int, int]]:
         least = (k << bits) + x.first(bits)
-        low = scale.numerator * least // scale.denominator
-        high = -(-scale.numerator * (least + 1) // scale.denominator)
+        low = ratio.numerator * least // ratio.denominator
+        high = -(-ratio.numerator * (least + 1) // ratio.denominator)
         return [(low, high) if sign > 0 else (-high, -low)]
 
     return grid_points([value / step], enclose, bits)[0] * step

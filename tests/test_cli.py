@@ -272,6 +272,33 @@ def test_draw(capsys, tmp_path):
     refused(capsys, ["draw", "--noise", str(file), "--value", "1"], str(file), "JSON")
 
 
+def test_draw_with_a_known_mechanism(capsys, tmp_path):
+    """Calibrated to the problem; what does not keep it or has no exact sampler is refused."""
+    problem = ["--epsilon", "2", "--delta", "1e-5", "--sensitivity", "3"]
+    drawn = answer(capsys, "draw", "--mechanism", "gaussian", *problem, "--value", "12.5")
+    sigma = drawn["parameters"]["sigma"]
+    assert sigma == pytest.approx(3 * 1.99381, rel=1e-4) and drawn["lattice_step"] == 2.0**-38
+    assert abs(drawn["release"] - 12.5) < 20 * sigma and drawn["release"] * 2**38 % 1 == 0
+    assert 0.99e-5 < drawn["delta_upper"] <= 1e-5 and (drawn["delta"], drawn["sensitivity"]) == (1e-5, 3)
+    drawn = answer(capsys, "draw", "--mechanism", "laplace", *problem, "--value", "12.5")
+    assert drawn["parameters"]["scale"] == 1.5 and drawn["delta_upper"] == 0
+    counted = ["--epsilon", "2", "--delta", "0", "--integer", "--value", "12"]
+    assert isinstance(answer(capsys, "draw", "--mechanism", "geometric", *counted)["release"], int)
+    draw = ["draw", "--value", "1", "--mechanism"]
+    refused(capsys, [*draw, "gaussian"], "epsilon = (missing)")
+    refused(capsys, [*draw, "uniform", *problem], "noise = Uniform", "exact samplers")
+    refused(
+        capsys, [*draw, "gaussian-classical", *problem], "expected one that keeps the problem: laplace", "true delta"
+    )
+    refused(capsys, [*draw, "gauss", *problem], "mechanism = gauss: expected one that keeps")
+    refused(capsys, [*draw, "gaussian", *problem, "--noise", "law.json"], "no file with noise")
+    refused(
+        capsys,
+        ["draw", "--noise", "law.json", "--value", "1", "--sensitivity", "3"],
+        "sensitivity = 3: expected nothing",
+    )
+
+
 def test_draw_from_a_staircase(capsys, tmp_path):
     file = tmp_path / "noise.json"
     answer(capsys, "solve", "--epsilon", "1", "--delta", "0", "--out", str(file))

@@ -16,8 +16,16 @@ from test_samplers import follows
 
 from dpcore import rounded
 from dpcore.exact import release
-from dpcore.noise import Gaussian
-from dpcore.rounded import Uniform, draw_normal, grid_points, grid_step, plus_normal
+from dpcore.noise import Gaussian, Laplace
+from dpcore.rounded import (
+    Uniform,
+    draw_double_exponential,
+    draw_normal,
+    grid_points,
+    grid_step,
+    plus_laplace,
+    plus_normal,
+)
 from dpcore.snippet import noise_script
 
 LONG = 6000
@@ -90,6 +98,40 @@ def test_many_normals_have_the_law(monkeypatch):
     counts = np.array([((far >= k) & (far < k + 1)).sum() for k in range(3)] + [(far >= 3).sum()])
     shares = np.append(np.diff(2 * ndtr(np.arange(4)) - 1), 2 * ndtr(-3.0))
     assert float(gammaincc(3 / 2, ((counts - 3e4 * shares) ** 2 / (3e4 * shares)).sum() / 2)) > 1e-3
+
+
+def laplace_on_grid(centre: float, scale: float, step: float) -> dict[int, float]:
+    """P(round((centre + scale·Y)/step) = i), out to 40 scales."""
+    below = lambda x: 0.5 * math.exp(x) if x < 0 else 1 - 0.5 * math.exp(-x)  # noqa: E731
+    law = {}
+    for i in range(math.floor((centre - 40 * scale) / step), math.ceil((centre + 40 * scale) / step) + 1):
+        low, high = (((i + side) * step - centre) / scale for side in (-0.5, 0.5))
+        law[i] = below(high) - below(low) if low < 0 else below(-low) - below(-high)
+    return law
+
+
+@pytest.mark.parametrize(("centre", "scale", "step"), [
+    (Fraction(0), Fraction(1), Fraction(1)), (Fraction(1, 3), Fraction(5), Fraction(1, 2)),
+    (Fraction(-7, 10), Fraction(1, 3), Fraction(1, 8)),
+])  # fmt: skip
+def test_rounded_laplace_draws_have_the_exact_law_of_the_grid(centre, scale, step):
+    law = laplace_on_grid(float(centre), float(scale), float(step))
+    follows(lambda: int(plus_laplace(centre, scale, step) / step), law)
+
+
+def test_many_double_exponentials_have_the_law(monkeypatch):
+    """χ² over 60 cells of equal probability."""
+    seed(monkeypatch, 18)
+    draws = np.array(
+        [sign * (k + x.first(64) / 2**64) for sign, k, x in (draw_double_exponential() for _ in range(30_000))]
+    )
+    seen = np.histogram(np.where(draws < 0, np.exp(-np.abs(draws)) / 2, 1 - np.exp(-np.abs(draws)) / 2), 60, (0, 1))[0]
+    assert 1e-3 < float(gammaincc(59 / 2, (((seen - 500) ** 2) / 500).sum() / 2)) < 1 - 1e-3
+
+
+def test_laplace_laws_release(monkeypatch):
+    monkeypatch.setattr(rounded, "GRID_BITS", 1)
+    follows(lambda: int(release(Laplace(2.0, -3.0), 0.1)[0]), laplace_on_grid(-2.9, 2.0, 1.0))
 
 
 @pytest.mark.parametrize("location", [0.0, -3.0])
@@ -182,10 +224,12 @@ def test_a_script_with_gaussian_noise_runs_alone(run_alone):
     assert len(said) == 12 and told == "One release of the made-up value 1234" and abs(float(released) - 1234) < 20
 
 
-def test_a_script_draws_the_law():
+@pytest.mark.parametrize(("noise", "law"), [
+    (Gaussian(2.0), normal_on_grid(0.1, 2.0, 1.0)), (Laplace(2.0), laplace_on_grid(0.1, 2.0, 1.0)),
+], ids=["Gaussian", "Laplace"])  # fmt: skip
+def test_a_script_draws_the_law(noise, law):
     space = {"__name__": "script"}
-    text = noise_script(Gaussian(2.0), ["Gaussian noise"], {"sigma": 2.0}, {})
-    exec(compile(text, "script", "exec"), space)
+    exec(compile(noise_script(noise, [noise.name], noise.parameters, {}), "script", "exec"), space)
     draws = np.array([space["release"](0.1) for _ in range(4000)])
-    follows(iter(np.floor(draws + 0.5).astype(int).tolist()).__next__, normal_on_grid(0.1, 2.0, 1.0))
+    follows(iter(np.floor(draws + 0.5).astype(int).tolist()).__next__, law)
     assert set((draws * 2**39) % 1) == {0.0}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .. import __version__
@@ -29,11 +30,14 @@ def add_parser(commands: Any) -> None:
         add_solver_options(command)
         command.add_argument("--out", metavar="FILE", help="write the JSON to this file as well")
         command.set_defaults(run=run)
-    draw = commands.add_parser("draw", help="one exact release", description="One exact release with solved noise.")
-    draw.add_argument("--noise", metavar="FILE", default=MISSING, help="JSON written by solve or isotropic")
+    text = "One exact release with solved noise, or with that of a known mechanism."
+    draw = commands.add_parser("draw", help="one exact release", description=text)
+    draw.add_argument("--noise", metavar="FILE", help="JSON written by solve or isotropic")
+    draw.add_argument("--mechanism", metavar="M", help="in its place, calibrated to the problem: gaussian, laplace, …")
+    add_problem_options(draw)
     text = "the true value, or the numbers of a vector with commas (not printed)"
     draw.add_argument("--value", metavar="X", default=MISSING, help=text)
-    draw.set_defaults(run=_draw)
+    draw.set_defaults(run=partial(_draw, unasked=vars(draw.parse_args([]))))
 
 
 def _solve(arguments: argparse.Namespace) -> int:
@@ -53,17 +57,55 @@ def _compare(arguments: argparse.Namespace) -> int:
     return ended("dpcore compare", interrupted)
 
 
-def _draw(arguments: argparse.Namespace) -> int:
-    if arguments.noise == MISSING:
+def _draw(arguments: argparse.Namespace, unasked: dict[str, Any]) -> int:
+    """unasked : the options when none is given."""
+    if arguments.mechanism is not None:
+        answer = _known(arguments)
+    elif arguments.noise is None:
         raise InputError("noise", MISSING, "a JSON file written by dpcore solve or dpcore isotropic")
-    from ..reload import load_json
+    else:
+        for name, default in unasked.items():
+            if name not in ("noise", "value") and (given := getattr(arguments, name)) != default:
+                raise InputError(name, given, "nothing beside a file, which says what its problem is")
+        from ..reload import load_json
 
-    data = load_json(arguments.noise)
-    answer = _vector if isinstance(data, dict) and data.get("kind") == "isotropic" else _number
+        data = load_json(arguments.noise)
+        released = _vector if isinstance(data, dict) and data.get("kind") == "isotropic" else _number
+        answer = released(data, arguments.value)
     from ..export import layout
 
-    write_out(layout(answer(data, arguments.value) | {"version": __version__}) + "\n", None)
+    write_out(layout(answer | {"version": __version__}) + "\n", None)
     return 0
+
+
+def _known(arguments: argparse.Namespace) -> dict[str, Any]:
+    """A release of one number with a known mechanism."""
+    if arguments.noise is not None:
+        raise InputError("mechanism", arguments.mechanism, "no file with noise beside it")
+    problem, exact = read_problem(arguments), real(value=arguments.value)
+    from ..audit import delta_upper
+    from ..exact import release
+    from ..mechanisms import baselines
+
+    known = {one.key: one for one in baselines(problem)}
+    one = known.get(arguments.mechanism)
+    if one is None or one.noise is None or not one.valid:
+        why = f" ({one.reason})" if one is not None else ""
+        accepted = ", ".join(key for key, other in known.items() if other.valid)
+        raise InputError("mechanism", arguments.mechanism, f"one that keeps the problem: {accepted}{why}")
+    released, step = release(one.noise, exact)
+    privacy = problem.privacy
+    return {
+        "release": released,
+        "lattice_step": step,
+        "mechanism": one.name,
+        "parameters": one.noise.parameters,
+        "loss": one.loss,
+        "epsilon": privacy.epsilon,
+        "delta": privacy.delta,
+        "delta_upper": delta_upper(one.noise, privacy.epsilon, problem.sensitivity),
+        "sensitivity": problem.sensitivity,
+    }
 
 
 def _number(data: Any, value: str) -> dict[str, Any]:

@@ -151,7 +151,9 @@ class Noise(ABC):
 
     @property
     def _not_exact(self) -> InputError:
-        return InputError("noise", self.name, "a grid law, a staircase or Gaussian noise, which have exact samplers")
+        return InputError(
+            "noise", self.name, "a grid law, a staircase, Gaussian or Laplace noise, which have exact samplers"
+        )
 
     def listed(self) -> tuple[Array, Array]:
         """(edges, probabilities) of the continuous part, on a lattice (points, probabilities), as far out as its

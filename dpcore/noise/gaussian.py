@@ -4,44 +4,29 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from .._validate import above, decimal, real
+from .._validate import above, real
 from ..errors import InputError
 from ..loss import Loss
 from ..pair import mirrored
 from ..privacy import Privacy
-from ..rounded import grid_step, plus_normal
-from ..script import LawScript, carried, filled
+from ..rounded import plus_normal
 from ..search import smallest_passing
 from .base import Array
+from .drawn import Added, DrawnNoise
 from .moments import gauss_nodes
 from .monotone import MonotonePair
-from .symmetric import SymmetricNoise
 
 _MARGIN = 1e-11
 """Relative error that the evaluation of δ(ε) is allowed (tests: below 1e-11 against 50 digits)."""
 
-_GAUSSIAN = '''\
-# Gaussian noise around ORIGIN. Releases are multiples of STEP.
-SIGMA = Fraction($sigma)
-ORIGIN = Fraction("$origin")
-STEP = $step
-
-
-$functions
-
-def added(value):
-    """The value plus one exact draw, correctly rounded."""
-    return plus_normal(value + ORIGIN, SIGMA, STEP)'''
-
 
 @dataclass(frozen=True)
-class Gaussian(SymmetricNoise):
+class Gaussian(DrawnNoise):
     """Normal law with standard deviation sigma around location."""
 
     sigma: float
@@ -121,26 +106,9 @@ class Gaussian(SymmetricNoise):
     def gaussian_mu(self, sensitivity: float) -> float:
         return sensitivity / self.sigma
 
-    def release(self, value: float) -> float:
-        """The value plus one exact draw, rounded to a grid far finer than sigma: as private as the law itself, because
-        it depends on their exact sum alone. Then the nearest float."""
-        return float(plus_normal(decimal(value) + decimal(self.location), Fraction(self.sigma), self._grid))
-
     @property
-    def release_step(self) -> float:
-        return float(self._grid)
-
-    @property
-    def _grid(self) -> Fraction:
-        return grid_step(Fraction(self.sigma))
-
-    def script(self) -> LawScript:
-        imports, functions = carried(plus_normal)
-        law = filled(
-            _GAUSSIAN, sigma=repr(float(self.sigma)), origin=repr(float(self.location)), step=repr(self._grid),
-            functions=functions,
-        )  # fmt: skip
-        return LawScript(imports, law, told="The value plus one exact draw, correctly rounded.")
+    def exact(self) -> tuple[Added, float]:
+        return plus_normal, self.sigma
 
 
 @dataclass(frozen=True, eq=False)

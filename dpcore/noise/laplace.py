@@ -17,18 +17,19 @@ from .._validate import above, decimal, real
 from ..errors import InputError
 from ..loss import Loss
 from ..privacy import Privacy
+from ..rounded import plus_laplace
 from ..search import nudged_up
 from .base import Array
+from .drawn import Added, DrawnNoise
 from .moments import falling_integral, rising_integral
 from .monotone import MonotonePair
-from .symmetric import SymmetricNoise
 
 if TYPE_CHECKING:
     from .truncated_laplace import TruncatedLaplace
 
 
 @dataclass(frozen=True)
-class Laplace(SymmetricNoise):
+class Laplace(DrawnNoise):
     """Density e^(−|x − location|/scale)/(2·scale)."""
 
     scale: float
@@ -63,6 +64,10 @@ class Laplace(SymmetricNoise):
         moved past its rounding."""
         private = lambda scale: cls(scale).shortfall(privacy.epsilon, sensitivity) <= privacy.delta  # noqa: E731
         return cls(nudged_up(private, sensitivity / (privacy.epsilon - 2 * math.log1p(-privacy.delta))))
+
+    @property
+    def exact(self) -> tuple[Added, float]:
+        return plus_laplace, self.scale
 
     @property
     def radius(self) -> float:
