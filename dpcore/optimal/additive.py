@@ -198,6 +198,7 @@ class Search(Anytime[NoiseProblem, Solution]):
             staircase = self._start_pure(thrifty)
         else:
             self._offer(laws.several_pairs(problem))
+            self._offer(laws.spiked_staircase(problem))
             for single in laws.single_pairs(problem):
                 for made in (laws.lossless, laws.uniform, laws.truncated_geometric, plateau):
                     self._offer(made(single))
@@ -384,18 +385,20 @@ class Search(Anytime[NoiseProblem, Solution]):
             self._report()
 
     def _scan(self, schedule: Schedule) -> None:
+        """One coarse lattice after the other, until programs are large; from there on only for kinds of bounds of which
+        none has come out, such as laws on cells that miss the end of a support."""
+        large = False
         for ks in schedule.first():
             most = 0
             for kind, k in ks.items():
                 if self._over:
                     return
-                if any(step.k == k for step in self._steps[kind]):
+                if any(step.k == k for step in self._steps[kind]) or (large and self._steps[kind]):
                     continue
-                if k <= schedule.finest and schedule.fits(kind, k, self._steps):
-                    most = max(most, self._step(schedule, kind, k).pairs)
-                else:
-                    most = PAIRS_PER_STEP
-            if most >= PAIRS_PER_STEP:
+                fits = k <= schedule.finest and schedule.fits(kind, k, self._steps)
+                most = max(most, self._step(schedule, kind, k).pairs if fits else PAIRS_PER_STEP)
+            large = large or most >= PAIRS_PER_STEP
+            if large and all(self._steps[kind] for kind in ks):
                 return
 
     def _learn(self, schedule: Schedule, neighbour: Search) -> None:

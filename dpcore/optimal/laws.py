@@ -177,6 +177,51 @@ def staircase_with_atom(problem: NoiseProblem, staircase: Staircase, delta: floa
     )
 
 
+def spiked_staircase(problem: NoiseProblem) -> PiecewiseNoise | None:
+    """For two pairs (ε, δ) and (ε₂, κ), ε₂ > ε and κ < δ: (1 − δ)·staircase + δ·(a law next to the minimiser), at ε as
+    private as the staircase with its atom. All but κ of that mass is spread as narrowly as is covered at ε₂: its density
+    and the staircase's are at most e^ε₂ times the least density within a sensitivity [method: constraints]. None for
+    other problems, or where it would have to be wide."""
+    if len(problem.privacies) != 2 or not problem.whole_line:
+        return None
+    first, other = sorted(problem.privacies, key=lambda p: p.epsilon)
+    if first.epsilon < SPIKED_FROM or other.delta == 0:
+        return None
+    single = replace(problem, privacy=first, second=None, profile=None)
+    law = staircase_with_atom(single, best_staircase(single))
+    breaks, masses = law.breaks, law.masses
+    near = (breaks[1:] > -law.resolution) & (breaks[:-1] < law.resolution)
+    heights = masses / np.diff(breaks)
+    room = heights[near].min() * other.amplification * (1 - 1e-6) - heights.max()
+    end_mass = masses[-1] * (1 + 1e-9)
+    atom = min(law.atom_mass, other.delta * (1 - 1e-9) - end_mass - AUDIT_ROOM)
+    wide = (law.atom_mass - atom) / room if room > 0 else math.inf
+    top = int(np.searchsorted(breaks, 0, side="right")) - 1
+    if atom < 0 or wide <= 0 or not wide < law.resolution / 4:
+        return None
+    half = math.ceil(wide / 2)
+    low, high = (-half, half) if breaks[top] <= -half and half <= breaks[top + 1] else (0, 0)
+    if low == high:  # the minimiser is next to an end of the top step
+        low = int(max(breaks[top], min(-half, breaks[top + 1] - 2 * half)))
+        high = low + 2 * half
+    if not breaks[top] <= low < high <= breaks[top + 1]:
+        return None
+    ends = np.array([breaks[top], low, high, breaks[top + 1]])
+    pieces = np.diff(ends) * heights[top]
+    pieces[1] += law.atom_mass - atom
+    kept = np.diff(ends) > 0
+    return PiecewiseNoise.from_masses(
+        sensitivity=problem.sensitivity,
+        resolution=law.resolution,
+        breaks=np.concatenate([breaks[:top], np.unique(ends), breaks[top + 2 :]]),
+        masses=np.concatenate([masses[:top], pieces[kept], masses[top + 1 :]]),
+        atom=atom,
+        origin=law.origin,
+        name="Staircase with a spike",
+        monotone=problem.monotone,
+    )
+
+
 def truncated_geometric(problem: NoiseProblem) -> PiecewiseNoise | None:
     """The geometric law cut where δ allows [G20], for small ε close to optimal, with its middle at the loss's minimiser
     as far as the support allows (mirror images and monotone laws: at 0); None when ε is 0, δ above ½ or the support
@@ -284,6 +329,9 @@ def _placed(
         return None
     return (lo, 0) if first < low else (hi, -units)
 
+
+SPIKED_FROM = 1.0
+"""Below this ε staircases are not what is best."""
 
 SEPARATE_ENDS = 2.5
 """From this ε on either end of a staircase's top step is found for itself."""

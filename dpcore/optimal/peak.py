@@ -97,7 +97,7 @@ def peak_lower(
         k = round(steps / near if steps else nodes / half)
         if not 4 * nodes < k <= FINEST or 4 * k * nodes > MOST_TERMS:
             break
-        lattice = _Lattice.of(loss, sensitivity, k)
+        lattice = _Lattice.of(loss, sensitivity, k, 1 / max(2.0, 1 + 2 * nodes * privacy.delta / (1 - privacy.delta)))
         passes: Callable[[float], bool] = lambda share: (  # noqa: E731
             not done(0.0) and _Peak(lattice, privacy.epsilon, share * staircase).unmet <= UNMET * staircase  # noqa: B023
         )
@@ -105,7 +105,7 @@ def peak_lower(
         if done(0.0):
             break
         before, found = found, max(found, _Peak(lattice, privacy.epsilon, low * staircase).proof.lower(privacy))
-        if done(found) or found < max(0.5 * low * staircase, before * (1 + SETTLED)):
+        if done(found) or found < max(0.5 * (1 - privacy.delta) * low * staircase, before * (1 + SETTLED)):
             break
         low, high = (low + step for step in NEXT)
     return found
@@ -120,10 +120,14 @@ class _Lattice:
     k: int
 
     @staticmethod
-    def of(loss: Loss, sensitivity: float, k: int) -> _Lattice:
+    def of(loss: Loss, sensitivity: float, k: int, touch: float = 0.5) -> _Lattice:
+        """touch : where tangents touch the loss in the cells next to the minimiser, away from it; nearer to it the node
+        there, whose demand is what δ costs, costs less below 0, and its neighbours more."""
         last = math.ceil(PERIODS * k)
         places = Places.of(loss.minimiser()[0], sensitivity, k, np.arange(-last, last + 1))
-        costs = node_values(loss, places)
+        touches = np.full(2 * last, 0.5)
+        touches[last - 1 : last + 1] = 1 - touch, touch
+        costs = node_values(loss, places, touches)
         before, beyond = math.nextafter(places.floats[0], math.inf), math.nextafter(places.floats[-1], -math.inf)
         costs[0] = min(costs[0], loss.infimum(-math.inf, before))
         costs[-1] = min(costs[-1], loss.infimum(beyond, math.inf))

@@ -26,6 +26,9 @@ SCAN = (2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 18, 20)
 ALIGNED_FROM = 2.5
 """From this ε on lattices are aligned with the staircase."""
 
+ALIGNED_PAIRS_FROM = 3.5
+"""And with several pairs, where problems are not even."""
+
 STEPS_FROM = 7.0
 """From this ε on, and for even continuous losses, events away from the steps of the staircase add next to nothing."""
 
@@ -290,7 +293,8 @@ class Schedule:
     def _nearly_staircase(self) -> bool:
         if not self._continuous or self.problem.joint.epsilon < ALIGNED_FROM:
             return False
-        alone = self.problem.whole_line and len(self.problem.privacies) == 1
+        enough = len(self.problem.privacies) == 1 or self.problem.joint.epsilon >= ALIGNED_PAIRS_FROM
+        alone = self.problem.whole_line and enough
         return self.problem.folds or (alone and self.problem.paid_loss.grows_from_zero)
 
     def _aligned(self, kind: str, wanted: float, least: int = 1) -> int:

@@ -20,7 +20,7 @@ from .step import end_moves
 BELOW = 1e-8
 """A larger δ is no obstacle to a linear program."""
 
-DEEP = 6.0
+DEEP = 4.5
 """Least mε: e^{−mε} is the share of δ that is lost."""
 
 SHARE = 1e-6
