@@ -179,9 +179,9 @@ def staircase_with_atom(problem: NoiseProblem, staircase: Staircase, delta: floa
 
 def spiked_staircase(problem: NoiseProblem) -> PiecewiseNoise | None:
     """For two pairs (ε, δ) and (ε₂, κ), ε₂ > ε and κ < δ: (1 − δ)·staircase + δ·(a law next to the minimiser), at ε as
-    private as the staircase with its atom. All but κ of that mass is spread as narrowly as is covered at ε₂: its density
-    and the staircase's are at most e^ε₂ times the least density within a sensitivity [method: constraints]. None for
-    other problems, or where it would have to be wide."""
+    private as the staircase with its atom. All but κ of that mass is spread as narrowly as is covered at ε₂: its
+    density and the staircase's are at most e^ε₂ times the least density within a sensitivity [method: constraints].
+    None for other problems, or where it would have to be wide."""
     if len(problem.privacies) != 2 or not problem.whole_line:
         return None
     first, other = sorted(problem.privacies, key=lambda p: p.epsilon)
