@@ -111,8 +111,8 @@ def _covered_apart(loss: Loss, level: float, D: float, epsilon: float) -> bool:
 
 
 def _end(side: Loss, level: float, D: float) -> float:
-    """A place right of 0 from which on c ≥ ℓ, hardly farther than need be; at most D/2. Where the loss is 0 up to there,
-    what it exceeds ℓ by counts, and not how far off the place is."""
+    """A place right of 0 from which on c ≥ ℓ, hardly farther than need be; at most D/2. Where the loss is 0 up to
+    there, what it exceeds ℓ by counts, and not how far off the place is."""
     most = (1 + CLOSE) * level
 
     def beyond(x: float) -> bool:
