@@ -41,7 +41,7 @@ class Midpoint:
     least : Σ pᵢ·min c, the published "lower bound".   seconds : of the processor."""
 
     width: float
-    half_width: int
+    half_width: float
     upper: float
     least: float
     seconds: float
@@ -63,11 +63,11 @@ def recipe_support(problem: NoiseProblem) -> int:
 
 
 def recipe(
-    problem: NoiseProblem, k: int, *, limit: float = 60.0, stop: Stop = lambda: False, half_width: int | None = None
+    problem: NoiseProblem, k: int, *, limit: float = 60.0, stop: Stop = lambda: False, half_width: float | None = None
 ) -> Midpoint | None:
     """The recipe with k cells per sensitivity; None if the program ended before it was solved.
 
-    half_width : of the support instead of ⌈A⌉, in sensitivities.   limit : seconds.
+    half_width : of the support instead of ⌈A⌉, in sensitivities, in whole cells.   limit : seconds.
 
     Raises
     ------
@@ -78,7 +78,10 @@ def recipe(
     began, deadline = time.process_time(), time.perf_counter() + limit
     half, seed = recipe_support(problem) if half_width is None else half_width, None
     for cells in _ladder(k):
-        lattice = Lattice(cells, -half * cells, half * cells - 1, -half * cells, half * cells - 1, True, 1)
+        end = round(half * cells)
+        if cells < k and end != half * cells:
+            continue
+        lattice = Lattice(cells, -end, end - 1, -end, end - 1, True, 1)
         costs, least = _costs(problem, lattice)
         found = _solved(problem, lattice, costs, seed, deadline, stop)
         if found is None:

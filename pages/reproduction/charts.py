@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from dpcore.figures import Palette, finish, hue, line
-from dpcore.optimal.midpoint import Match
+from dpcore.figures import Palette, finish, hue, line, series
+from dpcore.optimal.midpoint import Match, Midpoint
 from dpcore.privacy import Privacy
 from dpcore.solution import Solution
 from dpcore.sweeps import Outcome
+from pages.data_dependent.charts import Table
 from pages.shared import prose
 from pages.tradeoff_maps.charts import Scale, ink, ticks
 
@@ -136,4 +137,85 @@ def grids(
         figure.add_scatter(x=[None], y=[None], mode="lines", line=line(key, colours, width=1.5), name=name)
     figure.update_xaxes(title=over, type="category")
     figure.update_yaxes(title=axis, rangemode="tozero")
+    return finish(figure, colours, height=440)
+
+
+def convergence(
+    bounds: Sequence[Solution],
+    midpoints: Sequence[Midpoint],
+    printed: Sequence[float] | None,
+    lines: Sequence[tuple[str, str, float]],
+    *,
+    places: Sequence[str],
+    axis: str,
+    colours: Palette,
+) -> go.Figure:
+    """Figure 3: the reference method's bracket for general noise, the paper's recipe for monotone noise, the published
+    points, and horizontal lines (name, mechanism's key, loss)."""
+    figure = go.Figure()
+    general, recipe = hue(colours, "laplace"), hue(colours, "staircase")
+    curves = (
+        ("general, upper", [s.certificate.upper for s in bounds], general, "solid", "circle"),
+        ("general, lower", [s.certificate.lower for s in bounds], general, "dot", "diamond"),
+        ("monotone, upper", [one.upper for one in midpoints], recipe, "solid", "circle"),
+        ("its Σ p·min, no bound", [one.least for one in midpoints], recipe, "dot", "diamond-open"),
+    )
+    for name, values, colour, dash, symbol in curves:
+        figure.add_scatter(
+            x=list(places)[: len(values)], y=values, name=name, mode="lines+markers",
+            line={"color": colour, "dash": dash, "width": 2}, marker={"symbol": symbol, "size": 7},
+            hovertemplate="β = %{x}: %{y:.5g}<extra></extra>",
+        )  # fmt: skip
+    if printed:
+        figure.add_scatter(
+            x=list(places), y=list(printed), name="published", mode="markers",
+            marker={"symbol": "x", "size": 10, "color": colours.text},
+            hovertemplate="published, β = %{x}: %{y:.5g}<extra></extra>",
+        )  # fmt: skip
+    for name, key, value in lines:
+        figure.add_hline(y=value, line=line(key, colours, width=1.5))
+        figure.add_scatter(x=[None], y=[None], mode="lines", line=line(key, colours, width=1.5), name=name)
+    figure.update_xaxes(title="β (Δf = 2)", type="category")
+    figure.update_yaxes(title=axis, rangemode="tozero")
+    return below(finish(figure, colours, height=500), colours)
+
+
+def below(figure: go.Figure, colours: Palette) -> go.Figure:
+    """The legend under the plot: above it, many entries in a narrow window would cover it."""
+    figure.update_layout(
+        legend={"y": -0.18, "yanchor": "top", "font": {"size": colours.type - 2}}, margin={"t": 12, "b": 20}
+    )
+    return figure
+
+
+def noise_laws(table: Table, numbers: Sequence[int], *, colours: Palette) -> go.Figure:
+    """Noise laws (release less the middle of its interval of true values) with these numbers, counted from 1."""
+    figure = go.Figure()
+    density = table.masses / np.diff(table.cells)
+    for n, number in enumerate(numbers):
+        row = number - 1
+        x = np.repeat(table.cells - table.middles[row], 2)[1:-1]
+        atom = f", {100 * table.atoms[row]:.0f}\u202f% exact" if table.atoms[row] > 5e-3 else ""
+        figure.add_scatter(
+            x=x, y=np.repeat(density[row], 2), mode="lines", line=series(colours, n), name=f"#{number}{atom}",
+            fill="tozeroy" if n == 0 else None, fillcolor=colours.fill,
+            hovertemplate=f"#{number}: noise %{{x:.3g}}, density %{{y:.3g}}<extra></extra>",
+        )  # fmt: skip
+    figure.update_xaxes(title="noise")
+    figure.update_yaxes(title="probability density", rangemode="tozero")
+    return finish(figure, colours, height=420)
+
+
+def plane(ours: Mapping[str, float], printed: Mapping[str, float], *, colours: Palette) -> go.Figure:
+    """Losses side by side: those proved here in the accent, those read off the paper in grey."""
+    figure = go.Figure()
+    for values, colour, name in ((printed, colours.muted, "read off the paper"), (ours, colours.accent, "proved here")):
+        figure.add_bar(
+            x=list(values.values()), y=[key.replace(", ", ",<br>").replace(" composition", "<br>composition")
+                                         for key in values],
+            orientation="h", name=name, marker={"color": colour}, text=[f"{value:.3g}" for value in values.values()],
+            textposition="outside", cliponaxis=False, hovertemplate="%{y}: %{x:.4g}<extra></extra>",
+        )  # fmt: skip
+    top = max([*ours.values(), *printed.values()])
+    figure.update_xaxes(title="E‖X‖₁, in sensitivities", range=[0, 1.15 * top])
     return finish(figure, colours, height=440)

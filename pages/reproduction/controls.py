@@ -6,7 +6,7 @@ from pages.shared.address import Address, Choice
 
 from . import data
 
-TABS = ("Tables", "Earlier lower bound", "Example 1", "Convergence", "Shapes", "Monotone noise")
+TABS = ("Tables", "Earlier lower bound", "Example 1", "Convergence", "Shapes", "Monotone noise", "Two dimensions")
 MEASURES = {"upper": "benchmark above O", "lower": "lower bound below O", "both": "both gaps together"}
 TABLES = {
     key: f"{one.title}: {MEASURES[one.measures]}, loss {'|x|' if one.loss == 'l1' else 'x²'}"
@@ -14,21 +14,32 @@ TABLES = {
 }
 REGIMES = {"low": (5.0, 0.25), "medium": (1.0, 0.2), "high": (0.2, 0.05)}
 SHAPES = {
-    "low": "Figure 4: (5, 0.25), Δf = 10",
     "medium": "Figure 4: (1, 0.2), Δf = 10",
-    "high": "Figure 4: (0.2, 0.05), Δf = 10",
+    "six": "Figure 4: (0.6, 0.2), Δf = 10",
+    "six tenth": "Figure 4: (0.6, 0.1), Δf = 10",
+    "nine medium": "Figure 5: (1, 0.2), Δf = 10, range 18",
+    "nine six": "Figure 5: (0.6, 0.2), Δf = 10, range 18",
+    "nine six tenth": "Figure 5: (0.6, 0.1), Δf = 10, range 18",
+    "low": "As Figure 4: (5, 0.25), Δf = 10",
+    "high": "As Figure 4: (0.2, 0.05), Δf = 10",
     "asymmetric": "Supplement, Figure 2: (1, 0.2), Δf = 1",
     "losses": "Supplement, Figure 3: (1, 0.4), Δf = 10",
 }
+PANELS = {"medium": (1.0, 0.2), "six": (0.6, 0.2), "six tenth": (0.6, 0.1)}
+"""Panel titles of Figures 4 and 5."""
+
 PRIVACY_NAMES = {"low": "low privacy (5, 0.25)", "medium": "medium (1, 0.2)", "high": "high (0.2, 0.05)"}
 STUDIES = {"figure 3": "Figure 3: finer grids", "figure 5": "Supplement, Figure 5: support and grid"}
 
 ERRORS = {"absolute": "Colour: error ÷ max(1, O)", "relative": "Colour: relative error"}
 
+PLANE = {"2": "(2, 0.2)", "5": "(5, 0.2)"}
+
 PAGE = Address(
     "published figures",
     tab=Choice(TABS[0], TABS), table=Choice("1", TABLES), study=Choice("figure 3", STUDIES),
     regime=Choice("medium", PRIVACY_NAMES), shape=Choice("medium", SHAPES),
-    error=Choice("absolute", ERRORS), row=Choice("0.1", [f"{delta:g}" for delta in data.published()["deltas"]]),
+    error=Choice("absolute", ERRORS), plane=Choice("2", PLANE),
+    row=Choice("0.1", [f"{delta:g}" for delta in data.published()["deltas"]]),
 )  # fmt: skip
 """Every control of the page."""

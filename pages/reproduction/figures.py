@@ -7,16 +7,30 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from dpcore.data_dependent import data_dependent_problem
+from dpcore.data_dependent import solve as solve_data_dependent
 from dpcore.figures import Law, density
+from dpcore.isotropic.problem import IsotropicProblem
+from dpcore.isotropic.search import solve as solve_isotropic
 from dpcore.mechanisms import baselines
-from dpcore.problem import NoiseProblem, noise_problem
+from dpcore.optimal.midpoint import Midpoint
+from dpcore.privacy import Privacy
+from dpcore.problem import NoiseProblem, SolverSettings, noise_problem
 from dpcore.solution import Solution
+from pages.data_dependent.charts import tabulated
+from pages.data_dependent.panels import law_table
 from pages.shared import compute, drawing, frame, prose
-from pages.shared.watching import live
+from pages.shared.watching import live, strip, under_way
 
-from . import charts, work
-from .controls import PAGE, PRIVACY_NAMES, REGIMES
+from . import charts, data, work
+from .controls import PAGE, PANELS, PRIVACY_NAMES, REGIMES
 from .panels import CELLS, TEXT, heading, waiting
+
+FINER = (2, 4, 8, 16, 32, 64)
+"""Cells per sensitivity of Figure 3: β from 1 to 1/32 with Δf = 2."""
+
+SHOWN = (1, 5, 9)
+"""The noise laws that Figure 5 draws."""
 
 # Convergence -----------------------------------------------------------------------------------------
 
@@ -33,29 +47,55 @@ def figure_3() -> None:
     general, monotone = (noise_problem(epsilon, delta, 2.0, "l1", monotone=flag) for flag in (False, True))
     half = math.ceil(general.privacy.truncation())
     partitions = tuple((k, half) for k in CELLS[regime])
-    kinds = {"general": general, "monotone": monotone}
-    jobs = {
-        name: compute.ask(f"grids {name}", work.Grids(one, partitions), None, task=work.on_grids)
-        for name, one in kinds.items()
-    }
+    job = compute.ask("grids general", work.Grids(general, partitions), None, task=work.on_grids)
+    ladder = work.Ladder(monotone, FINER, math.ceil(2 * general.privacy.truncation()) / 2)
+    curve = compute.ask("curve", ladder, None, task=work.climb)
     optimum = compute.ask("optimum", (general, monotone), 1e-3, task=work.solve_each)
+    printed = data.published()["figure_3"].get(regime)
 
     def draw() -> None:
-        compared(jobs["general"].solution or (), optimum.solution or ())
+        compared(job.solution or (), optimum.solution or ())
         lines = [(b.name, b.key, b.loss) for b in baselines(general) if b.key in ("truncated-laplace", "gaussian")]
         best = list(optimum.solution or optimum.trace)
-        lines += [("certified optimum", "optimal", best[0].certificate.upper)] if best else []
-        named = [(name, list(job.solution or job.trace)) for name, job in jobs.items()]
-        places = [f"{2 / k:g}" for k, _ in partitions]
+        names = ("certified optimum", "optimal"), ("monotone optimum", "staircase")
+        lines += [(name, key, one.certificate.upper) for (name, key), one in zip(names, best)]
+        bounds, midpoints = list(job.solution or job.trace), list(curve.solution or curve.trace)
+        midpoints = [one for one in midpoints if isinstance(one, Midpoint)]
+        places = [f"{2 / k:g}" for k in FINER]
         axis = prose.loss_axis(general.loss, "")
-        figure = charts.grids(named, lines, over="β (Δf = 2)", places=places, axis=axis, colours=drawing.colours())
-        alt = f"Reference bounds for {PRIVACY_NAMES[regime]} on grids β = {', '.join(places)}."
-        drawing.draw(figure, key="chart_convergence", alt=alt, table=lambda: brackets(named, places, best))
+        figure = charts.convergence(
+            bounds, midpoints, printed, lines, places=places, axis=axis, colours=drawing.colours()
+        )
+        alt = f"Bounds for {PRIVACY_NAMES[regime]} on grids β = {', '.join(places)}."
+        drawing.draw(figure, key="chart_convergence", alt=alt,
+                     table=lambda: by_grid(bounds, midpoints, printed, places, best))  # fmt: skip
 
-    for name, job in jobs.items():
-        waiting(f"grids {name}", job, len(partitions))
-    live([*jobs.values(), optimum], draw)
+    waiting("grids general", job, len(partitions))
+    waiting("curve", curve, len(FINER))
+    live([job, curve, optimum], draw)
     st.markdown(TEXT["figure 3 note"])
+
+
+def by_grid(
+    bounds: Sequence[Solution],
+    midpoints: Sequence[Midpoint],
+    printed: Sequence[float] | None,
+    places: Sequence[str],
+    best: Sequence[Solution],
+) -> None:
+    """The figure's numbers with the seconds that they took."""
+    out = [{"law": "general, reference method", "β": place, "lower": prose.at_least(s.certificate.lower, 6),
+            "upper": prose.at_most(s.certificate.upper, 6), "published upper": "", "seconds": f"{s.seconds:.2f}"}
+           for place, s in zip(places, bounds)]  # fmt: skip
+    for n, (place, one) in enumerate(zip(places, midpoints)):
+        out.append({"law": "monotone, the paper's recipe", "β": place, "lower": f"{one.least:.5f} (none)",
+                    "upper": f"{one.upper:.5f}", "published upper": f"{printed[n]:.5f}" if printed else "not recorded",
+                    "seconds": f"{one.seconds:.2f}"})  # fmt: skip
+    for name, s in zip(("general", "monotone"), best):
+        out.append({"law": f"{name}, certified method", "β": "–", "lower": prose.at_least(s.certificate.lower, 6),
+                    "upper": prose.at_most(s.certificate.upper, 6), "published upper": "",
+                    "seconds": f"{s.seconds:.2f}"})  # fmt: skip
+    st.dataframe(out, hide_index=True)
 
 
 def compared(reference: Sequence[Solution], best: Sequence[Solution]) -> None:
@@ -87,11 +127,11 @@ def brackets(named: Sequence[tuple[str, Sequence[Solution]]], places: Sequence[s
 
 def figure_5() -> None:
     heading("Supplement, Figure 5", TEXT["figure 5"], study="Figure")
-    problem = noise_problem(1.0, 0.2)
-    wide, fine = tuple((4, half) for half in (1, 2, 3, 4)), tuple((k, 1) for k in (1, 2, 4, 8))
+    problem, plateau = noise_problem(1.0, 0.2, monotone=True), data.published()["supplement_figure_5"]["plateau"]
+    wide, fine = tuple((8, half) for half in (1, 2, 3, 4)), tuple((k, 1) for k in (1, 2, 4, 8))
     left, right = st.columns(2, gap="large")
     for column, name, partitions, over in (
-        (left, "support", wide, "half-width of the support, in Δf (4 cells per Δf)"),
+        (left, "support", wide, "half-width of the support, in Δf (8 cells per Δf)"),
         (right, "cells", fine, "cells per Δf (half-width Δf)"),
     ):
         job = compute.ask(f"grids {name}", work.Grids(problem, partitions), None, task=work.on_grids)
@@ -101,7 +141,8 @@ def figure_5() -> None:
             def draw(job=job, name=name, places=places, over=over) -> None:
                 named = [("reference", list(job.solution or job.trace))]
                 axis = prose.loss_axis(problem.loss, "")
-                figure = charts.grids(named, [], over=over, places=places, axis=axis, colours=drawing.colours())
+                lines = [("published plateau", "gaussian", plateau)]
+                figure = charts.grids(named, lines, over=over, places=places, axis=axis, colours=drawing.colours())
                 alt = f"Reference bounds over {over}."
                 drawing.draw(figure, key=f"chart_{name}", alt=alt, table=lambda: brackets(named, places, ()))
 
@@ -116,6 +157,9 @@ def figure_5() -> None:
 def shapes() -> None:
     """Figure 4 and the supplement's Figures 2 and 3: laws beside each other."""
     heading("Shapes of optimal noise", TEXT["shapes"], shape="Figure")
+    if PAGE["shape"].startswith("nine"):
+        nine_laws(*PANELS[PAGE["shape"].removeprefix("nine ")])
+        return
     pair = shape_problems(PAGE["shape"])
     job = compute.ask("shapes", tuple(problem for _, _, problem in pair), 2e-3, task=work.solve_each)
 
@@ -152,11 +196,34 @@ def shape_problems(shape: str) -> list[tuple[str, str, NoiseProblem]]:
             ("loss |x|", "optimal", noise_problem(1, 0.4, 10.0)),
             ("loss x²", "laplace", noise_problem(1, 0.4, 10.0, "l2")),
         ]
-    epsilon, delta = REGIMES[shape]
+    epsilon, delta = (REGIMES | PANELS)[shape]
     return [
         ("unconstrained", "optimal", noise_problem(epsilon, delta, 10.0)),
         ("monotone", "laplace", noise_problem(epsilon, delta, 10.0, monotone=True)),
     ]
+
+
+def nine_laws(epsilon: float, delta: float) -> None:
+    """Figure 5: noise laws #1, #5 and #9 of a query with nine intervals of true values."""
+    problem = data_dependent_problem(epsilon, delta, 10, query_range=(0, 18), partition=range(2, 18, 2))
+    limits = SolverSettings(gap=0.01, time_limit=2 * work.LIMIT)
+    job = compute.ask("nine laws", problem, limits, task=solve_data_dependent)
+
+    def draw() -> None:
+        found = job.best
+        if found is None:
+            return
+        lower, upper = prose.bracket(found.certificate.lower, found.certificate.upper)
+        frame.headline(f"Nine laws together: the mean absolute error lies between **{lower}** and **{upper}**.")
+        table = tabulated(found)
+        figure = charts.noise_laws(table, SHOWN, colours=drawing.colours())
+        named = ", ".join(f"#{n}" for n in SHOWN)
+        alt = f"Densities of the noise for intervals {named} of nine; error {lower} to {upper}."
+        drawing.draw(figure, key="chart_nine", alt=alt, table=lambda: st.dataframe(law_table(table)))
+
+    strip(under_way({"nine laws": job}), lambda: st.caption("Solving nine laws …"), label="Stop", key="stop nine laws")
+    live([job], draw)
+    st.markdown(TEXT["nine"])
 
 
 def monotone() -> None:
@@ -183,3 +250,47 @@ def monotone() -> None:
     waiting("monotone", job, 2)
     live([job], draw)
     st.markdown(TEXT["monotone note"])
+
+
+# Two dimensions --------------------------------------------------------------------------------------
+
+
+def plane() -> None:
+    """The supplement's Figure 6: E‖X‖₁ in the plane under ℓ2-sensitivity."""
+    heading("Supplement, Figure 6: two dimensions", TEXT["plane"], plane="Privacy")
+    printed, epsilon = data.published()["supplement_figure_6"][PAGE["plane"]], float(PAGE["plane"])
+    problem = IsotropicProblem(2, Privacy(epsilon, 0.2))
+    limits = SolverSettings(gap=0.01, time_limit=2 * work.LIMIT)
+    job = compute.ask("plane", problem, limits, task=solve_isotropic)
+
+    def draw() -> None:
+        found = job.best
+        if found is None:
+            return
+        upper, lower = IN_THE_PLANE * found.certificate.upper, found.certificate.lower or 0.0
+        none = printed["2D optimization, lower"]
+        words = (
+            f"**below the published lower bound {none:g}**"
+            if upper < none
+            else f"the published lower bound is {none:g}"
+        )
+        frame.headline(
+            f"A radial law, audited, has E‖X‖₁ = 4/π·E|X| ≤ **{prose.at_most(upper, 4)}**: {words}. "
+            f"Every law has E‖X‖₁ ≥ E|X| ≥ {prose.at_least(lower, 4)}."
+        )
+        ours = {"Radial law, audited": upper, "Lower bound for every law": lower}
+        rows = [{"law": name, "E‖X‖₁": f"{value:.4g}", "from": "here"} for name, value in ours.items()]
+        rows += [
+            {"law": name, "E‖X‖₁": f"{value:.4g}", "from": "read off the paper"} for name, value in printed.items()
+        ]
+        figure = charts.plane(ours, printed, colours=drawing.colours())
+        alt = "; ".join(f"{row['law']} ({row['from']}): {row['E‖X‖₁']}" for row in rows)
+        drawing.draw(figure, key="chart_plane", alt=alt, table=lambda: st.dataframe(rows, hide_index=True))
+
+    strip(under_way({"plane": job}), lambda: st.caption("Solving for the radius …"), label="Stop", key="stop plane")
+    live([job], draw)
+    st.markdown(TEXT["plane note"])
+
+
+IN_THE_PLANE = math.nextafter(4 / math.pi, 2)
+"""E‖X‖₁/E|X| of radial laws in the plane, the mean of |cos| + |sin|; rounded up."""

@@ -13,7 +13,8 @@ TEXT = prose.sections("reproduction")
 controls.PAGE.open()
 st.title("Published figures", anchor=False)
 controls.PAGE.note()
-shown = (panels.tables, panels.earlier, panels.example, figures.convergence, figures.shapes, figures.monotone)
+shown = (panels.tables, panels.earlier, panels.example, figures.convergence, figures.shapes, figures.monotone,
+         figures.plane)  # fmt: skip
 if not FRAME["projector"]:
     st.caption(TEXT["lead"])
 for tab, draw in zip(st.tabs(controls.TABS, key="tab", on_change="rerun"), shown):

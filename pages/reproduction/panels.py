@@ -42,7 +42,7 @@ def heading(title: str, text: str, **choices: str) -> None:
 def next_steps() -> None:
     """Three experiments, one click each."""
     steps = {
-        "Two figures that a law disproves": {"tab": "Tables", "table": "1"},
+        "Cells that a law disproves": {"tab": "Tables", "table": "1", "error": "relative"},
         "Low privacy: the grid decides": {"tab": "Convergence", "study": "figure 3", "regime": "low"},
         "Is the best noise monotone?": {"tab": "Monotone noise"},
     }

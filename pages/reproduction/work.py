@@ -71,6 +71,29 @@ class Recomputed:
     match: Match | None
 
 
+@dataclass(frozen=True)
+class Ladder:
+    """A problem on uniform grids: cells per sensitivity, on a support of so many sensitivities to either side."""
+
+    problem: NoiseProblem
+    cells: tuple[int, ...]
+    half_width: float
+
+
+def climb(ladder: Ladder, settings: None, progress: Report) -> tuple[Midpoint, ...]:
+    """What the paper's recipe gives on each grid, each reported."""
+    found: list[Midpoint] = []
+    for k in ladder.cells:
+        limit, half = 5 * LIMIT, ladder.half_width
+        one = recipe(ladder.problem, k, limit=limit, stop=lambda: progress(TICK), half_width=half)
+        if one is None:
+            break
+        found.append(one)
+        if progress(one):
+            break
+    return tuple(found)
+
+
 def recipes(asked: Printed, settings: None, progress: Report) -> tuple[Recomputed, ...]:
     """The grid behind every printed midpoint, each reported. Programs that were solved before come from the store."""
     store, found = Store(configuration.current().store), []
