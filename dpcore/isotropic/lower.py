@@ -19,10 +19,10 @@ from .geometry import beta_law
 from .problem import Array, RadialLoss
 from .proof import Multipliers
 
-PER_DECADE = 4
+PER_DECADE = 8
 """Levels of τ per decade of the probability of what lies below."""
 
-UPPER_LEVELS = (0.35, 0.5, 0.65, 0.8, 0.9, 0.97)
+UPPER_LEVELS = np.linspace(0.22, 0.99, 20)
 """Probabilities of the coarse levels."""
 
 
@@ -42,7 +42,7 @@ def levels_of(dimension: int, delta: float, shift: float) -> Array:
     return levels
 
 
-NEAR = (0.0, 1e-3, 3e-3, 0.01, 0.02, 0.04, 0.07)
+NEAR = (0.0, 1e-6, 1e-5, 1e-4, 3e-4, 1e-3, 3e-3, 0.01, 0.02, 0.04, 0.07)
 PER_INTERVAL, BEYOND = 3, 3
 """Radii of the first rows."""
 

@@ -45,6 +45,9 @@ FINEST = 12
 BATCH = 1 << 19
 """Values of the Beta law that are asked for at a time, at most."""
 
+WORST, PARTS = 64, 4
+"""Radii that a proof names where F is least, one in a quarter of an interval between cuts."""
+
 PROBED = 8
 """Ends of pieces with the smallest bounds, at which F is evaluated."""
 
@@ -172,7 +175,7 @@ class _Side:
 @dataclass(frozen=True)
 class Proved:
     """lower : no law costs less.   least : λ, the proved least value of F.   pieces : how many were looked at.
-    worst : (k,) radii of the pieces with the smallest bounds."""
+    worst : (k,) radii with the smallest bounds, spread out."""
 
     lower: float
     least: float
@@ -257,8 +260,16 @@ class Judge:
         least = min(least, float(found[0].min()))
         total = math.fsum(one.rate for one in self.multipliers) * self.delta
         bound = least - total - 4 * ROUNDING * (abs(least) + total)
-        order = np.argsort(found[0])[:64]
-        return Proved(max(0.0, bound), least, pieces, found[1][order])
+        return Proved(max(0.0, bound), least, pieces, _spread(found[0], found[2], cuts))
+
+
+def _spread(values: Array, radii: Array, cuts: Array) -> Array:
+    """The radii with the least values, at most one in each part of the intervals between cuts."""
+    ends = np.unique((cuts[:-1, None] + np.diff(cuts)[:, None] * np.arange(PARTS) / PARTS).ravel())
+    order = np.argsort(values, kind="stable")
+    _, first = np.unique(np.searchsorted(ends, radii[order], side="left"), return_index=True)
+    out: Array = radii[order][np.sort(first)[:WORST]]
+    return out
 
 
 def _cost_lower(loss: RadialLoss, radius: Array) -> Array:

@@ -33,6 +33,9 @@ FIRST_SHELLS, MOST_SHELLS = 48, 2500
 FIRST_NODES, MOST_NODES = 24, 200
 """As for shells, of the multipliers."""
 
+PROOFS = np.array([8.0, 4.0, 2.0, 1.0, 1.0])
+"""Tolerances of the proofs on one set of nodes, radii coming in after each, in units of the last one."""
+
 BEYOND = 0.02
 """Share of δ that the law has beyond the last node."""
 
@@ -43,7 +46,7 @@ FIRST_SHELLS_PER_NODE, SHELLS_PER_NODE = 8, 16
 """Laws on finer shells come first while they have no more shells than this, before the first lower bound and after;
 programs of both kinds then take about as long."""
 
-SLOW_SHIFTS, SLOW_GAP = (1.0, 0.94, 0.7), 0.08
+SLOW_SHIFTS, SLOW_GAP = (1.0, 0.8, 0.65, 0.5), 0.04
 """Shifts of the finer multipliers where one alone leaves such a gap: laws then hide mass on spheres one shift apart."""
 
 ROUNDING = 1e-13
@@ -259,7 +262,7 @@ class Search(Anytime[IsotropicProblem, IsotropicSolution]):
             return False
         if count > MOST_NODES:
             return False
-        self._nodes = round(count * 1.6)
+        self._nodes = 2 * count
         d, privacy = problem.dimension, problem.privacy
         scale = self.upper / self._factor
         covered = self.noise.atom_mass + np.cumsum(self.noise.masses)
@@ -272,8 +275,8 @@ class Search(Anytime[IsotropicProblem, IsotropicSolution]):
             d, privacy.amplification, privacy.delta, self._loss, nodes, shifts, scale, min(reach / count / 4, 0.02)
         )  # fmt: skip
         program.add(program.first_radii())
-        tolerance = scale * max(0.1 * self.settings.gap, 5e-4) * (3 if count == FIRST_NODES else 1)
-        for _ in range(3):
+        least = scale * max(0.1 * self.settings.gap, 5e-4)
+        for tolerance in least * PROOFS:
             found = program.solve(self._deadline, self._stop)
             if found is None:
                 return True
@@ -281,7 +284,7 @@ class Search(Anytime[IsotropicProblem, IsotropicSolution]):
             judge = Judge(d, privacy.epsilon, privacy.delta, self._loss, multipliers)
             proved = judge.prove(tolerance, self._deadline, self._stop)
             self._prove(proved, multipliers)
-            if self._over or value - proved.lower <= 2.5 * tolerance:
+            if self._over or value - proved.lower <= 2.5 * least:
                 break
             program.add(proved.worst)
         return True
