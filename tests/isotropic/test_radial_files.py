@@ -10,7 +10,7 @@ import pytest
 
 from dpcore.cli import main
 from dpcore.errors import InputError
-from dpcore.isotropic import files
+from dpcore.isotropic import files, start
 from dpcore.isotropic.problem import IsotropicProblem, parse_loss
 from dpcore.isotropic.search import Search, solve
 from dpcore.noise.whole import TOTAL
@@ -84,7 +84,7 @@ def _forged(**changes):
         (_forged(noise__resolution="9" * 30), "noise.resolution"),
         (_forged(noise__weights=lambda w: w[::-1]), "noise.weights"),
         (_forged(noise__weights=lambda w: [*w[:-1], str(int(w[-1]) + 1)]), "noise.weights"),
-        (_forged(noise__weights=[str(TOTAL)] * 6000), "noise.weights"),
+        (_forged(noise__weights=[str(TOTAL)] * 70_000), "noise.weights"),
         (_forged(noise__breaks=lambda b: [1, *b[1:]]), "noise.weights"),
         (_forged(noise__kind="piecewise"), "noise.kind"),
         (_forged(certificate__lower="much"), "certificate.lower"),
@@ -98,6 +98,10 @@ def test_forged_files_are_refused(solution, change, named):
     with pytest.raises(InputError) as refused:
         files.solution_from_dict(data)
     assert named in str(refused.value)
+
+
+def test_files_hold_as_many_shells_as_the_first_law_may_have():
+    assert files.MAX_SHELLS > 1.5 * start.MOST_SHELLS
 
 
 def test_a_lower_bound_that_contradicts_the_audit_is_dropped(solution):
