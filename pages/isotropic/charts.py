@@ -223,7 +223,10 @@ def cloud(noise: RadialNoise, *, unit: str, colours: Palette) -> go.Figure:
     )  # fmt: skip
 
     def eye(angle: float) -> dict:
-        return {"eye": {"x": 2.0 * math.cos(angle), "y": 2.0 * math.sin(angle), "z": 0.8}}
+        return {
+            "eye": {"x": 2.0 * math.cos(angle), "y": 2.0 * math.sin(angle), "z": 0.8},
+            "center": {"x": 0, "y": 0, "z": -0.15},
+        }
 
     finish(figure, colours, height=TALL + 60)
     axis = {

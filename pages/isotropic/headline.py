@@ -98,7 +98,7 @@ def headline(asked: Asked, job: compute.Job, known: Sequence[KnownLaw]) -> None:
     if others:
         first = min(others, key=lambda one: one.loss)
         kind = " (an estimate)" if first.estimated else ""
-        words.append(f"Of the other known mechanisms, {first.name} pays least: {prose.number(first.loss)}{kind}.")
+        words.append(f"Least of the other known mechanisms: {prose.number(first.loss)}{kind}, {first.name}.")
     st.caption(" ".join(words))
 
 

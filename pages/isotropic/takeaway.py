@@ -14,6 +14,8 @@ from dpcore.numbers import read_numbers
 from pages.shared import actions, frame, prose
 from pages.shared.messages import explain
 
+from .controls import PAGE
+
 TEXT = prose.sections("isotropic")
 
 SHOWN = 50
@@ -57,7 +59,8 @@ def export(solution: IsotropicSolution) -> None:
         st.download_button("JSON", record, f"{name}.json", "application/json", on_click="ignore")
         st.download_button("CSV", rows, f"{name}.csv", "text/csv", on_click="ignore", help=actions.ABOUT_CSV)
         st.download_button("Python", program, f"{name}.py", "text/x-python", on_click="ignore")
-    saved = (("Losses", "losses"), ("Laws", "radius"), ("Density", "density"))
+    drawn = {2: "plane", 3: "cloud"}.get(solution.problem.dimension) if PAGE["view"] == "picture" else PAGE["view"]
+    saved = [("Losses", "losses"), *([("Laws", drawn)] if drawn else [])]
     actions.row(
         [
             actions.link(),
