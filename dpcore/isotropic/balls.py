@@ -23,7 +23,7 @@ FIRST, MOST = 128, 1 << 15
 NARROW = 1e-12
 """Relative width of an answer at which it is good enough."""
 
-MOST_VALUES = 60_000
+MOST_VALUES = 30_000
 """Of a function that is integrated, about: what is not narrow by then stays wide."""
 
 LARGE_SHAPE = 30

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, TypeVar
 
@@ -37,6 +37,9 @@ end: next to the best law the loss is flat."""
 
 LEAST_SHAPE = 0.5
 """(d + k)/q at least: below, the law is so much of a point that levels near it are rounding."""
+
+WORTH = 1e-4
+"""Relative gain over the ℓ2 mechanism from which on another law of the family is worth its two parameters more."""
 
 SLIGHTLY, FLATTEST = 1e-4, 1e-3
 """By how much a scale is raised to see how fast ln δ falls, and the least slope that is believed."""
@@ -159,11 +162,17 @@ def mechanisms(dimension: int, privacy: Privacy, loss: RadialLoss, *, certify: b
         cost = enclosed.loss_upper(law, loss)
         return KnownLaw(key, name, cost, law.parameters, proof)
 
-    relaxed = PowerLaw.calibrated(d, privacy, 1.0)
-    found.append(known("l2-delta", "ℓ2 mechanism with δ", relaxed))
+    relaxed = known("l2-delta", "ℓ2 mechanism with δ", PowerLaw.calibrated(d, privacy, 1.0))
+    found.append(relaxed)
     found.append(known("l2-truncated", "ℓ2 mechanism, truncated", TruncatedLaw.calibrated(d, privacy)))
-    best = generalised_gamma(d, privacy, loss)
-    found.append(known("generalised-gamma", "Spherical generalised Gamma, best parameters", best))
+    name = "Spherical generalised Gamma, best parameters"
+    law = generalised_gamma(d, privacy, loss)
+    best = None
+    if law.loss(loss) < relaxed.loss * (1 - WORTH):
+        best = known("generalised-gamma", name, law)
+    if best is None or (certify and best.estimated):  # of the same family, and next to as good or proved
+        best = replace(relaxed, key="generalised-gamma", name=name)
+    found.append(best)
     return found
 
 

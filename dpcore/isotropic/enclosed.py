@@ -24,7 +24,7 @@ NARROW = 3e-6
 BESIDE, TIMES, MOST_TRIES = (1e-12, 1e-3), 8.0, 12
 """Least and most that is left out on either side of a kink, where it is expected to lie, or 8, 8² … times that."""
 
-BITS, MOST_BITS = 96, 384
+BITS, MOST_BITS = 96, 192
 
 
 def gaussian_delta_upper(sigma: float, epsilon: float) -> float:
