@@ -13,7 +13,7 @@ import secrets
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
-from .exact import exponential_coin
+from .exact import draw_geometric, exponential_coin
 
 GRID_BITS = 40
 """A grid step is at most 2^−40 of the sensitivity or the standard deviation: nothing to see beside the noise, and a
@@ -116,12 +116,12 @@ def grid_points(
         bits *= 2
 
 
-def plus_normal(value: Fraction, sigma: Fraction, step: Fraction, bits: int = 0) -> Fraction:
-    """value + sigma·Z, Z one exact draw of N(0, 1), rounded to the nearest multiple of the step.
+def plus_normal(value: Fraction, scale: Fraction, step: Fraction, bits: int = 0) -> Fraction:
+    """value + scale·Z, Z one exact draw of N(0, 1), rounded to the nearest multiple of the step.
 
     bits : see `grid_points`.
     """
-    return _plus(value, sigma, draw_normal(), step, bits)
+    return _plus(value, scale, draw_normal(), step, bits)
 
 
 def plus_laplace(value: Fraction, scale: Fraction, step: Fraction, bits: int = 0) -> Fraction:
@@ -130,6 +130,47 @@ def plus_laplace(value: Fraction, scale: Fraction, step: Fraction, bits: int = 0
     bits : see `grid_points`.
     """
     return _plus(value, scale, draw_double_exponential(), step, bits)
+
+
+def plus_multi_normal(
+    value: Fraction, scale: Fraction, spacing: Fraction, epsilon: Fraction, step: Fraction, bits: int = 0
+) -> Fraction:
+    """value + spacing·K + scale·Z, K whole with P(K) ∝ e^(−epsilon·|K|), rounded to the nearest multiple of the step.
+
+    K is the difference of two geometric numbers. bits : see `grid_points`.
+    """
+    place = draw_geometric(epsilon) - draw_geometric(epsilon)
+    return _plus(value + place * spacing, scale, draw_normal(), step, bits)
+
+
+def plus_quasi_normal(
+    value: Fraction, scale: Fraction, spacing: Fraction, epsilon: Fraction, step: Fraction, bits: int = 0
+) -> Fraction:
+    """value + X, X of density ∝ e^epsilon φ(x/scale) + φ((|x| − spacing)/scale), rounded to the nearest multiple of the
+    step.
+
+    A third of all tries is a normal number around 0; of the others, one in e^epsilon is a normal number around
+    ±spacing, and is kept where it has that sign. bits : see `grid_points`.
+    """
+    while True:
+        if secrets.randbelow(3) == 0:
+            return _plus(value, scale, draw_normal(), step, bits)
+        if exponential_coin(epsilon):
+            side, (outwards, k, x) = 1 - 2 * secrets.randbits(1), draw_normal()
+            if outwards > 0 or _below(x, spacing / scale - k):
+                return _plus(value + side * spacing, scale, (side * outwards, k, x), step, bits)
+
+
+def _below(x: Uniform, bound: Fraction) -> bool:
+    """x is less than a rational number, by as many bits as that takes."""
+    bits = WORD
+    while True:
+        n, aim = x.first(bits), bound.numerator << bits
+        if (n + 1) * bound.denominator <= aim:
+            return True
+        if n * bound.denominator >= aim:
+            return False
+        bits += WORD
 
 
 def _plus(value: Fraction, scale: Fraction, drawn: tuple[int, int, Uniform], step: Fraction, bits: int) -> Fraction:

@@ -24,7 +24,9 @@ from dpcore.rounded import (
     grid_points,
     grid_step,
     plus_laplace,
+    plus_multi_normal,
     plus_normal,
+    plus_quasi_normal,
 )
 from dpcore.snippet import noise_script
 
@@ -132,6 +134,44 @@ def test_many_double_exponentials_have_the_law(monkeypatch):
 def test_laplace_laws_release(monkeypatch):
     monkeypatch.setattr(rounded, "GRID_BITS", 1)
     follows(lambda: int(release(Laplace(2.0, -3.0), 0.1)[0]), laplace_on_grid(-2.9, 2.0, 1.0))
+
+
+def mixed(places: dict[float, float], sigma: float, step: float) -> dict[int, float]:
+    """Of normal laws around places, with these probabilities."""
+    law: dict[int, float] = {}
+    for place, mass in places.items():
+        for i, p in normal_on_grid(place, sigma, step).items():
+            law[i] = law.get(i, 0.0) + mass * p
+    return law
+
+
+@pytest.mark.parametrize(("sigma", "epsilon"), [(0.3, 1.0), (1.5, 0.5), (0.1, 3.0)])
+def test_several_normal_laws_have_the_exact_law_of_the_grid(sigma, epsilon):
+    """Two apart, from 1/3 on, in steps of 1/4."""
+    weights = {k: math.tanh(epsilon / 2) * math.exp(-epsilon * abs(k)) for k in range(-80, 81)}
+    law = mixed({1 / 3 + 2 * k: w for k, w in weights.items()}, sigma, 0.25)
+    numbers = Fraction(sigma), Fraction(2), Fraction(epsilon), Fraction(1, 4)
+    follows(lambda: int(plus_multi_normal(Fraction(1, 3), *numbers) / numbers[-1]), law)
+
+
+@pytest.mark.parametrize(("sigma", "epsilon"), [(0.3, 1.0), (1.5, 0.5), (5.0, 0.1)])
+def test_a_normal_law_with_shoulders_has_the_exact_law_of_the_grid(sigma, epsilon):
+    """Also where shoulders cross to the other side of 0 nearly half of the time; by quadrature over every cell."""
+
+    def density(x: np.ndarray) -> np.ndarray:
+        return math.exp(epsilon) * np.exp(-0.5 * (x / sigma) ** 2) + np.exp(-0.5 * ((np.abs(x) - 2) / sigma) ** 2)
+
+    nodes, weights = np.polynomial.legendre.leggauss(12)
+    reach = math.ceil(4 * (2 + 9 * sigma))
+    # Cells are (i − ½, i + ½)/4 around 0; the kink at 0 is the middle of one of them.
+    ends = np.sort(np.append(np.arange(-reach, reach + 1) - 0.5, 0.0)) / 4
+    middle, half = (ends[1:] + ends[:-1]) / 2, np.diff(ends) / 2
+    masses = half * (density(middle[:, None] + half[:, None] * nodes) @ weights)
+    law: dict[int, float] = {}
+    for place, mass in zip(np.floor(4 * middle + 0.5).astype(int).tolist(), (masses / masses.sum()).tolist()):
+        law[place] = law.get(place, 0.0) + mass
+    numbers = Fraction(sigma), Fraction(2), Fraction(epsilon), Fraction(1, 4)
+    follows(lambda: int(plus_quasi_normal(Fraction(0), *numbers) / numbers[-1]), law)
 
 
 @pytest.mark.parametrize("location", [0.0, -3.0])

@@ -9,15 +9,15 @@ from typing import TypeAlias
 
 from .._validate import decimal
 from ..rounded import grid_step
-from ..script import LawScript, carried, filled
+from ..script import LawScript, carried, filled, literal
 from .symmetric import SymmetricNoise
 
-Added: TypeAlias = Callable[[Fraction, Fraction, Fraction], Fraction]
-"""(value, scale, step) → value + scale·(a draw of the unit law), rounded to the nearest multiple of the step."""
+Drawn: TypeAlias = tuple[Callable[..., Fraction], dict[str, Fraction]]
+"""A function of `rounded` that adds a draw to its first argument, and its numbers but for `step`; `scale` is one."""
 
 _SCRIPT = '''\
-# $name noise of scale SCALE around ORIGIN. Releases are multiples of STEP.
-SCALE = Fraction($scale)
+# $name noise around ORIGIN, with these numbers. Releases are multiples of STEP.
+NUMBERS = $numbers
 ORIGIN = Fraction("$origin")
 STEP = $step
 
@@ -26,24 +26,24 @@ $functions
 
 def added(value):
     """The value plus one exact draw, rounded correctly."""
-    return $added(value + ORIGIN, SCALE, STEP)'''
+    return $added(value + ORIGIN, **NUMBERS, step=STEP)'''
 
 
 class DrawnNoise(SymmetricNoise):
-    """location + scale·(a law with exact draws)."""
+    """A law around `location` with exact draws."""
 
     location: float
 
     @property
     @abstractmethod
-    def exact(self) -> tuple[Added, float]:
-        """How draws are added, and the scale."""
+    def drawn(self) -> Drawn:
+        """How draws around 0 are added to a value."""
 
     def release(self, value: float) -> float:
         """The value plus one exact draw, rounded to a grid far finer than the scale: as private as the law itself,
         because it depends on their exact sum alone. Then the nearest float."""
-        added, scale = self.exact
-        return float(added(decimal(value) + decimal(self.location), Fraction(scale), self._grid))
+        added, numbers = self.drawn
+        return float(added(decimal(value) + decimal(self.location), **numbers, step=self._grid))
 
     @property
     def release_step(self) -> float:
@@ -51,13 +51,13 @@ class DrawnNoise(SymmetricNoise):
 
     @property
     def _grid(self) -> Fraction:
-        return grid_step(Fraction(self.exact[1]))
+        return grid_step(self.drawn[1]["scale"])
 
     def script(self) -> LawScript:
-        added, scale = self.exact
+        added, numbers = self.drawn
         imports, functions = carried(added)
         law = filled(
-            _SCRIPT, name=self.name, scale=repr(float(scale)), origin=repr(float(self.location)),
+            _SCRIPT, name=self.name, numbers=literal(numbers), origin=repr(float(self.location)),
             step=repr(self._grid), functions=functions, added=added.__name__,
         )  # fmt: skip
         return LawScript(imports, law, told="The value plus one exact draw, rounded correctly.")

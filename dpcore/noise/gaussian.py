@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,7 +18,7 @@ from ..privacy import Privacy
 from ..rounded import plus_normal
 from ..search import smallest_passing
 from .base import Array
-from .drawn import Added, DrawnNoise
+from .drawn import Drawn, DrawnNoise
 from .moments import gauss_nodes
 from .monotone import MonotonePair
 
@@ -107,8 +108,8 @@ class Gaussian(DrawnNoise):
         return sensitivity / self.sigma
 
     @property
-    def exact(self) -> tuple[Added, float]:
-        return plus_normal, self.sigma
+    def drawn(self) -> Drawn:
+        return plus_normal, {"scale": Fraction(self.sigma)}
 
 
 @dataclass(frozen=True, eq=False)

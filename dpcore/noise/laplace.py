@@ -20,7 +20,7 @@ from ..privacy import Privacy
 from ..rounded import plus_laplace
 from ..search import nudged_up
 from .base import Array
-from .drawn import Added, DrawnNoise
+from .drawn import Drawn, DrawnNoise
 from .moments import falling_integral, rising_integral
 from .monotone import MonotonePair
 
@@ -66,8 +66,8 @@ class Laplace(DrawnNoise):
         return cls(nudged_up(private, sensitivity / (privacy.epsilon - 2 * math.log1p(-privacy.delta))))
 
     @property
-    def exact(self) -> tuple[Added, float]:
-        return plus_laplace, self.scale
+    def drawn(self) -> Drawn:
+        return plus_laplace, {"scale": Fraction(self.scale)}
 
     @property
     def radius(self) -> float:
