@@ -30,6 +30,10 @@ def bounds(visitor) -> tuple[float, ...]:
 def test_results_survive_a_server_that_is_killed_while_it_solves(tmp_path):
     with running(tmp_path) as first:
         before = bounds(first.visit(EASY, until=BOUNDS))
+        deadline = time.monotonic() + 60
+        while first.figures()["dp_frontier_jobs_running"]:  # what is not finished is not kept
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
         apart(killed_while_solving(first))
     with running(tmp_path) as second:
         assert second.figures()["dp_frontier_disk_hits_total"] == 0
