@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.ndimage import minimum_filter1d
 
+from .._validate import decimal
 from ..loss import Loss
 from ..loss.cells import node_values
 from ..noise.staircase import Staircase
@@ -52,6 +53,9 @@ ROUNDS = 3
 
 UNMET = 2e-5
 """Share of the level that may remain as demand; it is missing from the bound."""
+
+FLAT_SIZES, FLAT_LOW = (400, 1000, 1500), 0.8
+"""Lattices for losses with a plateau at the bottom have about so many nodes per sensitivity; the lowest level tried."""
 
 BRACKET = (0.97, 1.0005)
 """The level in parts of what the best staircase costs, for the first lattice."""
@@ -92,10 +96,12 @@ def peak_lower(
     """
     found, (low, high) = 0.0, BRACKET
     half, near = 0.5 * sum(ends), min(ends)
-    for nodes in HALVES:
-        steps = round(nodes * near / half)
-        k = round(steps / near if steps else nodes / half)
-        if not 4 * nodes < k <= FINEST or 4 * k * nodes > MOST_TERMS:
+    flat = _flat(loss, sensitivity)
+    sizes = _aligned(near, half) if flat is None else [flat * -(-k // flat) for k in FLAT_SIZES]
+    low = FLAT_LOW if flat is not None else low
+    for k in sizes:
+        nodes = max(1, round(half * k))
+        if not (4 if flat is None else 2) * nodes < k <= FINEST or 4 * k * nodes > MOST_TERMS:
             break
         lattice = _Lattice.of(loss, sensitivity, k, 1 / max(2.0, 1 + 2 * nodes * privacy.delta / (1 - privacy.delta)))
         passes: Callable[[float], bool] = lambda share: (  # noqa: E731
@@ -109,6 +115,26 @@ def peak_lower(
             break
         low, high = (low + step for step in NEXT)
     return found
+
+
+def _aligned(near: float, half: float) -> list[int]:
+    """Lattices on which the nearer end of the top step is a node."""
+    steps = [round(nodes * near / half) for nodes in HALVES]
+    return [round(n / near if n else nodes / half) for n, nodes in zip(steps, HALVES)]
+
+
+def _flat(loss: Loss, sensitivity: float) -> int | None:
+    """The least lattice on which the ends of a plateau around the loss's minimiser are nodes; None without one, or
+    where it is too fine. Where the top step is hardly wider than the plateau, what a chord across a break lies below
+    the loss would be more than the level."""
+    best, least = loss.minimiser()
+    ends = [x for p in loss.pieces if p.coefficient == 0 and p.constant == least and p.lo <= best <= p.hi
+            for x in (p.lo, p.hi)]  # fmt: skip
+    if not ends or not all(map(math.isfinite, ends)):
+        return None
+    parts = [((decimal(x) - decimal(best)) / decimal(sensitivity)).denominator for x in ends]
+    k = math.lcm(*parts)
+    return k if k <= FLAT_SIZES[-1] else None
 
 
 @dataclass(frozen=True)

@@ -111,9 +111,7 @@ def _covered_apart(loss: Loss, level: float, D: float, epsilon: float) -> bool:
 
 
 def _end(side: Loss, level: float, D: float) -> float:
-    """A place right of 0 from which on c ≥ ℓ, hardly farther than need be; at most D/2. Where the loss is 0 up to
-    there, what it exceeds ℓ by counts, and not how far off the place is."""
-    most = (1 + CLOSE) * level
+    """A place right of 0 from which on c ≥ ℓ, hardly farther than need be; at most D/2."""
 
     def beyond(x: float) -> bool:
         return bool(audit.lattice_costs(np.array([x]), side)[0][0] >= level)
@@ -123,9 +121,6 @@ def _end(side: Loss, level: float, D: float) -> float:
         0.5 * D,
         0.0,
         mean=_from_zero(1e-3),
-        near=lambda high, low: (
-            (high - low <= CLOSE * high and audit.lattice_costs(np.array([high]), side)[1][0] <= most)
-            or high < 1e-15 * D
-        ),
+        near=lambda high, low: high - low <= CLOSE * high or high < 1e-15 * D,
         rounds=100,
     )[0]

@@ -87,3 +87,28 @@ def test_losses_that_are_never_small_have_no_peak(spec):
     solution = solve(noise_problem(5.07, 0.6065, 1.0, spec), SolverSettings(gap=0.02, time_limit=0.5))
     proof = solution.certificate
     assert parse_loss(spec).minimiser()[1] * (1 - 1e-12) <= proof.lower <= proof.upper
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "rows", "gap"),
+    [
+        (10.2, 2.35e-6, "-1=1.62,-0.34=0.3,-0.19=0,0=0,0.14=0.14,0.28=0.41,3.1=6.05", 0.005),
+        (8.0, 1e-4, "-2=1.8,-0.2=0,0=0,0.2=0,2=1.8", 0.003),
+        (9.0, 1e-2, "-2=1.8,-0.2=0,0=0,0.3=0,2=1.7", 0.025),
+    ],
+)
+def test_a_plateau_at_the_bottom_of_the_loss_has_its_ends_on_nodes(epsilon, delta, rows, gap):
+    problem = noise_problem(epsilon, delta, 1.0, "table:" + rows)
+    staircase = laws.best_staircase(problem)
+    upper = (1 - delta) * staircase.expected_loss(problem.loss)
+    lower = peak.peaks_lower(problem, staircase, lambda found: False)
+    assert lower <= upper * (1 + 1e-9)
+    assert upper <= (1 + gap) * lower
+
+
+def test_peaks_at_large_delta_and_a_power():
+    problem = noise_problem(18.7, 0.581, 1.0, "l2")
+    staircase = laws.best_staircase(problem)
+    lower = peak.peaks_lower(problem, staircase, lambda found: False)
+    upper = (1 - 0.581) * staircase.expected_loss(problem.loss)
+    assert lower <= upper <= 1.003 * lower
