@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from dpcore.figures import Palette, finish, hue, line, series
+from dpcore.figures import Palette, finish, hue, line, log_ticks, series
+from dpcore.figures.parts import entry
 from dpcore.optimal.midpoint import Match, Midpoint
 from dpcore.privacy import Privacy
 from dpcore.solution import Solution
@@ -67,11 +68,11 @@ def deviations(
     )  # fmt: skip
     bare = {"showgrid": False, "zeroline": False}
     for update, name, values in ((figure.update_xaxes, "ε", epsilons), (figure.update_yaxes, "δ", deltas)):
-        ticks = {"tickvals": list(range(len(values))), "ticktext": [f"{value:g}" for value in values]}
+        ticks = {"tickvals": list(range(len(values))), "ticktext": [f"{value:g}".removeprefix("0") for value in values]}
         update(title=name, range=[-0.5, len(values) - 0.5], **ticks, **bare)
     finish(figure, colours, height=480)
     figure.update_layout(clickmode="event+select", dragmode=False)
-    figure.update_xaxes(tickangle=0)
+    figure.update_xaxes(tickangle=0, tickfont={"size": colours.type - 3})
     return figure
 
 
@@ -108,7 +109,7 @@ def earlier_bound(outcomes: Sequence[Outcome], delta: float, *, colours: Palette
     )  # fmt: skip
     figure.update_xaxes(title="ε", **(ticks(x) if x else {}))
     figure.update_yaxes(title="share of the certified lower bound", rangemode="tozero")
-    return finish(figure, colours, height=380)
+    return below(finish(figure, colours, height=420), colours)
 
 
 def grids(
@@ -137,7 +138,7 @@ def grids(
         figure.add_scatter(x=[None], y=[None], mode="lines", line=line(key, colours, width=1.5), name=name)
     figure.update_xaxes(title=over, type="category")
     figure.update_yaxes(title=axis, rangemode="tozero")
-    return finish(figure, colours, height=440)
+    return below(finish(figure, colours, height=460), colours)
 
 
 def convergence(
@@ -219,3 +220,19 @@ def plane(ours: Mapping[str, float], printed: Mapping[str, float], *, colours: P
     top = max([*ours.values(), *printed.values()])
     figure.update_xaxes(title="E‖X‖₁, in sensitivities", range=[0, 1.15 * top])
     return finish(figure, colours, height=440)
+
+
+def certain(epsilons: Sequence[float], most: Sequence[float], *, colours: Palette) -> go.Figure:
+    """The largest probability of meeting all limits, over ε; above it is impossible."""
+    figure = go.Figure()
+    figure.add_scatter(
+        x=epsilons, y=[1.0] * len(epsilons), mode="lines", line={"width": 0}, showlegend=False, hoverinfo="skip"
+    )
+    figure.add_scatter(
+        x=epsilons, y=most, mode="lines", line=line("optimal", colours), name="randomised response", fill="tonexty",
+        fillcolor=colours.impossible, hovertemplate="ε = %{x:.3g}: %{y:.4g}<extra></extra>",
+    )  # fmt: skip
+    entry(figure, "provably impossible", {"mode": "markers"}, symbol="square", size=14, color=colours.impossible)
+    figure.update_xaxes(title="ε", **log_ticks(epsilons[0], epsilons[-1]))
+    figure.update_yaxes(title="probability of meeting all limits", range=[0, 1])
+    return finish(figure, colours, height=340)

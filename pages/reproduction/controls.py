@@ -6,7 +6,16 @@ from pages.shared.address import Address, Choice
 
 from . import data
 
-TABS = ("Tables", "Earlier lower bound", "Example 1", "Convergence", "Shapes", "Monotone noise", "Two dimensions")
+TABS = (
+    "Tables",
+    "Earlier lower bound",
+    "Example 1",
+    "Convergence",
+    "Shapes",
+    "Monotone noise",
+    "Two dimensions",
+    "Other papers",
+)
 MEASURES = {"upper": "benchmark above O", "lower": "lower bound below O", "both": "both gaps together"}
 TABLES = {
     key: f"{one.title}: {MEASURES[one.measures]}, loss {'|x|' if one.loss == 'l1' else 'x²'}"
@@ -35,11 +44,13 @@ ERRORS = {"absolute": "Colour: error ÷ max(1, O)", "relative": "Colour: relativ
 
 PLANE = {"2": "(2, 0.2)", "5": "(5, 0.2)"}
 
+PEOPLE = {"1": "1 person", "5": "5 people", "20": "20 people", "100": "100 people"}
+
 PAGE = Address(
     "published figures",
     tab=Choice(TABS[0], TABS), table=Choice("1", TABLES), study=Choice("figure 3", STUDIES),
     regime=Choice("medium", PRIVACY_NAMES), shape=Choice("medium", SHAPES),
-    error=Choice("absolute", ERRORS), plane=Choice("2", PLANE),
+    error=Choice("absolute", ERRORS), plane=Choice("2", PLANE), people=Choice("5", PEOPLE),
     row=Choice("0.1", [f"{delta:g}" for delta in data.published()["deltas"]]),
 )  # fmt: skip
 """Every control of the page."""

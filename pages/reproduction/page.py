@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.reproduction import controls, figures, panels
+from pages.reproduction import controls, figures, others, panels
 from pages.shared import prose
 from pages.shared.address import FRAME
 
@@ -14,7 +14,7 @@ controls.PAGE.open()
 st.title("Published figures", anchor=False)
 controls.PAGE.note()
 shown = (panels.tables, panels.earlier, panels.example, figures.convergence, figures.shapes, figures.monotone,
-         figures.plane)  # fmt: skip
+         figures.plane, others.others)  # fmt: skip
 if not FRAME["projector"]:
     st.caption(TEXT["lead"])
 for tab, draw in zip(st.tabs(controls.TABS, key="tab", on_change="rerun"), shown):

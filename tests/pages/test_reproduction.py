@@ -225,6 +225,7 @@ def words(page: AppTest) -> str:
         ("Shapes", "shape"),
         ("Monotone noise", "do not overlap"),
         ("Two dimensions", "bilinear"),
+        ("Other papers", "50.5"),
     ],
 )
 def test_every_tab_opens(tab, expected, monkeypatch):
