@@ -22,7 +22,8 @@ def most_certain(epsilon: float, people: int) -> float:
 
     No more: let s be that probability and D₀ any database. The events "x rounds to D" are disjoint, and a database that
     differs from D₀ in h places gives its own event at least s, so D₀ gives it at least s·e^(−εh); summed over all
-    databases, s Σ_h C(n, h) e^(−εh) = s (1 + e^−ε)ⁿ ≤ 1. No less: randomised response tells every bit right with 1/(1 + e^−ε).
+    databases, s Σ_h C(n, h) e^(−εh) = s (1 + e^−ε)ⁿ ≤ 1. No less: randomised response tells
+    every bit right with probability 1/(1 + e^−ε).
     """
     epsilon, people = in_range(0, 700, epsilon=epsilon), whole(1, MOST_PEOPLE, people=people)
     return math.exp(-people * math.log1p(math.exp(-epsilon)))

@@ -34,7 +34,7 @@ def components() -> None:
             first = {one.key: one.error for one in known if one.epsilon == source["epsilons"][0]}
             if {"gaussian-iid", "gaussian-optimal"} <= first.keys():
                 more = "more" if first["gaussian-optimal"] > first["gaussian-iid"] else "less"
-                frame.headline(
+                st.markdown(
                     f"At ε = 1 clipped, optimally scaled Gaussian noise misses **{first['gaussian-optimal']:.3f}** of "
                     f"the subspace, {more} than identical noise, **{first['gaussian-iid']:.3f}**, does."
                 )
