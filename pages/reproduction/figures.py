@@ -131,7 +131,7 @@ def figure_5() -> None:
     wide, fine = tuple((8, half) for half in (1, 2, 3, 4)), tuple((k, 1) for k in (1, 2, 4, 8))
     left, right = st.columns(2, gap="large")
     for column, name, partitions, over in (
-        (left, "support", wide, "half-width of the support, in Δf (8 cells per Δf)"),
+        (left, "support", wide, "half-width of the support, in Δf"),
         (right, "cells", fine, "cells per Δf (half-width Δf)"),
     ):
         job = compute.ask(f"grids {name}", work.Grids(problem, partitions), None, task=work.on_grids)
