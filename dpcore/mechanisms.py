@@ -18,6 +18,7 @@ from .noise.discrete import DiscreteStaircase, Geometric, IntegerStaircase
 from .noise.gaussian import Gaussian
 from .noise.laplace import Laplace
 from .noise.lattice import Stretched, stretched
+from .noise.mixture import MultiGaussian, QuasiGaussian
 from .noise.staircase import Staircase
 from .noise.symmetric import SymmetricNoise
 from .noise.truncated_laplace import TruncatedLaplace
@@ -41,6 +42,7 @@ class Entry(Generic[RuleType]):
     hue, dash : its look in charts: a hue of `figures.Palette`, which variants of one law share, and a dash of its own.
     needs_epsilon, needs_delta : the rule exists for ε > 0, for δ > 0 only.
     largest_epsilon : the rule is proved private up to this ε only.
+    least : (ε, δ) below which no proof is tried.
     on_curve : (μ, sensitivity) → the law whose δ(ε) is that of μ-GDP, where there is one.
     """
 
@@ -53,6 +55,7 @@ class Entry(Generic[RuleType]):
     needs_delta: bool = False
     largest_epsilon: float = math.inf
     on_curve: Callable[[float, float], SymmetricNoise] | None = None
+    least: tuple[float, float] = (0.0, 0.0)
 
     @property
     def is_pure(self) -> bool:
@@ -65,6 +68,9 @@ class Entry(Generic[RuleType]):
             return "it needs a positive epsilon"
         if self.needs_delta and privacy.delta == 0:
             return "it needs a positive delta"
+        for name, value, least in zip(("epsilon", "delta"), astuple(privacy), self.least):
+            if value < least:
+                return f"it is calibrated from {name} = {least:g} on only"
         return ""
 
 
@@ -84,6 +90,9 @@ class Baseline:
     reason: str = ""
 
 
+LEAST_OF_MIXTURES = (0.1, 1e-7)
+"""(ε, δ) from which on the proof over all shifts takes a second or so; mixtures are meant for low privacy."""
+
 MECHANISMS: dict[str, Entry[Rule]] = {
     "laplace": Entry("Laplace", "Awan", Laplace.calibrate, "laplace", "dash", needs_epsilon=True),
     "truncated-laplace": Entry(
@@ -96,6 +105,14 @@ MECHANISMS: dict[str, Entry[Rule]] = {
     "gaussian-classical": Entry(
         "Gaussian, classical", "Awan", Gaussian.classical, "gaussian", "longdashdot",
         needs_epsilon=True, needs_delta=True, largest_epsilon=1.0,
+    ),
+    "multi-gaussian": Entry(
+        "Multi-Gaussian", "LSW26", MultiGaussian.calibrate, "mixture", "5px,2px,2px,2px,2px,2px",
+        needs_epsilon=True, needs_delta=True, least=LEAST_OF_MIXTURES,
+    ),
+    "quasi-gaussian": Entry(
+        "Quasi-Gaussian", "LSW26", QuasiGaussian.calibrate, "mixture", "10px,3px,4px,3px",
+        needs_epsilon=True, needs_delta=True, least=LEAST_OF_MIXTURES,
     ),
     "staircase": Entry("Staircase", "GV15", Staircase.calibrate, "staircase", "longdash", needs_epsilon=True),
     "uniform": Entry("Uniform with atom", "G19", Uniform.calibrate, "uniform", "8px,3px,2px,3px", needs_delta=True),
@@ -265,7 +282,7 @@ def _extra_faults(noise: Noise, problem: NoiseProblem) -> list[str]:
 
 
 def _shape_faults(noise: SymmetricNoise | Stretched | IntegerStaircase, problem: NoiseProblem) -> list[str]:
-    """Support, symmetry and monotonicity; every law here falls away from its own location on both sides."""
+    """Support, symmetry and monotonicity; most laws here fall away from their own location on both sides."""
     faults = []
     (low, high), (lo, hi) = noise.support, problem.support
     if low < lo or high > hi:
@@ -276,6 +293,8 @@ def _shape_faults(noise: SymmetricNoise | Stretched | IntegerStaircase, problem:
     flat = noise.is_flat and low <= 0 <= high
     if shifted and problem.monotone and not flat:
         faults.append("shifted into the support its density does not fall away from 0 on both sides")
+    if problem.monotone and not noise.falls_away:
+        faults.append("its density has several peaks or a dip, so it need not fall away from 0 on both sides")
     return faults
 
 

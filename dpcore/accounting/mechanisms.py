@@ -84,7 +84,8 @@ class Additive(Composable):
 
     @cached_property
     def attack(self) -> Pair:
-        return pair(self.noise, shift=self.sensitivity) if isinstance(self.noise, SolvedNoise) else self.pair
+        shift = self.noise.attack_shift(self.sensitivity)
+        return self.pair if shift is None else pair(self.noise, shift=shift)
 
     @cached_property
     def guarantee(self) -> tuple[float, float] | None:

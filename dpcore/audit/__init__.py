@@ -19,6 +19,7 @@ from ..loss.cells import lattice_costs
 from ..noise.base import Array, Noise
 from ..noise.flanked import FlankedNoise
 from ..noise.lattice import LatticeNoise
+from ..noise.mixture import Mixture
 from ..noise.piecewise import PiecewiseNoise, candidate_shifts
 from ..noise.steps import lattice_points, whole_steps
 from ..noise.tailed import TailedNoise
@@ -67,6 +68,9 @@ def shortfall_upper(noise: Noise, epsilon: float, sensitivity: float | None = No
     """
     assert sensitivity is not None  # a closed form has none of its own
     return cast(ClosedForm, noise).shortfall(epsilon, sensitivity), sensitivity
+
+
+shortfall_upper.register(Mixture, Mixture.worst)
 
 
 @shortfall_upper.register(LatticeNoise)

@@ -34,20 +34,20 @@ class Palette:
     type: int = 14
 
 
-def _hues(laplace: str, truncated: str, gaussian: str, staircase: str, uniform: str) -> dict[str, str]:
+def _hues(laplace: str, truncated: str, gaussian: str, staircase: str, uniform: str, mixture: str) -> dict[str, str]:
     return {
         "laplace": laplace, "truncated-laplace": truncated, "gaussian": gaussian, "staircase": staircase,
-        "uniform": uniform,
+        "uniform": uniform, "mixture": mixture,
     }  # fmt: skip
 
 
 LIGHT = Palette(
     "#FDFDFB", "#0067A5", "rgba(0,103,165,0.18)", "rgba(110,118,124,0.26)", "#5C666D", "#1E2A32",
-    _hues("#DD5F1B", "#6A5118", "#911460", "#4C9C80", "#242424"),
+    _hues("#DD5F1B", "#6A5118", "#911460", "#4C9C80", "#242424", "#A878F0"),
 )  # fmt: skip
 DARK = Palette(
     "#12181D", "#5BB8F0", "rgba(91,184,240,0.24)", "rgba(160,170,178,0.34)", "#98A4AD", "#E6EBEE",
-    _hues("#F2661A", "#E9C85E", "#B878AE", "#60A06E", "#F2F2F2"),
+    _hues("#F2661A", "#E9C85E", "#B878AE", "#60A06E", "#F2F2F2", "#A830A8"),
 )  # fmt: skip
 
 REGISTERED = MECHANISMS | INTEGER_MECHANISMS

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .gaussian import Gaussian
     from .laplace import Laplace
     from .lattice import LatticeNoise
+    from .mixture import MultiGaussian, QuasiGaussian
     from .piecewise import PiecewiseNoise
     from .staircase import Staircase
     from .truncated_laplace import TruncatedLaplace
@@ -26,7 +27,9 @@ _HOMES = {
     "Geometric": "discrete",
     "Laplace": "laplace",
     "LatticeNoise": "lattice",
+    "MultiGaussian": "mixture",
     "PiecewiseNoise": "piecewise",
+    "QuasiGaussian": "mixture",
     "Staircase": "staircase",
     "TruncatedLaplace": "truncated_laplace",
     "Uniform": "uniform",
@@ -38,8 +41,10 @@ __all__ = [
     "Geometric",
     "Laplace",
     "LatticeNoise",
+    "MultiGaussian",
     "Noise",
     "PiecewiseNoise",
+    "QuasiGaussian",
     "Staircase",
     "TruncatedLaplace",
     "Uniform",

@@ -40,6 +40,8 @@ class Noise(ABC):
         Points of positive probability (empty for laws with a density).
     is_flat : bool
         The density has one height, and there is no atom.
+    falls_away : bool
+        Of closed forms: the density is known to fall away from the location on both sides.
     support : (float, float)
         Smallest closed interval of probability 1.
     """
@@ -47,6 +49,7 @@ class Noise(ABC):
     name: str
     atoms: tuple[tuple[float, float], ...] = ()
     is_flat = False
+    falls_away = True
 
     @property
     @abstractmethod
@@ -117,6 +120,10 @@ class Noise(ABC):
     def dominating_pair(self, sensitivity: float) -> Pair:
         """The tight pair of all shifts up to the sensitivity: of a closed form that of the largest one."""
         return self.pair(sensitivity)
+
+    def attack_shift(self, sensitivity: float) -> float | None:
+        """A shift whose pair is near the tight one, which is none of a single shift; None where the tight one is."""
+        return None
 
     def privacy_loss(self, outputs: ArrayLike, shift: float) -> Array:
         """L(y) = ln p(y)/p(y − shift), points of positive probability outweighing densities."""

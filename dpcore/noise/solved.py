@@ -56,6 +56,9 @@ class SolvedNoise(Noise):
     def pair(self, shift: float) -> FinitePair:
         return FinitePair.of(*self.outcomes(self.units(shift)))
 
+    def attack_shift(self, sensitivity: float) -> float:
+        return sensitivity
+
     def dominating_pair(self, sensitivity: float) -> FinitePair:
         """Of all shifts, rounded up."""
         return _dominating_pair(self, sensitivity)
@@ -71,8 +74,8 @@ def _dominating_pair(noise: SolvedNoise, sensitivity: float) -> FinitePair:
         points = _rise(*noise.outcomes(shift), 2 * noise.cell_error)
         higher = points[:, 1] > np.interp(points[:, 0], *chain.T)
         if higher.any():
-            chain = _concave_chain(np.concatenate([chain, points[higher]]))
-    return _pair_of(chain)
+            chain = concave_chain(np.concatenate([chain, points[higher]]))
+    return pair_of(chain)
 
 
 def _rise(own: Array, other: Array, error: float) -> Array:
@@ -86,7 +89,7 @@ def _rise(own: Array, other: Array, error: float) -> Array:
     return np.column_stack([np.cumsum(other[order]), np.cumsum(own[order]) * lift])
 
 
-def _concave_chain(points: Array) -> Array:
+def concave_chain(points: Array) -> Array:
     """The corners of the concave upper envelope of points (B, A), by rising B [Andrew's monotone chain]."""
     points = points[np.lexsort((-points[:, 1], points[:, 0]))]
     highest = np.maximum.accumulate(points[:, 1])
@@ -102,7 +105,7 @@ def _concave_chain(points: Array) -> Array:
     return np.array(chain)
 
 
-def _pair_of(chain: Array) -> FinitePair:
+def pair_of(chain: Array) -> FinitePair:
     """The pair whose H is the envelope of the lines of a chain's corners, rounded up."""
     infinite = float(chain[0, 1])
     other, own = np.diff(chain, axis=0).T
