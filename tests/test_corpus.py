@@ -237,6 +237,8 @@ def test_a_command_answers_as_it_did(kept, capsys, monkeypatch):
     monkeypatch.chdir(FILES)
     assert main(shlex.split(kept["command"])[3:]) == 0, capsys.readouterr().err
     found, before = json.loads(capsys.readouterr().out), kept["answer"]
+    if isinstance(before, list) and "key" in before[0]:  # mechanisms may have joined
+        found = [row for row in found if row["key"] in {old["key"] for old in before}]
     rows = [(found, before)] if isinstance(before, dict) else list(zip(found, before, strict=True))
     for one, other in rows:
         told = {key: value for key, value in other.items() if key not in UNTOLD}

@@ -25,7 +25,7 @@ from .solved import concave_chain, pair_of
 from .symmetric import SymmetricNoise
 from .worst_shift import FAR, SPREADS, Peaks, Worst, shortfalls, worst_shift
 
-TOLERANCE = 1e-5
+TOLERANCE = 5e-5
 """By so much of itself δ(ε) may be rounded up."""
 
 ROUGH = 1e-3
@@ -34,13 +34,22 @@ ROUGH = 1e-3
 QUOTIENTS = 1e-12
 """Relative error of δ(ε) from rounding σ and shifts in units of the sensitivity."""
 
-STEP = 1e-6
+STEP = 3e-6
 """σ is moved up by so much first, then by twice as much, until the proof goes through."""
 
-ZOOMS = 5
-"""So often the neighbourhood of the worst of some shifts is looked at more closely."""
+STARTS = (
+    np.log([0.1, 0.3, 1.0, 3.0, 10.0, 20.0]),
+    np.array([-6.0, -2.3, 0.0, 2.3]),
+    np.array([
+        [0.494, 0.434, 0.358, 0.277, 0.186, 0.141],
+        [0.421, 0.385, 0.327, 0.261, 0.179, 0.138],
+        [0.212, 0.203, 0.183, 0.167, 0.130, 0.110],
+        [0.089, 0.088, 0.085, 0.081, 0.074, 0.067],
+    ]),
+)  # fmt: skip
+"""ln ε, normal quantiles of δ, and σ in sensitivities of multi-Gaussian noise there: where its search starts, no more."""
 
-ROUNDS = 8
+ROUNDS = 10
 """So often the worst shift is looked for again."""
 
 KNOTS, KNOTS_OF_ALL = 600, 96
@@ -279,16 +288,18 @@ def _least_spread(kind: type[Mixture], epsilon: float, delta: float) -> float:
         law, of = kind.peaks_of(epsilon, spread), np.array([epsilon])
         return float(shortfalls(law, np.array([shift]), of, 1e-9).upper[0])
 
-    spread, aim = min(0.3, Gaussian.calibrate(Privacy(epsilon, delta), 1.0).sigma), delta * (1 - 2 * TOLERANCE)
+    spread, aim = _start(epsilon, delta), delta * (1 - 2 * TOLERANCE)
     shift: float | None = None
     for _ in range(ROUNDS):
         shift = _likely(kind.peaks_of(epsilon, spread), epsilon, shift)
         found = _crossing(lambda s, shift=shift: math.log(max(at(s, shift), 1e-30) / aim), spread)  # type: ignore[misc]
         spread, moved = found, abs(found / spread - 1)
-        if moved < 0.1 * STEP:
-            break
         if moved > 0.2:
             shift = None
+        elif moved < STEP:  # is another shift, far from this one, worse?
+            shift = _likely(kind.peaks_of(epsilon, spread), epsilon, None)
+            if at(spread, shift) <= aim * (1 + TOLERANCE):
+                break
     step = STEP
     while _worst(kind.peaks_of(epsilon, found), epsilon, 1.0).upper > delta:
         found = spread * (1 + step)
@@ -296,10 +307,17 @@ def _least_spread(kind: type[Mixture], epsilon: float, delta: float) -> float:
     return found
 
 
+def _start(epsilon: float, delta: float) -> float:
+    """Where the search begins. Of quasi-Gaussian noise too, whose σ is next to the same where δ is large."""
+    logs, places, known = STARTS
+    row = [float(np.interp(math.log(epsilon), logs, values)) for values in known]
+    return float(np.interp(float(special.ndtri(delta)), places, row))
+
+
 def _likely(law: Peaks, epsilon: float, near: float | None) -> float:
     """A shift up to 1 near the worst one; `near`: one that is not far from it."""
     if near is None:
-        places, zooms = np.unique(np.concatenate([np.linspace(0, 1, 17)[1:], 1 - 0.5 ** np.arange(4, 12)])), ZOOMS
+        places, zooms = np.unique(np.concatenate([np.linspace(0, 1, 13)[1:], 1 - 0.5 ** np.arange(4, 10)])), 2
     else:
         off = 0.25 * law.spread * 0.25 ** np.arange(5)
         places, zooms = np.unique(np.clip(np.concatenate([near - off, [near], near + off]), 0.01, 1.0)), 2
@@ -322,7 +340,7 @@ def _crossing(excess: Callable[[float], float], guess: float) -> float:
         while low > 0.5 * guess and excess(low) <= 0:
             low, high = low / 1.5, low
         if low <= 0.5 * guess and excess(low) <= 0:
-            return low  # so far that another shift is worse
+            return low  # so far down that another shift is worse
     found: float = optimize.brentq(lambda t: excess(math.exp(t)), math.log(low), math.log(high), xtol=1e-10)
     return math.exp(found)
 
