@@ -19,7 +19,6 @@ from ..pair import FinitePair
 from ..privacy import Privacy
 from ..search import bisections
 from .base import Array
-from .gaussian import Gaussian
 from .moments import gauss_nodes, geometric_sum
 from .solved import concave_chain, pair_of
 from .symmetric import SymmetricNoise
@@ -47,7 +46,7 @@ STARTS = (
         [0.089, 0.088, 0.085, 0.081, 0.074, 0.067],
     ]),
 )  # fmt: skip
-"""ln ε, normal quantiles of δ, and σ in sensitivities of multi-Gaussian noise there: where its search starts, no more."""
+"""ln ε, normal quantiles of δ, σ in sensitivities of multi-Gaussian noise there: where a search starts, no more."""
 
 ROUNDS = 10
 """So often the worst shift is looked for again."""
