@@ -28,6 +28,9 @@ PLACES = 33
 DIGITS = 1e-13
 """Relative distance at which the search for a closed form's ε ends."""
 
+DIGITS_OF_SLOW = 1e-4
+"""The same for mechanisms whose calibration takes long."""
+
 TRIALS = 60
 """Solves at most."""
 
@@ -149,15 +152,17 @@ def _narrowed(
 ) -> Inversion:
     """The crossing between a place that may miss the error (None: there is none) and one that reaches it."""
     at_most: Callable[[float], float] = lambda epsilon: loss(epsilon) * (1 + CLOSED_FORM_ERROR)  # noqa: E731
-    reached = at_most(hi)
+    reached, digits = at_most(hi), DIGITS
+    if mechanism in MECHANISMS and MECHANISMS[mechanism].slow:
+        digits = DIGITS_OF_SLOW
     if before is None:
         return Inversion(problem, mechanism, error, 0.0, hi, None, reached)
     if before == 0.0:  # nothing is accepted between 0 and the smallest ε
         missed = loss(0.0) * (1 - CLOSED_FORM_ERROR)
         return Inversion(problem, mechanism, error, 0.0, hi, missed if missed > error else None, reached)
-    hi, _ = bisection(lambda x: at_most(x) <= error, hi, before, near=lambda hi, lo: hi - lo <= DIGITS * hi)
+    hi, _ = bisection(lambda x: at_most(x) <= error, hi, before, near=lambda hi, lo: hi - lo <= digits * hi)
     reached, last_miss = at_most(hi), before
-    step = DIGITS * hi
+    step = digits * hi
     while (
         missed := loss(last_miss := max(hi - step, before)) * (1 - CLOSED_FORM_ERROR)
     ) <= error and last_miss > before:
@@ -220,7 +225,7 @@ class _Optimum:
     def _start(self) -> None:
         """The first law within the error: a closed form's or, where there is none, the optimum's at the largest ε."""
         keys = MECHANISMS if self.problem.granularity is None else INTEGER_MECHANISMS
-        for key in keys:
+        for key in (key for key, entry in keys.items() if not entry.slow):
             try:
                 found = _closed_form(self.problem, self.error, key)
             except InputError:

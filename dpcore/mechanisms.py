@@ -43,6 +43,7 @@ class Entry(Generic[RuleType]):
     needs_epsilon, needs_delta : the rule exists for ε > 0, for δ > 0 only.
     largest_epsilon : the rule is proved private up to this ε only.
     least : (ε, δ) below which no proof is tried.
+    slow : a calibration takes tenths of a second: too long for sweeps and for where a search begins.
     on_curve : (μ, sensitivity) → the law whose δ(ε) is that of μ-GDP, where there is one.
     """
 
@@ -56,6 +57,7 @@ class Entry(Generic[RuleType]):
     largest_epsilon: float = math.inf
     on_curve: Callable[[float, float], SymmetricNoise] | None = None
     least: tuple[float, float] = (0.0, 0.0)
+    slow: bool = False
 
     @property
     def is_pure(self) -> bool:
@@ -108,11 +110,11 @@ MECHANISMS: dict[str, Entry[Rule]] = {
     ),
     "multi-gaussian": Entry(
         "Multi-Gaussian", "LSW26", MultiGaussian.calibrate, "mixture", "5px,2px,2px,2px,2px,2px",
-        needs_epsilon=True, needs_delta=True, least=LEAST_OF_MIXTURES,
+        needs_epsilon=True, needs_delta=True, least=LEAST_OF_MIXTURES, slow=True,
     ),
     "quasi-gaussian": Entry(
         "Quasi-Gaussian", "LSW26", QuasiGaussian.calibrate, "mixture", "10px,3px,4px,3px",
-        needs_epsilon=True, needs_delta=True, least=LEAST_OF_MIXTURES,
+        needs_epsilon=True, needs_delta=True, least=LEAST_OF_MIXTURES, slow=True,
     ),
     "staircase": Entry("Staircase", "GV15", Staircase.calibrate, "staircase", "longdash", needs_epsilon=True),
     "uniform": Entry("Uniform with atom", "G19", Uniform.calibrate, "uniform", "8px,3px,2px,3px", needs_delta=True),
@@ -130,12 +132,12 @@ INTEGER_MECHANISMS: dict[str, Entry[WholeRule]] = {
 LARGEST_INTEGER_SENSITIVITY = 10_000
 
 
-def baselines(problem: NoiseProblem) -> list[Baseline]:
+def baselines(problem: NoiseProblem, *, slow: bool = True) -> list[Baseline]:
     """Every mechanism of `MECHANISMS` (of `INTEGER_MECHANISMS` for a query with a granularity) on the problem, in that
-    order."""
+    order; without the slow ones unless `slow`."""
     if problem.granularity is not None:
         return _lattice_baselines(problem)
-    return [_baseline(key, mechanism, problem) for key, mechanism in MECHANISMS.items()]
+    return [_baseline(key, one, problem) for key, one in MECHANISMS.items() if slow or not one.slow]
 
 
 def baseline(key: str, problem: NoiseProblem) -> Baseline:
