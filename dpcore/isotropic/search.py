@@ -10,10 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from ..errors import SolverError
+from ..errors import InputError, SolverError
 from ..noise.gaussian import Gaussian
 from ..optimal.anytime import Anytime, ProgressCallback
-from ..problem import SolverSettings
+from ..optimal.groups import group_delta
+from ..optimal.solve import solve as solve_on_line
+from ..privacy import Privacy
+from ..problem import SolverSettings, noise_problem
 from ..solution import Certificate
 from . import audit
 from .curve_search import CurveSearch
@@ -54,6 +57,12 @@ ROUNDING = 1e-13
 PROGRAM = "linear program"
 """How laws arise, for people."""
 
+COARSEST, LEAST_REACH = 0.1, 100.0
+"""Largest mε of groups, and least reach of the law in groups."""
+
+LINE_SHARE = 0.5
+"""Of the time left that the lower bound on the line may take."""
+
 FEW_DIMENSIONS = 20
 """Up to so many, multipliers that are no curve gain something."""
 
@@ -78,6 +87,15 @@ def solve(
     SolverError : no law was found within the time limit.
     """
     return Search(problem, settings, progress).run()
+
+
+def group_size(privacy: Privacy, reach: float) -> int:
+    """The largest power of two m such that little is lost when the lower bound is that of groups of m. reach : of the
+    law, in sensitivities."""
+    m = 1
+    while 2 * m * max(privacy.epsilon, privacy.delta) <= COARSEST and 2 * m * LEAST_REACH <= reach:
+        m *= 2
+    return m
 
 
 @dataclass(frozen=True)
@@ -114,7 +132,13 @@ class Search(Anytime[IsotropicProblem, IsotropicSolution]):
             core.append(float(special.gammaincinv(d, UNSEEN)) / privacy.epsilon)
         self._reach, self._core = 1.25 * min(reach) + 1.0, 0.5 * min(core)
         self._known = best_known(d, privacy, self._loss)
-        self._curves = CurveSearch(self._known, privacy, self._loss)
+        # Lower bounds are those of groups of m: a coarser problem, in units of m sensitivities.
+        m = self._group = group_size(privacy, self._reach)
+        self._coarse = Privacy(m * privacy.epsilon, group_delta(privacy, m)) if m > 1 else privacy
+        self._coarse_loss = self._loss if m == 1 else self._loss.in_units(float(m))
+        self._coarse_factor = self._factor * (float(m) ** self._loss.power if self._loss.beyond is None else 1.0)
+        law = self._known if m == 1 else best_known(d, self._coarse, self._coarse_loss)
+        self._curves = CurveSearch(law, self._coarse, self._coarse_loss)
         # Widths of shells are powers of two, so that radii one shift apart are both edges.
         self._fineness = math.ceil(math.log2(FIRST_SHELLS / self._reach))
         self._nodes, self._shells = FIRST_NODES, FIRST_SHELLS
@@ -254,7 +278,9 @@ class Search(Anytime[IsotropicProblem, IsotropicSolution]):
         """Multipliers on finer nodes; whether finer ones still may be tried."""
         if self.noise is None:
             return True
-        if self.problem.dimension > 1 and not self._curves.finished and not self._curves.slow:
+        if self.problem.dimension == 1:
+            return self._prove_on_line()
+        if not self._curves.finished and not self._curves.slow:
             self._refine_curves()
             return True
         count, problem = self._nodes, self.problem
@@ -263,16 +289,16 @@ class Search(Anytime[IsotropicProblem, IsotropicSolution]):
         if count > MOST_NODES:
             return False
         self._nodes = 2 * count
-        d, privacy = problem.dimension, problem.privacy
-        scale = self.upper / self._factor
+        d, privacy, loss = problem.dimension, self._coarse, self._coarse_loss
+        scale = self.upper / self._coarse_factor
         covered = self.noise.atom_mass + np.cumsum(self.noise.masses)
-        last = int(np.searchsorted(covered, 1 - BEYOND * privacy.delta)) + 1
-        reach = float(self.noise.breaks[min(last, len(covered))] / self.noise.resolution) * 1.02 + 0.05
+        last = int(np.searchsorted(covered, 1 - BEYOND * problem.privacy.delta)) + 1
+        reach = float(self.noise.breaks[min(last, len(covered))] / self.noise.resolution) / self._group * 1.02 + 0.05
         nodes = np.linspace(0.0, reach, count + 1)
         slow = count > FIRST_NODES and self._record().gap > SLOW_GAP
         shifts = SLOW_SHIFTS if slow and privacy.epsilon > 1 else (1.0,)
         program = DualProgram(
-            d, privacy.amplification, privacy.delta, self._loss, nodes, shifts, scale, min(reach / count / 4, 0.02)
+            d, privacy.amplification, privacy.delta, loss, nodes, shifts, scale, min(reach / count / 4, 0.02)
         )  # fmt: skip
         program.add(program.first_radii())
         least = scale * max(0.1 * self.settings.gap, 5e-4)
@@ -281,13 +307,31 @@ class Search(Anytime[IsotropicProblem, IsotropicSolution]):
             if found is None:
                 return True
             multipliers, value = found
-            judge = Judge(d, privacy.epsilon, privacy.delta, self._loss, multipliers)
+            judge = Judge(d, privacy.epsilon, privacy.delta, loss, multipliers)
             proved = judge.prove(tolerance, self._deadline, self._stop)
             self._prove(proved, multipliers)
             if self._over or value - proved.lower <= 2.5 * least:
                 break
             program.add(proved.worst)
         return True
+
+    def _prove_on_line(self) -> bool:
+        """The lower bound of all additive noise on the line; nothing finer afterwards."""
+        problem, loss = self.problem, self.problem.loss
+        text = f"exceed:{loss.beyond!r}" if loss.beyond is not None else f"lp:{loss.power!r}"
+        left = self._deadline - time.perf_counter()
+        if left <= 0:
+            return False
+        try:
+            line = noise_problem(problem.privacy.epsilon, problem.privacy.delta, problem.sensitivity, text)
+        except InputError:  # a loss or number that the line does not take
+            return False
+        settings = SolverSettings(gap=0.1 * self.settings.gap, time_limit=LINE_SHARE * left)
+        found = solve_on_line(line, settings, lambda _: self._stop()).certificate.lower
+        if found is not None and found > self.lower:
+            self.lower = found
+            self._report()
+        return False
 
     def _refine_curves(self) -> None:
         """Curves on finer nodes."""
@@ -299,7 +343,7 @@ class Search(Anytime[IsotropicProblem, IsotropicSolution]):
 
     def _prove(self, proved: Proved, multipliers: Sequence[Multipliers | Curve]) -> None:
         """Keep the bound if it is the best one."""
-        lower = proved.lower * self._factor * (1 - ROUNDING)
+        lower = proved.lower * self._coarse_factor * (1 - ROUNDING)
         if lower > self.lower:
             self.lower, self._multipliers = lower, tuple(multipliers)
             self._report()
