@@ -13,7 +13,7 @@ from dpcore.isotropic.ascent import Ascent, _cost, _gain
 from dpcore.isotropic.curves import Curve
 from dpcore.isotropic.problem import IsotropicProblem, RadialLoss, parse_loss
 from dpcore.isotropic.proof import Judge
-from dpcore.isotropic.search import solve
+from dpcore.isotropic.search import COARSEST, group_size, solve
 from dpcore.isotropic.start import best_known, first_law
 from dpcore.privacy import Privacy
 from dpcore.problem import SolverSettings
@@ -123,6 +123,22 @@ def test_every_problem_has_a_first_law_next_to_the_known_one(dimension, epsilon,
     found = first_law(law, privacy, 1.0, lambda: False)
     assert found is not None and audit.delta_upper(found[0], epsilon) == found[1] <= delta
     assert audit.loss_upper(found[0], loss) <= law.loss(loss) * 1.003
+
+
+@pytest.mark.parametrize(("dimension", "loss"), [(2, "norm"), (20, "exceed:30")])
+def test_groups_bound_from_below_at_small_epsilon(dimension, loss):
+    """What holds for groups holds for one; a law next to the bound shows that little is lost."""
+    problem = IsotropicProblem(dimension, Privacy(0.01, 1e-5), parse_loss(loss), 0.5)
+    m = group_size(problem.privacy, 1e4)
+    assert m == 8 and 0.01 * 2 * m > COARSEST
+    found = solve(problem, SolverSettings(gap=0.06, time_limit=30.0))
+    assert (
+        0
+        < found.lower
+        <= best_known(dimension, problem.privacy, problem.loss.in_units(0.5)).loss(problem.loss.in_units(0.5))
+        * (problem.factor)
+    )
+    assert found.gap <= 0.06
 
 
 @pytest.mark.parametrize("levels", [[0.0, 2.5], [-0.1, 0.0], [0.0, math.nan]])
