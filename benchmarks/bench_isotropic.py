@@ -75,7 +75,7 @@ BRACKETS = [
 DIMENSIONS, PAIRS = (2, 3, 5, 10, 20, 50, 100), ((1.0, 1e-5), (4.0, 1e-6))
 """Of the table."""
 
-TABLE_SECONDS, TABLE_GAP = 30.0, 0.01
+TABLE_SECONDS, TABLE_GAP = 30.0, 0.005
 
 SHORT, FEWER = 0.1, 3
 """Of the short version: share of the time, and which problems (every third)."""
@@ -111,26 +111,29 @@ def monte_carlo(noise: RadialNoise, epsilon: float, draws: int, seed: int = 0) -
     own, half = noise.masses / noise.masses.sum(), (d - 1) / 2
 
     def drawn(count: int, shells: Array, towards: Array) -> tuple[Array, Array, Array]:
-        """(gains, shells, how probable each of `TOWARDS` made the direction, as a multiple of what is even)."""
+        """(gains, shells, how probable each of `TOWARDS` made the direction, as a multiple of their mean)."""
         shell = rng.choice(len(own), size=count, p=shells)
         ratio = (noise.edges[shell] / noise.edges[shell + 1]) ** d
         radius = noise.edges[shell + 1] * (ratio + rng.random(count) * (1 - ratio)) ** (1 / d)
         if d == 1:
-            u, more = rng.integers(0, 2, count).astype(float), np.ones((len(TOWARDS), count))
+            u, logs_of = rng.integers(0, 2, count).astype(float), np.zeros((len(TOWARDS), count))
         else:  # (1 + cosine of the angle with the shift)/2
             u = rng.beta(half * (1 + rng.choice(TOWARDS, size=count, p=towards)), half)
             powers = half * TOWARDS[:, None]
-            more = np.exp(powers * np.log(u) + special.betaln(half, half) - special.betaln(half + powers, half))
+            logs_of = powers * np.log(u) + special.betaln(half, half) - special.betaln(half + powers, half)
+        top = logs_of.max(axis=0)  # beside what is even; nothing overflows
+        more = np.exp(logs_of - top)
+        mean = towards @ more
         moved = np.sqrt((radius - s) ** 2 + 4 * radius * s * u)
         with np.errstate(invalid="ignore"):
             loss = logs[shell] - _at(noise, logs, moved)
-        weight = own[shell] / shells[shell] / (towards @ more)
-        return weight * np.maximum(-np.expm1(epsilon - loss), 0.0), shell, more
+        weight = own[shell] / shells[shell] * np.exp(-top) / mean
+        return weight * np.maximum(-np.expm1(epsilon - loss), 0.0), shell, more / mean
 
     shells, towards = 0.5 * own + 0.5 / len(own), np.full(len(TOWARDS), 1 / len(TOWARDS))
     gain, shell, more = drawn(draws // 10, shells, towards)
     seen = np.bincount(shell, gain, len(own)) / max(gain.sum(), 1e-300)
-    counted = (towards[:, None] * more / (towards @ more)) @ gain / max(gain.sum(), 1e-300)
+    counted = (towards[:, None] * more) @ gain / max(gain.sum(), 1e-300)
     shells, towards = 0.4 * shells + 0.6 * seen, 0.3 * towards + 0.7 * counted
     gain = (1 - noise.atom_mass) * drawn(draws, shells / shells.sum(), towards / towards.sum())[0]
     return noise.atom_mass + float(gain.mean()), float(gain.std() / math.sqrt(draws))
