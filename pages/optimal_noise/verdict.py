@@ -228,6 +228,11 @@ def why_open(solution: Solution) -> str:
         )
     if settings.method == "reference":
         return f"{apart}: the reference method's bounds close with the width of its cells; more cells narrow them."
+    if isinstance(profile, GaussianProfile):
+        return (
+            f"{apart}: under a whole curve both bounds close only about as fast as cells become narrower, and half the "
+            "width takes several times as long."
+        )
     if timed_out(solution):
         return f"{apart}: the time limit of {prose.plain(settings.time_limit)} s ended the search."
     return f"{apart}: no finer grid is tried for these values."

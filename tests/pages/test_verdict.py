@@ -330,8 +330,13 @@ def test_the_visitors_place_is_framed():
             SolverSettings(gap=1e-6, time_limit=0.2),
             "what several releases reveal together",
         ),
+        (
+            noise_problem(1, 0.1269, profile=GaussianProfile(1.0)),
+            SolverSettings(gap=1e-6, time_limit=0.3),
+            "as cells become narrower",
+        ),
     ],
-    ids=["closed", "time", "reference", "releases"],
+    ids=["closed", "time", "reference", "releases", "curve"],
 )  # fmt: skip
 def test_why_the_bounds_are_apart(problem, settings, told):
     why = verdict.why_open(solve(problem, settings))
