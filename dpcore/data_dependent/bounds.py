@@ -16,8 +16,10 @@ from .channel import Channel, Grid
 from .constraints import MARGIN, rows_lower, rows_upper
 from .costs import Queries, cell_costs_upper, node_costs_lower, queries
 from .problem import DataDependentProblem
-from .program import ChannelProgram, Outcome
+from .program import ChannelProgram, FurtherRows, Outcome
+from .resolutions import MAX_CELLS
 from .whole import WholeProgram
+from .windows import coarser_costs, points_of, windows
 
 Array = NDArray[np.float64]
 Stop = Callable[[], bool]
@@ -32,7 +34,7 @@ REPAIR = 1e-2
 """A program's channel that needs more than this share of the uniform release to become private is thrown away."""
 
 
-FEW_TERMS = 9000
+FEW_TERMS = 2500
 """Programs with fewer terms are solved by the simplex method, with those that are violated."""
 
 ACCURACY = 3e-5
@@ -92,42 +94,65 @@ def lower_step(
     stop: Stop,
 ) -> Step:
     """A lower bound with true values D/resolution apart [Thm 3]: the sum of the bounds of a few programs."""
-    step = (problem.width if problem.narrow else decimal(problem.sensitivity)) / resolution
-    terms = queries(problem, resolution, partition_breaks(problem, resolution))
-    bounds, new_seeds, pairs, finished = [], [], 0, True
-    for i, term in enumerate(terms):
-        nodes = node_costs_lower(problem, term, step)
-        costs = _row_costs(term, nodes)
-        delta = max(problem.privacy.delta, LEAST_DELTA)
-        further, seed = rows_lower(problem, term, nodes, cap), seeds[i] if i < len(seeds) else None
-        outcome: Outcome | None
-        if cap is not None or _few(term.related, costs.shape[1], term.folds):
-            program = ChannelProgram(
-                costs, term.related, problem.privacy.amplification, delta, further=further, mirrored=term.folds
-            )
-            if seed is not None:
-                program.seed(*_refined(seed, costs.shape, program.related))
-            outcome = program.solve(deadline, stop, enough=GAIN, gain=GAIN)
-        else:
-            whole = WholeProgram(costs, term.related, problem.privacy.amplification, delta, None, further, term.folds)
-            outcome = whole.solve(deadline, stop, accuracy=ACCURACY)
-        floor = max(float(problem.loss.value(0.0)), 0.0) * float(term.weights.sum()) * (1 - 1e-12)
-        bound = floor
-        if outcome is not None:
-            proved = referee.multiplier_bound_lower(
-                costs,
-                outcome.multipliers,
-                epsilon=problem.privacy.epsilon,
-                delta=problem.privacy.delta,
-                related=term.related,
-                mirrored=term.folds,
-            )
-            bound, pairs = max(floor, proved), pairs + outcome.pairs
-        finished = finished and outcome is not None and outcome.status == "optimal"
-        bounds.append(bound)
-        new_seeds.append(None if outcome is None else Seed(outcome.masses, outcome.active))
+    bounds: list[float] = []
+    new_seeds: list[Seed | None] = []
+    pairs, finished, rows = 0, True, 0
+    for part, share in windows(problem):
+        step = (part.width if part.narrow else decimal(part.sensitivity)) / resolution
+        breaks = partition_breaks(part, resolution)
+        for term in queries(part, resolution, breaks):
+            seed = seeds[len(bounds)] if len(bounds) < len(seeds) else None
+            bound, outcome = _term_lower(part, term, step, breaks, cap, seed, deadline, stop)
+            bounds.append(share * bound)
+            pairs += outcome.pairs if outcome is not None else 0
+            finished = finished and outcome is not None and outcome.status == "optimal"
+            new_seeds.append(None if outcome is None else Seed(outcome.masses, outcome.active))
+            rows = max(rows, term.rows)
     total = math.fsum(bounds) * (1 - 1e-15)
-    return Step(resolution, total, tuple(new_seeds), max(t.rows for t in terms), pairs, finished)
+    return Step(resolution, total, tuple(new_seeds), rows, pairs, finished)
+
+
+def _term_lower(
+    problem: DataDependentProblem,
+    term: Queries,
+    step: Fraction,
+    breaks: tuple[int, ...],
+    cap: float | None,
+    seed: Seed | None,
+    deadline: float,
+    stop: Stop,
+) -> tuple[float, Outcome | None]:
+    """The bound of one term of Theorem 3, and where its program ended."""
+    nodes = node_costs_lower(problem, term, step)
+    costs = _row_costs(term, nodes)
+    privacy, delta = problem.privacy, max(problem.privacy.delta, LEAST_DELTA)
+    if term.rows > MAX_CELLS:  # laws shared by many values: releases are rounded once more, to fewer points
+        kept = points_of(breaks or tuple(range(term.rows + 1)), term.rows)
+        kept = kept | kept[::-1] if term.folds else kept
+        costs, further = coarser_costs(costs, np.flatnonzero(kept)), FurtherRows.none()
+    else:
+        further = rows_lower(problem, term, nodes, cap)
+    outcome: Outcome | None
+    if cap is not None or _few(term.related, costs.shape[1], term.folds):
+        program = ChannelProgram(
+            costs, term.related, privacy.amplification, delta, further=further, mirrored=term.folds
+        )
+        if seed is not None:
+            program.seed(*_refined(seed, costs.shape, program.related))
+        outcome = program.solve(deadline, stop, enough=GAIN, gain=GAIN)
+    elif not WholeProgram.would_fit(term.related, costs.shape[1], term.folds):
+        outcome = None
+    else:
+        whole = WholeProgram(costs, term.related, privacy.amplification, delta, None, further, term.folds)
+        outcome = whole.solve(deadline, stop, accuracy=ACCURACY)
+    floor = max(float(problem.loss.value(0.0)), 0.0) * float(term.weights.sum()) * (1 - 1e-12)
+    if outcome is None:
+        return floor, None
+    proved = referee.multiplier_bound_lower(
+        costs, outcome.multipliers, epsilon=privacy.epsilon, delta=privacy.delta, related=term.related,
+        mirrored=term.folds,
+    )  # fmt: skip
+    return max(floor, proved), outcome
 
 
 def _row_costs(terms: Queries, nodes: Array) -> Array:
@@ -171,6 +196,8 @@ def upper_step(
     none was found in time."""
     breaks = partition_breaks(problem, resolution)
     grid = Grid.make(problem.query_range, problem.sensitivity, resolution, breaks)
+    if grid.laws > MAX_CELLS:
+        return None
     costs = cell_costs_upper(problem, grid, spread=problem.monotone)
     delta = problem.privacy.delta * (1 - MARGIN)
     atoms = delta > 0 and not problem.partition  # a law shared by an interval cannot name the true value
@@ -186,6 +213,11 @@ def upper_step(
         outcome = program.solve(deadline, stop, enough=1e-6 if cap is not None else 3e-5)
     else:
         used = None if seed is None or len(further.limits) else _released(seed, grid.cells)
+        if grid.cells > MAX_CELLS:
+            used = points_of(breaks or tuple(range(grid.cells + 1)), grid.cells)
+            used = used | used[::-1] if problem.folds else used
+        if not WholeProgram.would_fit(grid.related, grid.cells if used is None else int(used.sum()), problem.folds):
+            return None
         whole = WholeProgram(
             costs, grid.related, problem.privacy.amplification, delta, atom_costs, further, problem.folds, used
         )

@@ -19,6 +19,7 @@ from ..loss.cells import node_values
 from ..places import Places
 from .channel import Grid
 from .problem import DataDependentProblem
+from .weight import PartOfWeight
 
 Array = NDArray[np.float64]
 
@@ -167,7 +168,10 @@ def queries(problem: DataDependentProblem, resolution: int, breaks: tuple[int, .
     rest = width - whole * step
     density, total = problem.density, problem.density.total
     found = []
-    for start, stop, rows in ((Fraction(0), rest, whole + 1), (rest, step, whole)):
+    stretches = [(Fraction(0), rest, whole + 1), (rest, step, whole)]
+    if isinstance(problem.weight, PartOfWeight) and not density.constant:  # what is left of a window is dropped as well
+        stretches = [(rest / 2, rest / 2 + step, whole)]
+    for start, stop, rows in stretches:
         if start == stop or rows == 0:
             continue
         lines = [density.minorant((start + a * step) / width, (stop + a * step) / width) for a in range(rows)]

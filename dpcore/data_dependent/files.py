@@ -26,7 +26,7 @@ from .problem import DataDependentProblem, data_dependent_problem, problem_to_di
 from .solution import Solution
 
 KIND = "data-dependent"
-MAX_FILE_CELLS = 1000
+MAX_FILE_CELLS = 4000
 
 
 def channel_solution_to_dict(solution: Solution) -> dict[str, Any]:

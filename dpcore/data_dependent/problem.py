@@ -15,8 +15,8 @@ from ..loss import Loss, parse_loss
 from ..privacy import SENSITIVITY, Privacy
 from .weight import Density, Weight, parse_weight
 
-MAX_RANGE = 100
-"""Widest range, in sensitivities."""
+MAX_RANGE = 2000
+"""Widest range, in sensitivities: releases are told apart on so many cells."""
 
 MAX_LAWS = 200
 """Most intervals a partition may have."""
@@ -70,7 +70,7 @@ class DataDependentProblem:
         object.__setattr__(self, "query_range", _range(self.query_range))
         low, high = self.query_range
         if self.width > MAX_RANGE * decimal(self.sensitivity):
-            accepted = f"a range of at most {MAX_RANGE} sensitivities: longer ones take too many laws"
+            accepted = f"a range of at most {MAX_RANGE} sensitivities"
             raise InputError("query_range", f"{low:g}:{high:g}", accepted)
         if self.width < decimal(self.sensitivity) / 10**6:
             raise InputError("query_range", f"{low:g}:{high:g}", "a range of at least a millionth of the sensitivity")

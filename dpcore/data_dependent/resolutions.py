@@ -11,12 +11,16 @@ from math import lcm
 from .._validate import decimal
 from ..errors import InputError
 from .problem import DataDependentProblem
+from .windows import WINDOW
 
 MAX_CELLS = 250
 """Most cells of a program's grid."""
 
 MAX_ORDERED_CELLS = 60
 """The same for ordered laws, whose rows are many and long."""
+
+MAX_TIED_CELLS = 4000
+"""The same where the intervals of a partition share laws, which therefore are few."""
 
 FIRST_CELLS = 6
 
@@ -49,8 +53,9 @@ class Resolutions:
         must = lcm(*(((decimal(b) - low) / D).denominator for b in problem.partition), (problem.width / D).denominator)
         if problem.partition:
             cells = must * (1 if problem.narrow else math.ceil(problem.width / D))
-            if cells > MAX_CELLS:
-                raise InputError("partition", problem.partition, f"ends on a common grid of at most {MAX_CELLS} cells")
+            if cells > MAX_TIED_CELLS:
+                accepted = f"ends on a common grid of at most {MAX_TIED_CELLS} cells"
+                raise InputError("partition", problem.partition, accepted)
             return must
         unit = must if must <= FEW else 1
         bins = problem.width / problem.density.parts if problem.density.parts <= FEW**2 else D
@@ -72,8 +77,12 @@ class Resolutions:
 
     def fits(self, resolution: int) -> bool:
         """The grid is not too large."""
-        cells = resolution if self.problem.narrow else math.ceil(resolution * self._ratio)
-        return cells <= (MAX_ORDERED_CELLS if self.problem.ordered else MAX_CELLS) and resolution <= self.most
+        ratio = self._ratio if self.problem.partition else min(self._ratio, Fraction(WINDOW))  # lower bounds go on
+        cells = resolution if self.problem.narrow else math.ceil(resolution * ratio)
+        most = MAX_TIED_CELLS if self.problem.partition else MAX_CELLS
+        if self.problem.ordered:
+            most = min(most, max(MAX_ORDERED_CELLS, self.unit))
+        return cells <= most and resolution <= self.most
 
     @property
     def _ratio(self) -> Fraction:

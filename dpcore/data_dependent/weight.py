@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
@@ -188,3 +188,14 @@ def _supporting(hull: list[tuple[float, float]]) -> tuple[float, float]:
 def _turns_down(a: tuple[float, float], b: tuple[float, float], c: tuple[float, float]) -> bool:
     """b lies on or above the line from a to c."""
     return (b[1] - a[1]) * (c[0] - a[0]) >= (c[1] - a[1]) * (b[0] - a[0])
+
+
+@dataclass(frozen=True)
+class PartOfWeight(Weight):
+    """A weight known by its values on a part of the range [windows]."""
+
+    density: Density = field(default_factory=lambda: Density((1.0,), (1.0,)))
+
+    def on(self, low: float, high: float) -> Density:
+        """The values, whatever the ends are called."""
+        return self.density

@@ -93,16 +93,12 @@ class WholeProgram:
     def terms(self) -> int:
         return len(self._points)
 
-    @property
-    def work(self) -> float:
-        """About how many operations a step takes."""
-        n, band = len(self.program.costs), min(self.program.band, len(self.program.costs))
-        return float(n) * band * band
-
-    @property
-    def fits(self) -> bool:
-        """The system is not too large."""
-        return InteriorProgram.fits(len(self.program.costs), self.program.band)
+    @staticmethod
+    def would_fit(related: NDArray[np.bool_], points: int, mirrored: bool) -> bool:
+        """The system of such a program is not too large."""
+        laws = np.arange(len(related))
+        reach = int(np.where(related, np.abs(laws[:, None] - laws[None, :]), 0).max(initial=0)) + 1
+        return InteriorProgram.fits(len(laws) * (points + 1) // (2 if mirrored else 1), reach * (points + 1))
 
     def solve(self, deadline: float, stop: Callable[[], bool], *, accuracy: float) -> Outcome | None:
         """None: there was nothing to show in time."""

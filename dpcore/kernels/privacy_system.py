@@ -68,3 +68,22 @@ def assemble(panels, events, covers, starts, E, w, g, loose_starts, loose_column
             row, factor = panels[block, cs[i] - block * size], vs[i] / D[r]
             for k in range(i, count):
                 row[cs[k] - block * size] += factor * vs[k]
+
+
+@njit(cache=True, nogil=True)
+def root(a):
+    """R with RᵀR = a, its upper half in place; False where rounding left a not positive definite. One thread: those of
+    LAPACK wait for each other on a busy machine far longer than a block takes."""
+    n = a.shape[0]
+    for j in range(n):
+        if not a[j, j] > 0:
+            return False
+        pivot = np.sqrt(a[j, j])
+        for k in range(j, n):
+            a[j, k] /= pivot
+        for i in range(j + 1, n):
+            factor = a[j, i]
+            if factor != 0.0:
+                for k in range(i, n):
+                    a[i, k] -= factor * a[j, k]
+    return True

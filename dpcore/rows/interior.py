@@ -117,6 +117,8 @@ class _System:
         ------
         LinAlgError : rounding left no positive definite matrix.
         """
+        from ..kernels.privacy_system import root
+
         size, width = self.size, self.width
         for j, here in enumerate(self.panels):
             self._watch()
@@ -124,8 +126,9 @@ class _System:
                 above = self.panels[i][:, (j - i) * size :]
                 rows = min(size, above.shape[1])
                 here[:rows, : above.shape[1]] -= above[:, :rows].T @ above
-            corner = linalg.cholesky(here[:, :size], check_finite=False)
-            here[:, :size] = corner
+            corner = here[:, :size]
+            if not root(corner):
+                raise linalg.LinAlgError
             if width > size:
                 here[:, size:] = linalg.solve_triangular(corner, here[:, size:], trans="T", check_finite=False)
 

@@ -38,8 +38,8 @@ def test_a_long_range_gains_where_the_weight_is_concentrated():
     additive = solve_independent(noise_problem(1, 0.1)).certificate.lower
     assert upper <= constant < 0.6 * additive
     with pytest.raises(InputError) as refused:
-        data_dependent_problem(1, 0.1, query_range=(-51, 50))
-    assert "at most 100 sensitivities" in refused.value.accepted and "loses" not in refused.value.accepted
+        data_dependent_problem(1, 0.1, query_range=(-1001, 1000))
+    assert "at most 2000 sensitivities" in refused.value.accepted and "loses" not in refused.value.accepted
 
 
 KNOWN = [(1, 0.2, 0.6421, 0.6644), (0.2, 0.05, 0.9381, 0.9504), (5, 0.25, 0.0922, 0.1185)]
@@ -80,7 +80,7 @@ def test_ten_times_narrower_where_the_optimum_is_nearly_a_staircase():
     assert published.finished
     assert published.lower <= upper and lower <= published.upper
     assert upper - lower <= width / 10
-    assert max(record.pairs for record in found.trace) <= 3000
+    assert max(record.pairs for record in found.trace) <= 10_000  # all terms of a program, where they enter at once
 
 
 def test_noise_that_ignores_the_value_is_sharp_in_the_answer():
