@@ -17,6 +17,7 @@ from test_samplers import follows
 from dpcore import rounded
 from dpcore.exact import release
 from dpcore.noise import Gaussian, Laplace
+from dpcore.noise.mixture import MultiGaussian, QuasiGaussian
 from dpcore.rounded import (
     Uniform,
     draw_double_exponential,
@@ -172,6 +173,20 @@ def test_a_normal_law_with_shoulders_has_the_exact_law_of_the_grid(sigma, epsilo
         law[place] = law.get(place, 0.0) + mass
     numbers = Fraction(sigma), Fraction(2), Fraction(epsilon), Fraction(1, 4)
     follows(lambda: int(plus_quasi_normal(Fraction(0), *numbers) / numbers[-1]), law)
+
+
+@pytest.mark.parametrize("noise", [MultiGaussian(0.7, 2.0, 0.6, -1.0), QuasiGaussian(0.7, 2.0, 0.6, -1.0)], ids=str)
+def test_mixtures_release(monkeypatch, noise):
+    """Steps of σ/2 at most; the law is the one that its distribution function says. Scripts draw it, too."""
+    monkeypatch.setattr(rounded, "GRID_BITS", 1)
+    step = noise.release_step
+    places = np.arange(-100, 101)
+    ends = noise.cdf((np.append(places, 101) - 0.5) * step - 0.3)
+    law = dict(zip(places.tolist(), np.diff(ends).tolist()))
+    follows(lambda: round(release(noise, 0.3)[0] / step), law)
+    space: dict = {"__name__": "script"}
+    exec(compile(noise_script(noise, [noise.name], noise.parameters, {}), "script", "exec"), space)
+    follows(lambda: round(space["release"](0.3) / step), law)
 
 
 @pytest.mark.parametrize("location", [0.0, -3.0])

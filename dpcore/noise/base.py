@@ -159,7 +159,9 @@ class Noise(ABC):
     @property
     def _not_exact(self) -> InputError:
         return InputError(
-            "noise", self.name, "a grid law, a staircase, Gaussian or Laplace noise, which have exact samplers"
+            "noise",
+            self.name,
+            "a grid law, a staircase, Laplace noise or one of the Gaussians, which have exact samplers",
         )
 
     def listed(self) -> tuple[Array, Array]:

@@ -6,22 +6,24 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Self
 
 import numpy as np
 from scipy import optimize, special
 
-from .._validate import above, in_range, real
+from .._validate import above, decimal, in_range, real
 from ..errors import InputError
 from ..loss import Loss
 from ..pair import FinitePair
 from ..privacy import Privacy
+from ..rounded import plus_multi_normal, plus_quasi_normal
 from ..search import bisections
 from .base import Array
+from .drawn import Drawn, DrawnNoise
 from .moments import gauss_nodes, geometric_sum
 from .solved import concave_chain, pair_of
-from .symmetric import SymmetricNoise
 from .worst_shift import FAR, SPREADS, Peaks, Worst, shortfalls, worst_shift
 
 TOLERANCE = 5e-5
@@ -159,7 +161,7 @@ def _column(first: int, beyond: int, x: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class Mixture(SymmetricNoise):
+class Mixture(DrawnNoise):
     """What both laws share: they are described in units of the sensitivity that they were made for.
 
     epsilon, sensitivity : of the law itself; they fix the weights and places of its peaks.
@@ -191,6 +193,12 @@ class Mixture(SymmetricNoise):
         if privacy.epsilon == 0 or privacy.delta == 0:
             raise InputError("epsilon, delta", (privacy.epsilon, privacy.delta), "positive numbers for a mixture")
         return cls(privacy.epsilon, sensitivity, sensitivity * _least_spread(cls, privacy.epsilon, privacy.delta))
+
+    @property
+    def numbers(self) -> dict[str, Fraction]:
+        """What exact draws take."""
+        epsilon, spacing = Fraction(self.epsilon), decimal(self.sensitivity)
+        return {"scale": Fraction(self.sigma), "spacing": spacing, "epsilon": epsilon}
 
     @property
     def peaks(self) -> Peaks:
@@ -261,6 +269,10 @@ class MultiGaussian(Mixture):
     def peaks_of(epsilon: float, spread: float) -> Peaks:
         return Ladder(spread, epsilon)
 
+    @property
+    def drawn(self) -> Drawn:
+        return plus_multi_normal, self.numbers
+
 
 class QuasiGaussian(Mixture):
     """Density proportional to e^ε φ(x/σ) + φ((|x| − sensitivity)/σ), φ the normal density [LSW26]."""
@@ -270,6 +282,10 @@ class QuasiGaussian(Mixture):
     @staticmethod
     def peaks_of(epsilon: float, spread: float) -> Peaks:
         return Shoulders(spread, epsilon)
+
+    @property
+    def drawn(self) -> Drawn:
+        return plus_quasi_normal, self.numbers
 
 
 @lru_cache(maxsize=4096)
