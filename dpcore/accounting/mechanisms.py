@@ -16,6 +16,7 @@ from ..errors import InputError
 from ..loss import absolute
 from ..mechanisms import INTEGER_MECHANISMS, LARGEST_INTEGER_SENSITIVITY, MECHANISMS
 from ..noise import Gaussian, Laplace, Noise, Staircase
+from ..noise.mixture import Mixture
 from ..noise.solved import SolvedNoise
 from ..noise.staircase import amplitude_gamma
 from ..privacy import Privacy
@@ -53,6 +54,11 @@ class Composable(ABC):
     @abstractmethod
     def guarantee(self) -> tuple[float, float] | None:
         """(ε, δ), the one pair of numbers by which the mechanism is known; None where there is no such pair."""
+
+    @property
+    def rounded(self) -> bool:
+        """Infinite losses of the pair may come from rounding up alone: every release is possible for a neighbour."""
+        return False
 
     @property
     def gaussian_mu(self) -> float | None:
@@ -95,6 +101,10 @@ class Additive(Composable):
             return None
         infinite, finite = self.pair.infinite, [loss for loss, *_ in self.pair.atoms if math.isfinite(loss)]
         return (max(finite) * (1 + 1e-15), infinite * (1 + 1e-12)) if finite else None
+
+    @property
+    def rounded(self) -> bool:
+        return isinstance(self.noise, Mixture)
 
     @property
     def gaussian_mu(self) -> float | None:

@@ -297,6 +297,8 @@ def rho_upper(mechanism: Composable) -> float:
 def _why(releases: tuple[Release, ...]) -> str:
     """Why Rényi divergences are infinite."""
     found = [one.mechanism.spec for one in releases if one.mechanism.pair.infinite > 0]
+    if found and any(one.mechanism.spec == found[0] and one.mechanism.rounded for one in releases):
+        return f"nothing: the curve of {found[0]} is rounded up, and so bounds no Rényi divergence"
     return f"nothing: {found[0]} can make releases that are impossible for a neighbour" if found else "nothing"
 
 

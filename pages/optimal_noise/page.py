@@ -19,10 +19,12 @@ if view is None:
     st.caption(TEXT["about"])
     st.stop()
 
-bars = compute.baselines(view.problem)
+bars = compute.baselines(view.problem, False)
 with panels.first_sight(view, bars):
     job = compute.ask("picture", view.problem, view.settings)
 complete, solution = job.done, panels.presentable(job)
+if complete:
+    bars = compute.baselines(view.problem)
 if solution is None:
     if complete:
         panels.failure(job, asked)

@@ -150,6 +150,6 @@ def rest() -> None:
 
 
 @lru_cache(maxsize=128)
-def baselines(problem: NoiseProblem) -> tuple[mechanisms.Baseline, ...]:
-    """The textbook mechanisms calibrated to a problem."""
-    return tuple(mechanisms.baselines(problem))
+def baselines(problem: NoiseProblem, slow: bool = True) -> tuple[mechanisms.Baseline, ...]:
+    """The textbook mechanisms calibrated to a problem; without those that take long to calibrate unless `slow`."""
+    return tuple(mechanisms.baselines(problem, slow=slow))
