@@ -7,6 +7,7 @@ shells has at most 2N levels, each with one crescent of volume known in closed f
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 
 from .._validate import decimal
@@ -17,9 +18,17 @@ from .balls import Ball
 from .law import RadialNoise
 from .problem import RadialLoss
 
+PART = 64
+"""Levels between two calls of `look`: hundredths of a second in 1000 dimensions."""
 
-def delta_upper(noise: RadialNoise, epsilon: float, sensitivity: float | None = None) -> float:
-    """δ(ε) over all shifts of at most a length (None: the law's own sensitivity), rounded up; ε ≥ 0."""
+
+def delta_upper(
+    noise: RadialNoise, epsilon: float, sensitivity: float | None = None, look: Callable[[], object] = lambda: None
+) -> float:
+    """δ(ε) over all shifts of at most a length (None: the law's own sensitivity), rounded up; ε ≥ 0.
+
+    look : called now and then; what it raises ends the audit.
+    """
     shift = Fraction(noise.resolution)
     if sensitivity is not None:
         shift *= decimal(sensitivity) / decimal(noise.sensitivity)
@@ -37,7 +46,9 @@ def delta_upper(noise: RadialNoise, epsilon: float, sensitivity: float | None = 
         zero = balls.exact(0.0)
         heights.append(zero)
         total = zero
-        for (own, other), (high, low) in steps:
+        for number, ((own, other), (high, low)) in enumerate(steps):
+            if number % PART == 0:
+                look()
             width = _height(heights, high, raised) - _height(heights, low, raised)
             total += width * crescent(d, breaks[own], breaks[other], whole)
         return (total / finer**d + atom) / TOTAL

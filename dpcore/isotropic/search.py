@@ -98,6 +98,10 @@ def group_size(privacy: Privacy, reach: float) -> int:
     return m
 
 
+class _Stopped(Exception):
+    """Raised through an audit whose outcome nobody waits for."""
+
+
 @dataclass(frozen=True)
 class _Found:
     """A law and its audited figures."""
@@ -250,21 +254,31 @@ class Search(Anytime[IsotropicProblem, IsotropicSolution]):
 
     def _offer(self, law: RadialNoise, source: str) -> None:
         """Keep the law if it is private, dilated where it has to be, and better than the best one."""
+        try:
+            self._audit_and_keep(law, source)
+        except _Stopped:
+            pass  # what there was before is the answer
+
+    def _audit_and_keep(self, law: RadialNoise, source: str) -> None:
         delta, epsilon = self.problem.privacy.delta, self.problem.privacy.epsilon
         asked = law
-        found = audit.delta_upper(law, epsilon)
+        found = audit.delta_upper(law, epsilon, look=self._look)
         if found > delta and law.atom_mass > 2 * (found - delta):
             law = law.with_atom(law.atom_mass - 2 * (found - delta))
-            found = audit.delta_upper(law, epsilon)
+            found = audit.delta_upper(law, epsilon, look=self._look)
         for power in range(DILATIONS):
             if found <= delta:
                 break
             wider = law.dilated((1 << 20) + (1 << 2 * power), 1 << 20)
-            found = audit.delta_upper(wider, epsilon)
+            found = audit.delta_upper(wider, epsilon, look=self._look)
             if found <= delta:
                 law = wider
         if found <= delta:
             self._keep(law, found, source, law is not asked)
+
+    def _look(self) -> None:
+        if self._stop():
+            raise _Stopped
 
     def _keep(self, law: RadialNoise, delta: float, source: str, repaired: bool = False) -> None:
         """The law, whose audit said δ, if it is the best one."""

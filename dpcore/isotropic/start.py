@@ -78,7 +78,7 @@ def first_law(
     raised, known = 0.0, []
     for _ in range(TRIES):
         found = stepped(law, privacy, sensitivity, raised)
-        delta = audit.delta_upper(found, privacy.epsilon)
+        delta = audit.delta_upper(found, privacy.epsilon, look=over)
         if delta <= privacy.delta:
             return found, delta
         if over():
