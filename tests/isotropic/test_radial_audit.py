@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pytest
 from scipy import integrate, special
@@ -152,3 +154,16 @@ def test_narrow_answers_come_from_more_bits():
 def test_unknown_losses_are_refused(text):
     with pytest.raises(InputError, match="norm, squared"):
         parse_loss(text)
+
+
+@pytest.mark.parametrize("twice", [80, 96, 501, 1000])
+@pytest.mark.parametrize("share", [0, Fraction(1, 10**9), Fraction(1, 10), Fraction(45, 100), Fraction(3, 5), 1])
+def test_both_series_of_beta_laws_agree(twice, share):
+    """Whole shapes have a series of their own; mpmath's is a third."""
+    u = balls.ratio(Fraction(share).numerator, Fraction(share).denominator)
+    found, power = balls._below(u, twice), balls.arb(twice) / 2
+    assert found.overlaps(u.beta_lower(power, power, regularized=1)) and found.is_finite()
+    with mpmath.workdps(60):
+        exact = mpmath.mpf(Fraction(share).numerator) / Fraction(share).denominator
+        third = mpmath.betainc(mpmath.mpf(twice) / 2, mpmath.mpf(twice) / 2, 0, exact, regularized=True)
+        assert float(found.mid()) == pytest.approx(float(third), rel=1e-12, abs=1e-300)
