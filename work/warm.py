@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dpcore.data_dependent import search as data_dependent
+from dpcore.data_dependent.problem import data_dependent_problem
 from dpcore.optimal import solve
 from dpcore.problem import SolverSettings, noise_problem
 from dpcore.solution import Solution
@@ -11,6 +13,7 @@ def warm() -> Solution:
     """Solve small problems until nothing is left to compile; returns the answer to the first."""
     for loss in ("l1", "pinball:0.8"):
         solve(noise_problem(1, 0.2, 1, loss), SolverSettings(method="reference", cells_per_sensitivity=4))
+    data_dependent.solve(data_dependent_problem(1, 0.2, query_range=(0, 10)), SolverSettings(gap=0.05))
     return solve(noise_problem(1, 0.2), SolverSettings(gap=0.02))
 
 
