@@ -356,8 +356,20 @@ def smooth_cost(key: str, named: dict[str, Fraction], loss: ExactLoss) -> mpmath
     reach = at.get("half_width", (60 if key == "laplace" else 12) * scale)
     shape = (lambda y: mpmath.exp(-y * y / 2)) if "sigma" in at else (lambda y: mpmath.exp(-abs(y)))
     density = (lambda x: mpmath.mpf(1)) if key == "uniform" else (lambda x: shape((x - at["location"]) / scale))
+    peaks = []
+    if "epsilon" in at:  # normal densities around several places, with weights e^(−ε|k|) or e^ε and 1
+        far, between = 1 if key == "quasi-gaussian" else math.ceil(25 / at["epsilon"]), at["sensitivity"]
+        peaks = [(at["location"] + k * between, mpmath.exp(-at["epsilon"] * abs(k))) for k in range(-far, far + 1)]
+        reach += far * between
+
+        def density(x):
+            if key == "quasi-gaussian":  # the nearer one of the outer two alone
+                y = abs(x - at["location"])
+                return mpmath.exp(at["epsilon"]) * shape(y / scale) + shape((y - between) / scale)
+            return sum(weight * shape((x - place) / scale) for place, weight in peaks if abs(x - place) < 12 * scale)
+
     ends, breaks = [at["location"] + s * reach for s in (-1, 1)], [mpmath.mpf(float(b)) for b in loss.breaks]
-    middle = [at["location"] + t * scale for t in (-8, -3, 0, 3, 8)]
+    middle = [at["location"] + t * scale for t in (-8, -3, 0, 3, 8)] + [place for place, _ in peaks]
     total = mass = mpmath.mpf(0)
     places = sorted({*ends, *(x for x in (*breaks, *middle) if ends[0] < x < ends[1])})
     for a, b in zip(places, places[1:]):
@@ -393,7 +405,8 @@ def test_what_compare_prints(line):
             k, place = int(named["sensitivity"]), int(named["location"])
             stairs = (named["epsilon"], int(named["r"]), k) if "r" in named else (named["epsilon"] / k, 1, 1)
             law = DiscreteStaircase(*stairs, place, problem.step)
-        cost = smooth_cost(row["key"], named, problem.loss) if "epsilon" not in named else law.cost(problem.loss)[0]
+        smooth = "epsilon" not in named or "sigma" in named
+        cost = smooth_cost(row["key"], named, problem.loss) if smooth else law.cost(problem.loss)[0]
         assert float(row["loss"]) == pytest.approx(float(cost), rel=1e-9, abs=1e-12), row["key"]
         if row["valid"]:
             assert Fraction(row["loss"]) >= lower * (1 - Fraction(1, 10**9)), row["key"]
