@@ -330,7 +330,10 @@ def _afresh(path: Path) -> sqlite3.Connection:
 
 
 def _open(path: Path) -> sqlite3.Connection:
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))  # made by SQLite itself it would be readable by everybody
+    # Made by SQLite itself it would be readable by everybody. One that exists is not touched: closing any descriptor of
+    # a file ends all locks of the process on it, those of its other connections, too.
+    with contextlib.suppress(FileExistsError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
     connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
     try:
         connection.execute("PRAGMA trusted_schema = OFF")

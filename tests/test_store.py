@@ -195,6 +195,28 @@ def test_what_others_proved_makes_room_first(tmp_path, monkeypatch):
         assert database.execute(count).fetchone() == (1,)
 
 
+LOCKED = """
+import fcntl, sys
+with open(sys.argv[1], "r+b") as file:
+    try:
+        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 510, 0x40000002)  # the range of SQLite's shared locks
+    except OSError:
+        print("locked")
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="locks of POSIX")
+def test_a_second_store_of_a_process_leaves_the_first_its_locks(tmp_path):
+    """Without them another process takes itself for the last one and writes over what is still in use."""
+    first = Store(tmp_path)
+    seen = []
+    for _ in range(2):
+        command = [sys.executable, "-c", LOCKED, str(tmp_path / "results.sqlite")]
+        seen.append(subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip())
+        second = Store(tmp_path)
+    assert first.usable and second.usable and seen == ["locked", "locked"]
+
+
 def test_a_table_of_another_layout_is_made_anew(tmp_path):
     """The one of earlier releases had no column for who proved an entry."""
     folder = tmp_path / "store"
