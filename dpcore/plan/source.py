@@ -10,7 +10,6 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -24,21 +23,11 @@ from .statistics import Condition, Ranks, Total
 
 PARQUET = (".parquet", ".pq")
 MEMORY = "1GB"
-GUESSED = 2000
-"""Rows by which types are guessed."""
 
 SHOWN = 20
 """Names of columns in a message."""
 
 ROWS = "people_rows"
-
-
-@dataclass(frozen=True)
-class Found:
-    """A column of a file: its name and whether its first rows read as numbers. No value of it."""
-
-    name: str
-    numbers: bool
 
 
 class Source:
@@ -66,19 +55,15 @@ class Source:
             import duckdb
         connection = duckdb.connect(":memory:")
         try:
-            folders = [] if spill is None else [f"{Path(spill).resolve()}/"]
-            allowed = ", ".join(_text(str(one)) for one in [where.resolve()])
-            connection.execute(f"SET allowed_paths = [{allowed}]")
-            if folders:
-                connection.execute(f"SET allowed_directories = [{_text(folders[0])}]")
-                connection.execute(f"SET temp_directory = {_text(folders[0])}")
-            else:
-                connection.execute("SET temp_directory = ''")
-            for setting in ("enable_external_access = false", f"memory_limit = {_text(memory)}", "threads = 2",
-                            "autoinstall_known_extensions = false", "autoload_known_extensions = false",
-                            "lock_configuration = true"):  # fmt: skip
-                connection.execute(f"SET {setting}")
             place = _text(str(where.resolve()))
+            folder = _text("" if spill is None else f"{Path(spill).resolve()}/")
+            for setting in (
+                f"allowed_paths = [{place}]", *([] if spill is None else [f"allowed_directories = [{folder}]"]),
+                f"temp_directory = {folder}", "enable_external_access = false", f"memory_limit = {_text(memory)}",
+                "threads = 2", "autoinstall_known_extensions = false", "autoload_known_extensions = false",
+                "lock_configuration = true",
+            ):  # fmt: skip
+                connection.execute(f"SET {setting}")
             parquet = where.suffix.lower() in PARQUET
             relation = f"read_parquet({place})" if parquet else f"read_csv({place}, all_varchar = true, header = true)"
             yield cls(connection, relation, str(path))
@@ -90,15 +75,6 @@ class Source:
         """What DuckDB reads every column as."""
         described = self._rows(f"DESCRIBE SELECT * FROM {self._relation}")
         return {row[0]: row[1] for row in described}
-
-    @property
-    def columns(self) -> tuple[Found, ...]:
-        """What the file has, by its first rows."""
-        names = list(self._types)
-        tests = ", ".join(f"bool_and({_double(n)} IS NOT NULL OR {_name(n)} IS NULL)" for n in names)
-        head = f"(SELECT * FROM {self._relation} LIMIT {GUESSED})"
-        numbers = self._rows(f"SELECT {tests} FROM {head}")[0]
-        return tuple(Found(name, bool(number)) for name, number in zip(names, numbers))
 
     def check(self, people: People, columns: Mapping[str, Column]) -> None:
         """The file has the columns.
