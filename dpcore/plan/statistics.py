@@ -58,11 +58,6 @@ class Condition:
             return self
         return Condition(self.column, self.operator, in_range(-1e15, 1e15, also=(), **{field: self.value}))
 
-    @property
-    def text(self) -> str:
-        value = f"{self.value:g}" if isinstance(self.value, float) else self.value
-        return f"{self.column} {self.operator} {value}"
-
 
 @dataclass(frozen=True)
 class Total:
@@ -152,13 +147,25 @@ class Statistic(ABC):
         """The choice by rank that it needs in place of sums, if it does."""
         return None
 
-    @abstractmethod
+    def ends(self, people: People, columns: Mapping[str, Column]) -> tuple[float | None, float, float, float] | None:
+        """(public number of rows or None, centre, low, high) of `ratio`, where that is what is published; None where
+        the first total is."""
+        return None
+
     def finish(self, released: Sequence[Sequence[float]], people: People, columns: Mapping[str, Column]) -> list[float]:
         """What is published, from the released totals in the unit of the statistic, cell by cell."""
+        of_rows = self.ends(people, columns)
+        if of_rows is None:
+            return list(released[0])
+        rows, *ends = of_rows
+        return [ratio(released[0][0], released[1][0] if rows is None else rows, *ends)]
 
     def share(self, people: People, columns: Mapping[str, Column]) -> float | None:
         """What an error of the first total becomes in what is published; None where that is not a fixed factor."""
-        return 1.0
+        of_rows = self.ends(people, columns)
+        if of_rows is None:
+            return 1.0
+        return None if of_rows[0] is None else 1 / of_rows[0]
 
     # What the kinds below share ----------------------------------------------------------------------
 
@@ -175,12 +182,9 @@ class Statistic(ABC):
             raise InputError(f"{self.field}.of", ", ".join(self.of) or "(missing)", "one column")
         column = columns.get(self.of[0])
         if not isinstance(column, Number):
-            raise InputError(f"{self.field}.of", self.of[0], f"one of the columns of numbers: {_numbers(columns)}")
+            fits = f"one of the columns of numbers: {_named(columns, Number)}"
+            raise InputError(f"{self.field}.of", self.of[0], fits)
         return column
-
-    def ends(self, people: People, columns: Mapping[str, Column]) -> tuple[float | None, float, float, float] | None:
-        """(public number of rows or None, centre, low, high) of `ratio`, where that is what is published."""
-        return None
 
     def _public(self, people: People) -> float | None:
         """How many rows count, where that is public."""
@@ -196,8 +200,9 @@ def ratio(total: float, rows: float, centre: float, low: float, high: float) -> 
     return min(max(centre + total / max(rows, 1.0), low), high)
 
 
-def _numbers(columns: Mapping[str, Column]) -> str:
-    return ", ".join(name for name, column in columns.items() if isinstance(column, Number)) or "(none)"
+def _named(columns: Mapping[str, Column], kind: type[Column]) -> str:
+    """The columns of one kind, for a message."""
+    return ", ".join(name for name, column in columns.items() if isinstance(column, kind)) or "(none)"
 
 
 def _rows(people: People) -> str:
@@ -223,9 +228,6 @@ class Count(Statistic):
             raise InputError(f"{self.field}.where", "(missing)", "a condition: the number of all people is public")
         return (_count(people),)
 
-    def finish(self, released: Sequence[Sequence[float]], people: People, columns: Mapping[str, Column]) -> list[float]:
-        return list(released[0])
-
 
 @dataclass(frozen=True)
 class Histogram(Statistic):
@@ -250,9 +252,6 @@ class Histogram(Statistic):
             raise InputError(f"{self.field}.of", f"{cells} cells", f"at most {MOST_CELLS}")
         return (total,)
 
-    def finish(self, released: Sequence[Sequence[float]], people: People, columns: Mapping[str, Column]) -> list[float]:
-        return list(released[0])
-
 
 def _times(people: People) -> str:
     return f", for each of {people.rows_each} rows" if people.rows_each > 1 else ""
@@ -269,9 +268,6 @@ class Sum(Statistic):
         self.conditions(columns)
         change = people.most(column.first, column.last, always=self.every_row(people))
         return (Total(change, column.exact_step, _width(people, column, self.every_row(people)), column),)
-
-    def finish(self, released: Sequence[Sequence[float]], people: People, columns: Mapping[str, Column]) -> list[float]:
-        return list(released[0])
 
 
 def _width(people: People, column: Number, always: bool) -> str:
@@ -303,17 +299,9 @@ class Mean(Statistic):
         first = Total(people.most(low, high, always=public), column.exact_step, formula, column, origin=middle)
         return (first,) if public else (first, replace(_count(people), column=column, counts=True))
 
-    def finish(self, released: Sequence[Sequence[float]], people: People, columns: Mapping[str, Column]) -> list[float]:
-        rows, *ends = self.ends(people, columns)
-        return [ratio(released[0][0], released[1][0] if rows is None else rows, *ends)]
-
     def ends(self, people: People, columns: Mapping[str, Column]) -> tuple[float | None, float, float, float]:
         column = self.column(columns)
         return self._public(people), float(self._middle(column) * column.exact_step), column.low, column.high
-
-    def share(self, people: People, columns: Mapping[str, Column]) -> float | None:
-        rows = self._public(people)
-        return None if rows is None else 1 / rows
 
     @staticmethod
     def _middle(column: Number) -> int:
@@ -334,25 +322,15 @@ class Proportion(Statistic):
     def totals(self, people: People, columns: Mapping[str, Column]) -> tuple[Total, ...]:
         self.conditions(columns)
         if len(self.of) != 1 or not isinstance(column := columns.get(self.of[0]), Category):
-            names = ", ".join(name for name, one in columns.items() if isinstance(one, Category)) or "(none)"
-            raise InputError(
-                f"{self.field}.of", ", ".join(self.of) or "(missing)", f"one column of categories: {names}"
-            )
+            fits = f"one column of categories: {_named(columns, Category)}"
+            raise InputError(f"{self.field}.of", ", ".join(self.of) or "(missing)", fits)
         if self.is_ not in column.values:
             raise InputError(f"{self.field}.is", self.is_ or "(missing)", f"one of {', '.join(column.values)}")
         with_it = replace(_count(people), also=(Condition(column.name, "=", self.is_),))
         return (with_it,) if self.every_row(people) else (with_it, _count(people))
 
-    def finish(self, released: Sequence[Sequence[float]], people: People, columns: Mapping[str, Column]) -> list[float]:
-        rows, *ends = self.ends(people, columns)
-        return [ratio(released[0][0], released[1][0] if rows is None else rows, *ends)]
-
     def ends(self, people: People, columns: Mapping[str, Column]) -> tuple[float | None, float, float, float]:
         return self._public(people), 0.0, 0.0, 1.0
-
-    def share(self, people: People, columns: Mapping[str, Column]) -> float | None:
-        rows = self._public(people)
-        return None if rows is None else 1 / rows
 
 
 @dataclass(frozen=True)
@@ -377,9 +355,6 @@ class Quantile(Statistic):
             return Ranks(column, q, Fraction(people.rows_each), f"{_rows(people)}1 rank")
         most = max(q, 1 - q)
         return Ranks(column, q, people.rows_each * most, f"{_rows(people)}{float(most):g} rank")
-
-    def finish(self, released: Sequence[Sequence[float]], people: People, columns: Mapping[str, Column]) -> list[float]:
-        return list(released[0])
 
     def share(self, people: People, columns: Mapping[str, Column]) -> float | None:
         return None
