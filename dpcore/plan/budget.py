@@ -12,7 +12,7 @@ from .._validate import decimal
 from ..accounting.mechanisms import Promised, Release
 from ..accounting.truth import QUICK, Truth
 from ..errors import InputError
-from ..loss import Loss, parse_loss
+from ..loss import Loss, exceedance
 from ..noise import Noise
 from ..privacy import EPSILON, Privacy
 from ..search import bisection
@@ -51,6 +51,11 @@ class Priced:
         return tuple(self._noise(total) for total in self.totals)
 
     @property
+    def cells(self) -> tuple[tuple[str, ...], ...]:
+        """The labels of a table's cells, none of anything else."""
+        return self.totals[0].labels if self.totals and self.totals[0].by else ()
+
+    @property
     def part(self) -> Privacy:
         """What every total keeps: the line's, shared evenly."""
         many = max(len(self.totals), 1)
@@ -62,7 +67,7 @@ class Priced:
     @property
     def loss(self) -> Loss | None:
         """What the optimum minimises: how often the error is beyond what the line asks for, else its size."""
-        return parse_loss(f"exceed:{self.line.within!r}") if self.line.within is not None else None
+        return exceedance(self.line.within) if self.line.within is not None else None
 
     @property
     def releases(self) -> list[Release]:
@@ -112,7 +117,7 @@ def split(plan: Plan) -> Split:
 
     def priced(factor: float) -> tuple[Priced, ...]:
         return tuple(
-            fixed.get(line.name) or _line(plan, line, min(factor * line.weight, EPSILON.high)) for line in plan.lines
+            fixed.get(line.name) or _priced(plan, line, min(factor * line.weight, EPSILON.high)) for line in plan.lines
         )
 
     if not free:
@@ -162,11 +167,13 @@ def total(lines: Sequence[Priced], delta: float, *, quick: bool = False) -> floa
     return Truth(releases, points=QUICK if quick else POINTS, delta=delta).epsilon_upper(delta)
 
 
-def _line(plan: Plan, line: Line, epsilon: float) -> Priced:
-    statistic = line.statistic
-    totals = statistic.totals(plan.people, plan.columns)
-    ranks = statistic.ranks(plan.people, plan.columns)
-    return Priced(line, Privacy(epsilon, _delta(plan, line)), totals, ranks, *_published(plan, line))
+def _priced(plan: Plan, line: Line, epsilon: float) -> Priced:
+    """The line with this ε."""
+    statistic, public = line.statistic, (plan.people, plan.columns)
+    return Priced(
+        line, Privacy(epsilon, _delta(plan, line)), statistic.totals(*public), statistic.ranks(*public),
+        statistic.conditions(plan.columns), statistic.ends(*public),
+    )  # fmt: skip
 
 
 def _delta(plan: Plan, line: Line) -> float:
@@ -186,12 +193,6 @@ def _asked(plan: Plan, line: Line) -> Priced:
     factor = statistic.share(plan.people, plan.columns)
     if not totals or len(totals) > 1 or factor is None:
         raise InputError(f"lines.{line.name}.within", f"{line.within:g}", "a weight: the error depends on the data")
-    delta, of_total = _delta(plan, line), line.within / factor
-    epsilon = laws.epsilon_for(line.noise, totals[0], delta, of_total, line.full_support)
-    shares = Privacy(epsilon, delta)
-    return Priced(replace(line, within=of_total), shares, totals, None, *_published(plan, line))
-
-
-def _published(plan: Plan, line: Line) -> tuple[tuple[Condition, ...], tuple[float | None, float, float, float] | None]:
-    statistic = line.statistic
-    return statistic.conditions(plan.columns), statistic.ends(plan.people, plan.columns)
+    of_total = line.within / factor
+    epsilon = laws.epsilon_for(line.noise, totals[0], _delta(plan, line), of_total, line.full_support)
+    return replace(_priced(plan, line, epsilon), line=replace(line, within=of_total))

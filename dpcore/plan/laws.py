@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ..accounting.mechanisms import Additive, Promised, Release
-from ..audit import delta_upper
 from ..errors import InputError
-from ..loss import Loss, absolute
+from ..loss import Loss, absolute, exceedance
 from ..mechanisms import LARGEST_INTEGER_SENSITIVITY
 from ..noise import Gaussian, Noise
 from ..noise.discrete import Geometric
@@ -48,6 +47,7 @@ SAFE = 1 - 2.0**-40
 class Law:
     """A kind of noise that a line may ask for.
 
+    make : (total, what all its numbers keep together, full support, loss) → the noise of every number.
     needs_delta : it has no law at δ = 0.   takes_delta : it gains by δ > 0.
     """
 
@@ -62,7 +62,7 @@ def _geometric(total: Total, privacy: Privacy, full: bool, loss: Loss) -> Noise:
     if total.change > LARGEST_INTEGER_SENSITIVITY:
         fits = f"a step with which one person changes at most {LARGEST_INTEGER_SENSITIVITY} steps, not {total.change}"
         raise InputError("columns.step", float(total.step), fits)
-    return stretched(Geometric.calibrate(privacy, total.change, loss), float(total.step))
+    return stretched(Geometric.calibrate(of_one(total, privacy), total.change, loss), float(total.step))
 
 
 def _gaussian(total: Total, privacy: Privacy, full: bool, loss: Loss) -> Noise:
@@ -133,8 +133,7 @@ def noise_of(key: str, total: Total, privacy: Privacy, full: bool, loss: Loss | 
     law = LAWS[key]
     if law.needs_delta and privacy.delta == 0:
         raise InputError("budget.delta", privacy.delta, f"a positive number, for {law.name} noise")
-    one = privacy if key in ("gaussian", "optimum") else of_one(total, privacy)
-    return law.make(total, one, full, loss or absolute())
+    return law.make(total, privacy, full, loss or absolute())
 
 
 def width(noise: Noise, coverage: float = COVERAGE) -> float:
@@ -150,12 +149,6 @@ def release_of(key: str, total: Total, privacy: Privacy, noise: Noise) -> list[R
     if total.rows > 1:
         return [Release(Promised("group", privacy.epsilon, privacy.delta))]
     return [Release(Additive(noise.name, noise, total.sensitivity), total.moved)]
-
-
-def keeps(noise: Noise, total: Total, privacy: Privacy) -> bool:
-    """The noise of one number keeps what it has to, by the audit."""
-    one = of_one(total, privacy)
-    return delta_upper(noise, one.epsilon, total.sensitivity) <= one.delta
 
 
 def epsilon_for(key: str, total: Total, delta: float, within: float, full: bool) -> float:
@@ -185,12 +178,9 @@ def epsilon_for(key: str, total: Total, delta: float, within: float, full: bool)
 
 def _optimal_epsilon(total: Total, delta: float, within: float, full: bool) -> float:
     from ..inversion import invert
-    from ..loss import parse_loss
 
-    loss = parse_loss(f"exceed:{within!r}")
-    many = total.rows * total.moved
-    if many > 1:
+    if total.rows * total.moved > 1:
         fits = "laplace or gaussian, for an error in a table of which one person changes several cells"
         raise InputError("noise", "optimum", fits)
-    asked = problem(total, Privacy(1.0, delta), full, loss)
+    asked = problem(total, Privacy(1.0, delta), full, exceedance(within))
     return invert(asked, 1 - COVERAGE, settings=SolverSettings(time_limit=10.0)).epsilon_upper

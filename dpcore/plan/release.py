@@ -73,8 +73,7 @@ def _line(priced: Priced, source: Source, split: Split) -> Released:
     values = statistic.finish(drawn, plan.people, plan.columns)
     if priced.line.non_negative:
         values = np.maximum(values, 0.0).tolist()
-    labels = priced.totals[0].labels if priced.totals and priced.totals[0].by else ()
-    return Released(statistic.name, labels, tuple(values))
+    return Released(statistic.name, priced.cells, tuple(values))
 
 
 def _noisy(total: Total, noise: Any, number: int) -> float:

@@ -143,7 +143,7 @@ def _line(one: Priced, laws: list[str]) -> str:
     """A line's entry: whole numbers, texts and the laws by name."""
     statistic, plan_line = one.line.statistic, one.line
     told: dict[str, Any] = {"name": statistic.name, "non_negative": plan_line.non_negative}
-    told["cells"] = [" · ".join(cell) for cell in one.totals[0].labels] if one.totals and one.totals[0].by else []
+    told["cells"] = [" · ".join(cell) for cell in one.cells]
     parts = [f"{key!r}: {value!r}" for key, value in told.items()]
     if one.ranks is not None:
         column = one.ranks.column
