@@ -78,7 +78,6 @@ class Plan:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What to think over before it is used."""
-        found = []
-        if self.people.number is not None and self.delta > 1 / self.people.number:
-            found.append(f"δ = {self.delta:g} is more than 1/{self.people.number}: it would allow to publish a row")
-        return tuple(found)
+        if self.people.number is None or self.delta <= 1 / self.people.number:
+            return ()
+        return (f"δ = {self.delta:g} is more than 1/{self.people.number}: it would allow to publish a row",)

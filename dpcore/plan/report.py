@@ -16,7 +16,7 @@ from .statistics import Total
 class Expected:
     """What one line costs and how far off it will be.
 
-    error : ± with 95 % in what is published, for every cell; None where it depends on the data (see `Line.parts`).
+    error : ± with 95 % in what is published, for every cell; None where it depends on the data (see `parts`).
     parts : (formula of the sensitivity, sensitivity, ± with 95 %) of every total.
     best : a proved lower bound of the mean error of any noise at the same price, and the mean error of this one, in the
         unit of the total; None where none is proved.
