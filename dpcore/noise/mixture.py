@@ -332,11 +332,11 @@ def _start(epsilon: float, delta: float) -> float:
 def _likely(law: Peaks, epsilon: float, near: float | None) -> float:
     """A shift up to 1 near the worst one; `near`: one that is not far from it."""
     if near is None:
-        places, zooms = np.unique(np.concatenate([np.linspace(0, 1, 13)[1:], 1 - 0.5 ** np.arange(4, 10)])), 2
+        places = np.unique(np.concatenate([np.linspace(0, 1, 13)[1:], 1 - 0.5 ** np.arange(4, 10)]))
     else:
         off = 0.25 * law.spread * 0.25 ** np.arange(5)
-        places, zooms = np.unique(np.clip(np.concatenate([near - off, [near], near + off]), 0.01, 1.0)), 2
-    for _ in range(zooms):
+        places = np.unique(np.clip(np.concatenate([near - off, [near], near + off]), 0.01, 1.0))
+    for _ in range(2):
         known = shortfalls(law, places, np.full(len(places), epsilon), ROUGH, compared=True)
         best = int(np.argmax(known.own - math.exp(epsilon) * known.other))
         shift = float(places[best])

@@ -143,12 +143,10 @@ class Shortfalls(NamedTuple):
 
 @dataclass(frozen=True)
 class Worst:
-    """The largest h_φ rounded up, a shift that attains it but for that, P(A) and P(A − φ) there."""
+    """The largest h_φ rounded up, and a shift that attains it but for that."""
 
     upper: float
     shift: float
-    own: float
-    other: float
 
 
 def look(law: Peaks, x: Array, shift: Array, growth: Array, radius: Array | float, more: Array | None = None) -> Looked:
@@ -217,6 +215,11 @@ def _signed_tail(law: Peaks, x: Array) -> Array:
     return np.where(x < 0, 1.0, -1.0) * law.tail(np.abs(x))
 
 
+def _count(law: Peaks, top: float) -> float:
+    """About how many first cells a shift up to `top` has."""
+    return (2 * law.reach + top) * CELLS_PER_SIGMA / law.spread
+
+
 def _first_cells(law: Peaks, shifts: Array) -> tuple[Array, Array]:
     """(ends of cells, (J, N + 1); how much each counts, (J, N)): over all places that matter, for every shift."""
     reach, top = law.reach, float(shifts.max())
@@ -238,7 +241,7 @@ def _first_cells(law: Peaks, shifts: Array) -> tuple[Array, Array]:
 def shortfalls(law: Peaks, shifts: Array, epsilons: Array, tolerance: float, *, compared: bool = False) -> Shortfalls:
     """h_φ(ε) at pairs of shifts φ > 0 and ε ≥ 0, rounded up by about the relative tolerance, of the largest of them if
     they are compared. (J,)"""
-    cells = (2 * law.reach + float(shifts.max())) * CELLS_PER_SIGMA / law.spread
+    cells = _count(law, float(shifts.max()))
     if cells > MOST_CELLS:
         return Shortfalls(np.ones(len(shifts)), np.ones(len(shifts)), np.zeros(len(shifts)))
     size = max(1, int(BATCH / cells))
@@ -365,9 +368,9 @@ def _curvature(law: Peaks, low: Array, high: Array, epsilon: float) -> Array:
 
 def worst_shift(law: Peaks, epsilon: float, sensitivity: float, *, tolerance: float) -> Worst:
     """The largest h_φ(ε) over 0 < φ ≤ sensitivity, ε ≥ 0, rounded up by a few of the relative tolerance."""
-    cells = (2 * law.reach + sensitivity) * CELLS_PER_SIGMA / law.spread
+    cells = _count(law, sensitivity)
     if cells > MOST_CELLS:
-        return Worst(1.0, sensitivity, 1.0, 0.0)
+        return Worst(1.0, sensitivity)
     count = min(max(math.ceil(2 * sensitivity / law.spread), 4), 4000)
     places = np.linspace(0, sensitivity, count + 1)
     known = _known(law, places[1:], epsilon, tolerance)
@@ -375,7 +378,7 @@ def worst_shift(law: Peaks, epsilon: float, sensitivity: float, *, tolerance: fl
     at_low = np.append(0.0, known.upper[:-1])
     at_high = known.upper
     best = int(np.argmax(at_high))
-    top = Worst(float(at_high[best]), float(high[best]), float(known.own[best]), float(known.other[best]))
+    top = Worst(float(at_high[best]), float(high[best]))
     size = max(1, int(BATCH / cells))
     for halving in range(HALVINGS):
         bends = np.concatenate([
@@ -384,17 +387,16 @@ def worst_shift(law: Peaks, epsilon: float, sensitivity: float, *, tolerance: fl
         bound = np.maximum(at_low, at_high) + bends * (high - low) ** 2 / 8
         left = bound > top.upper * (1 + tolerance) + 1e-300
         if not left.any():
-            return Worst(min(top.upper * (1 + tolerance), 1.0), top.shift, top.own, top.other)
+            return Worst(min(top.upper * (1 + tolerance), 1.0), top.shift)
         if halving == HALVINGS - 1 or left.sum() > 4000:
-            return Worst(min(float(bound.max()), 1.0), top.shift, top.own, top.other)
+            return Worst(min(float(bound.max()), 1.0), top.shift)
         low, high, at_low, at_high = low[left], high[left], at_low[left], at_high[left]
         parts = 4
         inner = np.linspace(low, high, parts + 1, axis=1)
         new = _known(law, inner[:, 1:-1].ravel(), epsilon, tolerance)
         best = int(np.argmax(new.upper))
         if new.upper[best] > top.upper:
-            place = float(inner[:, 1:-1].ravel()[best])
-            top = Worst(float(new.upper[best]), place, float(new.own[best]), float(new.other[best]))
+            top = Worst(float(new.upper[best]), float(inner[:, 1:-1].ravel()[best]))
         values = np.column_stack([at_low, new.upper.reshape(len(low), parts - 1), at_high])
         low, high = inner[:, :-1].ravel(), inner[:, 1:].ravel()
         at_low, at_high = values[:, :-1].ravel(), values[:, 1:].ravel()
