@@ -146,7 +146,7 @@ class _Lattice:
     k: int
 
     @staticmethod
-    def of(loss: Loss, sensitivity: float, k: int, touch: float = 0.5) -> _Lattice:
+    def of(loss: Loss, sensitivity: float, k: int, touch: float) -> _Lattice:
         """touch : where tangents touch the loss in the cells next to the minimiser, away from it; nearer to it the node
         there, whose demand is what δ costs, costs less below 0, and its neighbours more."""
         last = math.ceil(PERIODS * k)
