@@ -81,6 +81,11 @@ class Lattice:
         return np.arange(self.first, self.last + 1)
 
     @property
+    def places(self) -> Array:
+        """Where the indices are, in sensitivities from the origin."""
+        return (self.indices + 0.5 * self.edge) / self.k
+
+    @property
     def ends(self) -> Ints:
         """Where the cells around the indices begin and end, in half steps from the origin."""
         return 2 * np.arange(self.first, self.last + 2) - (1 - self.edge)

@@ -134,10 +134,10 @@ def _ladder(k: int) -> list[int]:
     """Grids from coarse to fine, each part of the next."""
     cells = [k]
     while cells[0] > 2 * STRIDE:
-        divisors = [d for d in range(2, cells[0]) if cells[0] % d == 0 and d * STRIDE >= cells[0] // 2]
-        if not divisors or min(divisors) >= cells[0]:
+        part = next((d for d in range(2, cells[0]) if cells[0] % d == 0 and d * STRIDE >= cells[0] // 2), None)
+        if part is None:
             break
-        cells.insert(0, min(divisors))
+        cells.insert(0, part)
     return cells
 
 
@@ -154,14 +154,13 @@ def _solved(
 ) -> tuple[Array, Seed] | None:
     """(masses, seed for a finer grid) of P(π, β)."""
     privacy = problem.privacy
-    middles = (lattice.indices + 0.5) / lattice.k
     program = LatticeProgram(
         lattice,
         lattice.shares(costs),
         privacy.amplification,
         privacy.delta,
         max(float(problem.loss.value(problem.sensitivity)), float(costs.min())),
-        reference_density(problem, middles),
+        reference_density(problem, lattice.places),
         monotone=problem.monotone,
     )
     program.start(seed, deadline)

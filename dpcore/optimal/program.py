@@ -286,7 +286,7 @@ class LatticeProgram:
                 self.rows.add_terms(*(self._pair_names(j, chosen, level) for j, chosen in pairs))
         if seed is None:
             return
-        r = lat.masses(seed.density((lat.indices + 0.5 * lat.edge) / lat.k))
+        r = lat.masses(seed.density(lat.places))
         for level in levels:
             near = lat.shifts if self._pure[level] else self._near(seed, level)
             amplification = self._limits[level][0]

@@ -143,7 +143,7 @@ def fitted(window: Window, lattice: Lattice, outcome: Outcome, problem: NoisePro
     """The stretch that carries all but CARRIED·δ of the mass, with a margin; a side whose last half sensitivity carries
     more than 1e-3 δ was cut too short and gets one sensitivity more."""
     masses, delta = lattice.unfold(outcome.masses), problem.privacy.delta
-    x = (lattice.indices + 0.5 * lattice.edge) / lattice.k + origin
+    x = lattice.places + origin
     below, above = np.cumsum(masses), np.cumsum(masses[::-1])[::-1]
     kept = x[(below > CARRIED * delta) & (above > CARRIED * delta)]
     if not kept.size:
