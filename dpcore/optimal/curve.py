@@ -20,7 +20,7 @@ from ..errors import SolverError
 from ..lp import INFINITY, LinearProgram
 from ..privacy import EPSILON_RANGE
 from ..privacy_profile import GaussianProfile
-from .lattice import NOT_ZERO, Array, Ints, sums_at
+from .lattice import NOT_ZERO, Array, Ints, Lattice, sums_at
 from .step import Limits
 
 PER_SHIFT = 8
@@ -54,24 +54,18 @@ class Cut:
 
 @dataclass
 class CurveProgram:
-    """minimise Σ costs·r over laws r on the indices first, first + 1, … that are the same all over each class, and
-    keep the curve at every shift, k to the sensitivity.
+    """minimise Σ costs·r over laws r on the lattice that keep the curve at every shift.
 
-    owners : (n,) the class of every index.   costs : (n,) the loss of one unit of mass.   events : (n,) where an event
-    may be.   inner : (n,) masses of a private law.   scale : about how large the optimum is.   last : largest z looked
-    at.   folded : the law is symmetric; shifts are positive.
+    costs : (n,) the loss of one unit of mass at every index.   inner : (n,) masses of a private law.   scale : about
+    how large the optimum is.   last : largest z looked at.
     """
 
     mu: float
-    owners: Ints
+    lattice: Lattice
     costs: Array
-    first: int
-    shifts: Ints
-    events: Ints
     inner: Array
     scale: float
     last: float
-    folded: bool = False
     cuts: list[Cut] = field(default_factory=list, init=False)
     rates: list[tuple[Cut, float]] = field(default_factory=list, init=False)
     lower: float = field(default=0.0, init=False)
@@ -79,62 +73,63 @@ class CurveProgram:
     private: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        self._classes = int(self.owners.max()) + 1
-        self._wide = sums_at(self.owners, np.ones(len(self.owners)), self._classes)
+        lattice = self.lattice
+        self._classes, self._owners = lattice.classes, lattice.classify(lattice.indices)
+        self._events = lattice.events - lattice.first
         self.inner = self._levelled(self.inner / self.inner.sum())
         self.upper, self.private = float(self.costs @ self.inner), not self.violated(self.inner)
-        rho = sums_at(self.owners, self.inner, self._classes) / self._wide
+        rho = lattice.shares(self.inner)
         self._rho = np.maximum(rho, FLOOR * rho.max())
         self._lp = LinearProgram(tolerance=1e-10)
         self._lp.add_rows(1.0, 1.0, starts=[0], columns=[], values=[])
-        paid = sums_at(self.owners, self.costs, self._classes) * self._rho / self.scale
+        paid = sums_at(self._owners, self.costs, self._classes) * self._rho / self.scale
         columns = np.arange(self._classes)
-        self._lp.add_columns(paid, starts=columns, rows=np.zeros_like(columns), values=self._wide * self._rho)
+        self._lp.add_columns(paid, starts=columns, rows=np.zeros_like(columns), values=lattice.multiplicity * self._rho)
         self._unused: list[int] = []
 
     def _levelled(self, masses: Array) -> Array:
         """The same mass at every index of a class."""
-        found: Array = (sums_at(self.owners, masses, self._classes) / self._wide)[self.owners]
-        return found
+        return self.lattice.unfold(sums_at(self._owners, masses, self._classes) / self.lattice.multiplicity)
 
     # Rows ----------------------------------------------------------------------------------------------
 
-    def _covers(self, shift: Ints | int) -> Ints:
+    def _covers(self, events: Ints, shift: Ints | int) -> Ints:
         """Positions of the events' covers; the position after the last stands for none."""
-        covers = self.events - shift
-        return np.where((covers >= 0) & (covers < len(self.owners)), covers, len(self.owners))
+        covers = events - shift
+        return np.where((covers >= 0) & (covers < len(self._owners)), covers, len(self._owners))
 
     def violated(self, masses: Array) -> list[Cut]:
         """Corners of the polygons of all shifts that lie outside the curve: the farthest out of every stretch of it."""
-        from scipy.special import ndtr, ndtri
+        from scipy.special import ndtri
 
-        here = np.broadcast_to(masses[self.events], (len(self.shifts), len(self.events)))
-        there = np.append(masses, 0.0)[self._covers(self.shifts[:, None])]
+        shifts = self.lattice.shifts
+        here = np.broadcast_to(masses[self._events], (len(shifts), len(self._events)))
+        there = np.append(masses, 0.0)[self._covers(self._events, shifts[:, None])]
         order = np.argsort(-here / np.maximum(there, NOT_ZERO), axis=1, kind="stable")
         P, Q = (np.cumsum(np.take_along_axis(x, order, 1), axis=1) for x in (here, there))
         z = -0.5 * (ndtri(np.clip(P, 1e-300, 1 - 1e-15)) + ndtri(np.clip(Q, 1e-300, 1 - 1e-15)))
         nearest = EPSILON_RANGE[0] / self.mu
         z = np.clip(np.where(z < nearest / 2, 0.0, np.maximum(z, nearest * (1 + 1e-12))), 0.0, self.last)
-        limit = ndtr(self.mu / 2 - z) - np.exp(self.mu * z) * ndtr(-self.mu / 2 - z)
-        over = (P - np.exp(self.mu * z) * Q - limit) / limit
+        growth, limit = self._line(z)
+        over = (P - growth * Q - limit) / limit
         stretch = np.minimum(np.floor(z / self.last * PER_SHIFT), PER_SHIFT - 1)
         found = []
         for part in range(PER_SHIFT):
             mine = np.where(stretch == part, over, -1.0)
             corner = np.argmax(mine, axis=1)
             for j in np.flatnonzero(mine[np.arange(len(corner)), corner] > WITHIN).tolist():
-                chosen = np.sort(self.events[order[j, : corner[j] + 1]])
-                found.append(Cut(int(self.shifts[j]), chosen, float(z[j, corner[j]])))
+                chosen = np.sort(self._events[order[j, : corner[j] + 1]])
+                found.append(Cut(int(shifts[j]), chosen, float(z[j, corner[j]])))
         return found
 
     def _add(self, cuts: list[Cut]) -> None:
         rows = np.zeros((len(cuts), self._classes))
         for row, cut in zip(rows, cuts):
-            covers = cut.events - cut.shift
-            covers = covers[(covers >= 0) & (covers < len(self.owners))]
+            covers = self._covers(cut.events, cut.shift)
+            covers = covers[covers < len(self._owners)]
             growth, limit = self._line(cut.z)
-            row += sums_at(self.owners[cut.events], np.ones(len(cut.events)), self._classes)
-            row -= growth * sums_at(self.owners[covers], np.ones(len(covers)), self._classes)
+            row += sums_at(self._owners[cut.events], np.ones(len(cut.events)), self._classes)
+            row -= growth * sums_at(self._owners[covers], np.ones(len(covers)), self._classes)
             row *= self._rho / limit
         used = rows != 0
         starts = np.cumsum(used.sum(axis=1)) - used.sum(axis=1)
@@ -170,7 +165,7 @@ class CurveProgram:
             values = self._lp.primal()
             if status != "optimal" or len(values) != self._classes:
                 return status
-            outer = (np.maximum(values, 0.0) * self._rho)[self.owners]
+            outer = self.lattice.unfold(np.maximum(values, 0.0) * self._rho)
             outer /= outer.sum()
             self.lower = float(self.costs @ outer)
             rates = np.maximum(0.0, -self._lp.row_duals()[1:]) * self.scale
@@ -202,16 +197,15 @@ class CurveProgram:
     def _excess(self, cut: Cut, padded: Array) -> float:
         """By how much masses, with a 0 after the last, exceed a cut, in shares of its limit."""
         growth, limit = self._line(cut.z)
-        covers = cut.events - cut.shift
-        covers[(covers < 0) | (covers >= len(self.owners))] = len(self.owners)
-        return float(padded[cut.events].sum() - growth * padded[covers].sum()) / limit - 1
+        covered = padded[self._covers(cut.events, cut.shift)].sum()
+        return float((padded[cut.events].sum() - growth * covered) / limit) - 1
 
-    def _line(self, z: float) -> tuple[float, float]:
+    def _line(self, z: Array | float) -> tuple[Array, Array]:
         """(e^(μz), the curve there)."""
         from scipy.special import ndtr
 
-        growth = float(np.exp(self.mu * z))
-        return growth, float(ndtr(self.mu / 2 - z) - growth * ndtr(-self.mu / 2 - z))
+        growth = np.exp(self.mu * z)
+        return growth, ndtr(self.mu / 2 - z) - growth * ndtr(-self.mu / 2 - z)
 
     # What is proved ------------------------------------------------------------------------------------
 
@@ -221,13 +215,13 @@ class CurveProgram:
         terms = []
         for cut, rate in self.rates:
             (pair,) = profile.necessary((cut.z,))
-            events, weight = cut.events + self.first, rate / self._line(cut.z)[1]
+            events, weight = cut.events + self.lattice.first, rate / self._line(cut.z)[1]
             shifts, weights = np.full(len(events), cut.shift), np.full(len(events), weight)
             terms.append((pair.epsilon, pair.delta, shifts, events, weights))
         if not terms:
             return 0.0
         (epsilon, delta, shifts, events, weights), *further = terms
         return multiplier_bound_lower(
-            self.costs, self.first, epsilon=epsilon, delta=delta, shifts=shifts, events=events, weights=weights,
-            mirrored=self.folded, further=further,
+            self.costs, self.lattice.first, epsilon=epsilon, delta=delta, shifts=shifts, events=events, weights=weights,
+            mirrored=self.lattice.folded, further=further,
         )  # fmt: skip

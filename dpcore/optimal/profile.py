@@ -65,7 +65,7 @@ SEED = 0.05
 """A Gaussian as much narrower violates the first rows."""
 
 SEEN = 0.015
-"""Distance of the tangents between which laws of programs are checked."""
+"""Distance of the tangents between which laws are checked that were not made for some of their own."""
 
 EXACT = 0.02
 """A program's own bracket is narrowed to this share of the gap aimed at, and half as much of the gap so far."""
@@ -117,46 +117,42 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
 
     def _by_curve(self) -> None:
         """Programs whose rows are tangents of the curve."""
-        known: dict[bool, Callable[[Array], Array] | None] = {False: None, True: None}
+        known: dict[int, Callable[[Array], Array] | None] = {1: None, -1: None}
         k = max(1, round(COARSEST * self.profile.mu))
         while True:
-            for cells in (False, True):
-                size = self._next_to_jumps(k, -1 if cells else 1)
+            for side, bound in ((1, self._curve_nodes), (-1, self._curve_cells)):
+                size = self._next_to_jumps(k, side)
                 if self._over or size > self.settings.max_cells_per_sensitivity:
                     return
-                known[cells] = (self._curve_cells if cells else self._curve_nodes)(size, known[cells])
+                known[side] = bound(size, known[side])
             wanted = (1.1 * self._record().gap / self._goal) ** (1 / ORDER)
             k = max(k + 1, round(k * min(max(wanted, GROWTH[0]), GROWTH[1])))
 
     def _curve_program(
         self, mu: float, lattice: Lattice, costs: Array, known: Callable[[Array], Array] | None
-    ) -> tuple[CurveProgram, str]:
+    ) -> CurveProgram:
         """A program solved from the Gaussian on the cells around the lattice's indices, seeded by a coarser law's
         density; places in sensitivities from the lattice's origin."""
-        index, D = lattice.indices, self.problem.sensitivity
-        centre = (self._centre - origin_of(self.problem)) / D
-        ends = (index[0] - 0.5 * (1 - lattice.edge) + np.arange(len(index) + 1)) / lattice.k - centre
+        centre = (self._centre - origin_of(self.problem)) / self.problem.sensitivity
+        ends = lattice.ends / (2 * lattice.k) - centre
         last = min(FARTHEST + self.profile.mu / 2, STEEPEST / self.profile.mu)
-        program = CurveProgram(
-            mu, lattice.classify(index), costs, lattice.first, lattice.shifts,
-            np.flatnonzero((index >= lattice.event_first) & (index <= lattice.event_last)),
-            normal_masses(ends * self.profile.mu * (1 - 2 * LESS)), self._limits.scale, last, lattice.folded,
-        )  # fmt: skip
+        inner = normal_masses(ends * self.profile.mu * (1 - 2 * LESS))
+        program = CurveProgram(mu, lattice, costs, inner, self._limits.scale, last)
         if known is not None:
-            program.start(known((index + 0.5 * lattice.edge) / lattice.k))
+            program.start(known(lattice.places))
         program.start(normal_masses(ends * self.profile.mu * (1 + SEED)))
         room = EXACT * max(self._goal, 0.5 * min(self._record().gap, 1.0))
-        status = program.solve(
+        program.solve(
             self._limits, lambda lower, upper: upper - lower <= room * lower or lower >= self.upper * (1 - room)
         )
-        return program, status
+        return program
 
     def _curve_nodes(self, k: int, known: Callable[[Array], Array] | None) -> Callable[[Array], Array]:
         """A lower bound from laws rounded to nodes, or for losses with jumps to cells [Thm 2]. Returns the density."""
         loss, problem = self.problem.paid_loss, self.problem
         lattice = rounding_lattice(problem, k, int(not loss.continuous), self._window(0.5))
         costs = rounded_costs(loss, problem, lattice, np.full(len(lattice.indices) - 1, 0.5))
-        program, _ = self._curve_program(self.profile.mu, lattice, costs, known)
+        program = self._curve_program(self.profile.mu, lattice, costs, known)
         self.lower = max(self.lower, program.proved(self.profile))
         self._note(len(costs), len(program.cuts))
         return _density(lattice, program.inner)
@@ -167,14 +163,13 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
         lattice = cell_lattice(problem, k, int(not problem.loss.continuous), self._window(1.0))
         assert lattice is not None  # the whole line has room
         costs = cell_means(problem.paid_loss, places_of(problem, 2 * k, lattice.ends))
-        program, _ = self._curve_program(self.profile.mu * (1 - LESS), lattice, costs, known)
+        program = self._curve_program(self.profile.mu * (1 - LESS), lattice, costs, known)
         if program.private and program.upper < self.upper:
             body = PiecewiseNoise.from_masses(
                 sensitivity=problem.sensitivity, resolution=2 * k, breaks=lattice.ends, masses=program.inner,
                 origin=origin_of(problem),
             )  # fmt: skip
-            places = np.arange(0, FARTHEST + 3 + self.profile.mu, SEEN)
-            self._offer(body, tuple(places.tolist()), False, "linear program")
+            self._offer(body, self._dense, False, "linear program")
         self._note(len(costs), len(program.cuts))
         return _density(lattice, program.inner)
 
@@ -197,20 +192,19 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
         mu, D = self.profile.mu, self.problem.sensitivity
         k = max(1, round(64 * mu))
         sigma = 1.00005 / mu  # in sensitivities
-        centre = 0.0
         if not (self.problem.folds or self.problem.monotone):
             spread = D * sigma
             best = self.problem.loss.minimiser()[0]
             tried = best + spread * np.linspace(-5, 5, 41)
-            centre = least_argument(
-                lambda x: Gaussian(spread, float(x)).expected_loss(self.problem.loss),
-                tried,
-                tolerance=SEARCHED_TO,
+            self._centre = float(
+                least_argument(
+                    lambda x: Gaussian(spread, float(x)).expected_loss(self.problem.loss),
+                    tried,
+                    tolerance=SEARCHED_TO,
+                )
             )
-        self._centre = float(centre)
         half = math.ceil(8.5 * sigma * k)  # beyond which less than 2e-17 lies
         breaks = 2 * np.arange(-half, half + 2) - 1
-        places = tuple(np.arange(0, 7.0 + mu, 0.015).tolist())
         scores = breaks / (2 * k * sigma)
         names = {"Gaussian on cells": scores}
         if _square(self.problem.paid_loss) is not None and mu > 1.5 and not self.problem.monotone:
@@ -221,11 +215,16 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
                 resolution=2 * k,
                 breaks=breaks,
                 masses=normal_masses(ends),
-                origin=float(centre),
+                origin=self._centre,
                 name=name,
                 monotone=self.problem.monotone,
             )
-            self._offer(body, places, False, "closed form")
+            self._offer(body, self._dense, False, "closed form")
+
+    @property
+    def _dense(self) -> tuple[float, ...]:
+        """Places of tangents between which a law that was not made for some of its own is checked."""
+        return tuple(np.arange(0, FARTHEST + 3 + self.profile.mu, SEEN).tolist())
 
     # Programs ----------------------------------------------------------------------------------------
 
@@ -318,8 +317,7 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
 
 def _density(lattice: Lattice, masses: Array) -> Callable[[Array], Array]:
     """A law's density as a function of places, in sensitivities from the lattice's origin."""
-    at = (lattice.indices + 0.5 * lattice.edge) / lattice.k
-    return lambda x: np.interp(x, at, masses, left=0.0, right=0.0)
+    return lambda x: np.interp(x, lattice.places, masses, left=0.0, right=0.0)
 
 
 def normal_masses(ends: Array) -> Array:

@@ -31,11 +31,8 @@ def small(loss=abs, k=2, n=5, folded=False):
     lattice = Lattice(k, -n, n, -n + k, n - k, folded)
     index = lattice.indices
     costs = np.array([loss(i / k) for i in index.tolist()])
-    events = np.flatnonzero((index >= lattice.event_first) & (index <= lattice.event_last))
     start = normal_masses((np.arange(len(index) + 1) - n - 0.5) / k * MU * 0.999)
-    return CurveProgram(
-        MU, lattice.classify(index), costs, lattice.first, lattice.shifts, events, start, 1.0, 3.0, folded
-    )
+    return CurveProgram(MU, lattice, costs, start, 1.0, 3.0)
 
 
 @pytest.mark.parametrize("folded", [False, True])
@@ -43,11 +40,13 @@ def test_no_event_of_the_answer_says_more_than_the_curve(folded):
     program = small(folded=folded)
     assert program.solve(LIMITS, lambda lower, upper: upper - lower < 1e-7) == "optimal"
     mass, most = np.append(program.inner, 0.0), 0.0
-    for shift in program.shifts.tolist():
-        covers = program.events - shift
+    lattice = program.lattice
+    events = lattice.events - lattice.first
+    for shift in lattice.shifts.tolist():
+        covers = events - shift
         covers = np.where((covers >= 0) & (covers < len(program.inner)), covers, len(program.inner))
-        for chosen in itertools.product((False, True), repeat=len(program.events)):
-            p, q = mass[program.events[list(chosen)]].sum(), mass[covers[list(chosen)]].sum()
+        for chosen in itertools.product((False, True), repeat=len(events)):
+            p, q = mass[events[list(chosen)]].sum(), mass[covers[list(chosen)]].sum()
             z = np.linspace(0, 3, 61)
             limit = norm.cdf(MU / 2 - z) - np.exp(MU * z) * norm.cdf(-MU / 2 - z)
             assert np.all(p - np.exp(MU * z) * q <= limit * (1 + 1e-8) + 1e-12)
