@@ -50,6 +50,14 @@ class FurtherRows:
         nothing = np.empty(0, dtype=np.int64)
         return cls(nothing, nothing, np.empty(0), np.empty(0))
 
+    def multipliers(self, terms: tuple[Ints, Ints, Ints], weights: Array, rates: Array, entries: int) -> Multipliers:
+        """Those of terms (laws, others, points) and of these rows, for the referee, whose columns are the entries of Q
+        alone."""
+        own = self.columns < entries
+        return Multipliers(
+            *terms, weights, self.rows[own], self.columns[own], self.values[own], self.limits, rates
+        )  # fmt: skip
+
     def joined(self, other: FurtherRows) -> FurtherRows:
         """Both sets of rows."""
         return FurtherRows(
@@ -62,11 +70,11 @@ class FurtherRows:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A solved relaxation: the channel (rows normalised), its shortfall, multipliers, how many slacks, how it ended."""
+    """A solved program: the channel (rows normalised), multipliers, which pairs of laws mattered, how many slacks, how
+    it ended."""
 
     masses: Array
     atoms: Array
-    shortfall: float
     multipliers: Multipliers
     active: NDArray[np.bool_]
     pairs: int
@@ -211,10 +219,7 @@ class ChannelProgram:
             if masses is None:
                 return outcome
             shortfalls = self._shortfalls(masses, atoms)
-            worst = float(max(shortfalls.max(initial=0.0), atoms.max()))
-            outcome = Outcome(
-                masses, atoms, worst, self._multipliers(), self._active(), len(self.rows.names), status
-            )  # fmt: skip
+            outcome = Outcome(masses, atoms, self._multipliers(), self._active(), len(self.rows.names), status)
             violated = shortfalls > self.delta * (1 + enough) + 1e-9
             before, value = value, float((self.costs * masses).sum())
             if value <= before * (1 + gain) and gain:
@@ -255,16 +260,7 @@ class ChannelProgram:
         duals = self.lp.row_duals()
         weights = self.rows.multipliers(duals, self._scale)[1]
         rates = np.maximum(-duals[self._further_row], 0.0) * self._scale
-        further, own = self.further, self.further.columns < self.costs.size
-        return Multipliers(
-            *self._terms(self.rows.names),
-            weights,
-            further.rows[own],
-            further.columns[own],
-            further.values[own],
-            further.limits,
-            rates,
-        )
+        return self.further.multipliers(self._terms(self.rows.names), weights, rates, self.costs.size)
 
     def _active(self) -> NDArray[np.bool_]:
         """Pairs of laws whose row has a positive multiplier."""

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from ..rows.interior import InteriorProgram, Limits
 from .program import FurtherRows, Outcome
-from .referee import Multipliers
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -109,24 +108,9 @@ class WholeProgram:
         masses, atoms = x[self._column[:, :points]], np.minimum(x[self._column[:, points]], self._delta)
         total = masses.sum(axis=1) + atoms
         masses, atoms = masses / total[:, None], atoms / total
-        return Outcome(
-            masses, atoms, self._shortfall(masses, atoms), self._multipliers(found.terms, found.limits),
-            self._active(found.limits), self.terms, found.status,
-        )  # fmt: skip
-
-    def _shortfall(self, masses: Array, atoms: Array) -> float:
-        covering, worst = self._E * masses, float(atoms.max())
-        for a in range(self._half):
-            excess = np.maximum(masses[a] - covering[self._related[a]], 0.0).sum(axis=1) + atoms[a]
-            worst = max(worst, float(excess.max(initial=0.0)))
-        return worst
-
-    def _multipliers(self, terms: Array, limits: Array) -> Multipliers:
-        more, own = self._further, self._further.columns < self._costs.size
-        return Multipliers(
-            self._pairs[:, 0], self._pairs[:, 1], self._points, terms, more.rows[own], more.columns[own],
-            more.values[own], more.limits, limits[self._privacy :],
-        )  # fmt: skip
+        terms = self._pairs[:, 0], self._pairs[:, 1], self._points
+        multipliers = self._further.multipliers(terms, found.terms, found.limits[self._privacy :], self._costs.size)
+        return Outcome(masses, atoms, multipliers, self._active(found.limits), self.terms, found.status)
 
     def _active(self, limits: Array) -> NDArray[np.bool_]:
         """Pairs of laws whose limit has a multiplier that counts."""
