@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +33,6 @@ GAIN = 1e-4
 
 REPAIR = 1e-2
 """A program's channel that needs more than this share of the uniform release to become private is thrown away."""
-
 
 FEW_TERMS = 2500
 """Programs with fewer terms are solved by the simplex method, with those that are violated."""
@@ -132,19 +132,8 @@ def _term_lower(
         costs, further = coarser_costs(costs, np.flatnonzero(kept)), FurtherRows.none()
     else:
         further = rows_lower(problem, term, nodes, cap)
-    outcome: Outcome | None
-    if cap is not None or _few(term.related, costs.shape[1], term.folds):
-        program = ChannelProgram(
-            costs, term.related, privacy.amplification, delta, further=further, mirrored=term.folds
-        )
-        if seed is not None:
-            program.seed(*_refined(seed, costs.shape, program.related))
-        outcome = program.solve(deadline, stop, enough=GAIN, gain=GAIN)
-    elif not WholeProgram.would_fit(term.related, costs.shape[1], term.folds):
-        outcome = None
-    else:
-        whole = WholeProgram(costs, term.related, privacy.amplification, delta, None, further, term.folds)
-        outcome = whole.solve(deadline, stop, accuracy=ACCURACY)
+    given = _Given(costs, term.related, privacy.amplification, delta, None, further, term.folds)
+    outcome = _outcome(given, cap, seed, None, deadline, stop, enough=GAIN, gain=GAIN)
     floor = max(float(problem.loss.value(0.0)), 0.0) * float(term.weights.sum()) * (1 - 1e-12)
     if outcome is None:
         return floor, None
@@ -203,25 +192,12 @@ def upper_step(
     atoms = delta > 0 and not problem.partition  # a law shared by an interval cannot name the true value
     atom_costs = _atom_costs(problem, grid) if atoms else None
     further, seed = rows_upper(problem, grid, cap, atoms=atoms), seeds[0] if seeds else None
-    outcome: Outcome | None
-    if cap is not None or _few(grid.related, grid.cells, problem.folds):  # a tight cap leaves no interior
-        program = ChannelProgram(
-            costs, grid.related, problem.privacy.amplification, delta, atom_costs, further, problem.folds
-        )
-        if seed is not None:
-            program.seed(*_refined(seed, costs.shape, program.related))
-        outcome = program.solve(deadline, stop, enough=1e-6 if cap is not None else 3e-5)
-    else:
-        used = None if seed is None or len(further.limits) else _released(seed, grid.cells)
-        if grid.cells > MAX_CELLS:
-            used = points_of(breaks or tuple(range(grid.cells + 1)), grid.cells)
-            used = used | used[::-1] if problem.folds else used
-        if not WholeProgram.would_fit(grid.related, grid.cells if used is None else int(used.sum()), problem.folds):
-            return None
-        whole = WholeProgram(
-            costs, grid.related, problem.privacy.amplification, delta, atom_costs, further, problem.folds, used
-        )
-        outcome = whole.solve(deadline, stop, accuracy=ACCURACY)
+    used = None if seed is None or len(further.limits) else _released(seed, grid.cells)
+    if grid.cells > MAX_CELLS:  # of a partition: without one there would be as many laws
+        used = points_of(breaks, grid.cells)
+        used = used | used[::-1] if problem.folds else used
+    given = _Given(costs, grid.related, problem.privacy.amplification, delta, atom_costs, further, problem.folds)
+    outcome = _outcome(given, cap, seed, used, deadline, stop, enough=1e-6 if cap is not None else 3e-5)
     if outcome is None:
         return None
     found = _repaired(problem, grid, outcome, cap)
@@ -242,9 +218,48 @@ def upper_step(
     )
 
 
-def _few(related: NDArray[np.bool_], points: int, mirrored: bool) -> bool:
-    """So few terms that they are better generated."""
-    return int(related.sum()) * points < (2 if mirrored else 1) * FEW_TERMS
+class _Given(NamedTuple):
+    """What both kinds of programs are made from [program.ChannelProgram]."""
+
+    costs: Array
+    related: NDArray[np.bool_]
+    amplification: float
+    delta: float
+    atom_costs: Array | None
+    further: FurtherRows
+    mirrored: bool
+
+    @property
+    def few(self) -> bool:
+        """So few terms that they are better generated."""
+        points: int = self.costs.shape[1]
+        return int(self.related.sum()) * points < (2 if self.mirrored else 1) * FEW_TERMS
+
+
+def _outcome(
+    given: _Given,
+    cap: float | None,
+    seed: Seed | None,
+    used: NDArray[np.bool_] | None,
+    deadline: float,
+    stop: Stop,
+    *,
+    enough: float,
+    gain: float = 0.0,
+) -> Outcome | None:
+    """Where the program that suits ended; None if none fits, or there was nothing to show in time.
+
+    used : points that may be released, for the interior point method.   enough, gain : for the simplex method.
+    """
+    if cap is not None or given.few:  # a tight cap leaves no interior
+        program = ChannelProgram(*given)
+        if seed is not None:
+            program.seed(*_refined(seed, given.costs.shape, given.related))
+        return program.solve(deadline, stop, enough=enough, gain=gain)
+    points = given.costs.shape[1] if used is None else int(used.sum())
+    if not WholeProgram.would_fit(given.related, points, given.mirrored):
+        return None
+    return WholeProgram(*given, used).solve(deadline, stop, accuracy=ACCURACY)
 
 
 def _released(seed: Seed, points: int) -> NDArray[np.bool_]:
