@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,23 +57,31 @@ class Limits:
     laws: Ints
     counts: Array
 
+    @cached_property
+    def owners(self) -> Ints:
+        """The limit of every term."""
+        return np.repeat(np.arange(len(self.most)), np.diff(self.starts))
+
+    @cached_property
+    def _loose_owners(self) -> Ints:
+        """The limit of every loose entry."""
+        return np.repeat(np.arange(len(self.most)), np.diff(self.loose_starts))
+
     def loose(self, x: Array) -> Array:
         """u·x of every limit."""
-        owners = np.repeat(np.arange(len(self.most)), np.diff(self.loose_starts))
-        return np.bincount(owners, self.loose_values * x[self.loose_columns], len(self.most)).astype(float)
+        return np.bincount(self._loose_owners, self.loose_values * x[self.loose_columns], len(self.most)).astype(float)
 
     def loosely(self, rates: Array) -> Array:
         """Σ rates·u at every column."""
-        values = self.loose_values * np.repeat(rates, np.diff(self.loose_starts))
+        values = self.loose_values * rates[self._loose_owners]
         return np.bincount(self.loose_columns, values, len(self.laws)).astype(float)
 
     @property
     def band(self) -> int:
         """How far apart two columns of one limit are at most."""
         low, high = np.full(len(self.most), len(self.laws)), np.zeros(len(self.most), dtype=np.int64)
-        owners = np.repeat(np.arange(len(self.most)), np.diff(self.starts))
-        loose = np.repeat(np.arange(len(self.most)), np.diff(self.loose_starts))
-        for limit, column in ((owners, self.events), (owners, self.covers), (loose, self.loose_columns)):
+        columns = ((self.owners, self.events), (self.owners, self.covers), (self._loose_owners, self.loose_columns))
+        for limit, column in columns:
             np.minimum.at(low, limit, column)
             np.maximum.at(high, limit, column)
         return int(np.maximum(high - low, 0).max(initial=0)) + 1
@@ -163,7 +172,7 @@ class _Point:
     zs: Array
     y: Array
     lam: Array
-    nu: Array = field(default_factory=lambda: np.empty(0))
+    nu: Array
 
     @property
     def pairs(self) -> list[tuple[Array, Array]]:
@@ -199,7 +208,6 @@ class InteriorProgram:
         counts = int(limits.laws.max()) + 1
         self._laws = np.zeros((counts, len(costs)))
         self._laws[limits.laws, np.arange(len(costs))] = limits.counts
-        self._owners = np.repeat(np.arange(len(limits.most)), np.diff(limits.starts))
 
     @staticmethod
     def fits(columns: int, band: int) -> bool:
@@ -240,14 +248,14 @@ class InteriorProgram:
         limits = self.limits
         x = 1 / self._laws.sum(axis=1)[limits.laws]
         terms = np.diff(limits.starts)
-        room = np.maximum(np.maximum(limits.most, 1e-3)[self._owners] / np.maximum(terms, 1)[self._owners], 1e-6)
+        room = np.maximum(np.maximum(limits.most, 1e-3)[limits.owners] / np.maximum(terms, 1)[limits.owners], 1e-6)
         s = np.maximum(self._differences(x), 0.0) + room
         r = np.maximum(s - self._differences(x), room)
         u = np.maximum(limits.most - limits.loose(x), 1e-2 * (1 + np.abs(limits.most)))
         lam = np.full(len(limits.most), 0.1)
-        y = 0.5 * lam[self._owners]
+        y = 0.5 * lam[limits.owners]
         zx = np.maximum(self.costs + self._gathered(y), 0.1)
-        return _Point(x, s, r, u, zx, lam[self._owners] - y, y, lam, np.zeros(len(self._laws)))
+        return _Point(x, s, r, u, zx, lam[limits.owners] - y, y, lam, np.zeros(len(self._laws)))
 
     def _differences(self, x: Array) -> Array:
         from ..kernels.privacy_system import differences
@@ -264,7 +272,7 @@ class InteriorProgram:
 
     def _summed(self, values: Array) -> Array:
         """Σ over the terms of every limit."""
-        return np.bincount(self._owners, values, len(self.limits.most)).astype(float)
+        return np.bincount(self.limits.owners, values, len(self.limits.most)).astype(float)
 
     def _state(self, p: _Point) -> tuple[float, float]:
         """Relative distance of the bracket's ends, and by how much laws and slacks miss."""
@@ -278,7 +286,7 @@ class InteriorProgram:
         """One step: predictor, corrector, correction of outliers."""
         from ..kernels.privacy_system import assemble
 
-        limits, owners = self.limits, self._owners
+        limits, owners = self.limits, self.limits.owners
         a, b = p.y / p.r, p.zs / p.s
         inverse = 1 / (a + b)
         g = a * inverse
