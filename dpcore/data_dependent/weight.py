@@ -194,7 +194,7 @@ def _turns_down(a: tuple[float, float], b: tuple[float, float], c: tuple[float, 
 class PartOfWeight(Weight):
     """A weight known by its values on a part of the range [windows]."""
 
-    density: Density = field(default_factory=lambda: Density((1.0,), (1.0,)))
+    density: Density = field(kw_only=True)
 
     def on(self, low: float, high: float) -> Density:
         """The values, whatever the ends are called."""

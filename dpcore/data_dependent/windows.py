@@ -61,7 +61,7 @@ def windows(problem: DataDependentProblem) -> list[tuple[DataDependentProblem, f
     out = []
     for (width, part), share in found.items():
         spec = f"{problem.weight.spec} on {float(width):g} of its range"
-        weight = PartOfWeight(spec, problem.weight.title, (), part)
+        weight = PartOfWeight(spec, problem.weight.title, density=part)
         ends = (-float(width) / 2, float(width) / 2)
         if decimal(ends[1]) * 2 != width:
             ends = (0.0, float(width))
