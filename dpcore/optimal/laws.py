@@ -200,11 +200,9 @@ def spiked_staircase(problem: NoiseProblem) -> PiecewiseNoise | None:
     if atom < 0 or wide <= 0 or not wide < law.resolution / 4:
         return None
     half = math.ceil(wide / 2)
-    low, high = (-half, half) if breaks[top] <= -half and half <= breaks[top + 1] else (0, 0)
-    if low == high:  # the minimiser is next to an end of the top step
-        low = int(max(breaks[top], min(-half, breaks[top + 1] - 2 * half)))
-        high = low + 2 * half
-    if not breaks[top] <= low < high <= breaks[top + 1]:
+    low = int(max(breaks[top], min(-half, breaks[top + 1] - 2 * half)))  # around the minimiser, or near it
+    high = low + 2 * half
+    if high > breaks[top + 1]:
         return None
     ends = np.array([breaks[top], low, high, breaks[top + 1]])
     pieces = np.diff(ends) * heights[top]
