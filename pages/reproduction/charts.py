@@ -113,29 +113,25 @@ def earlier_bound(outcomes: Sequence[Outcome], delta: float, *, colours: Palette
 
 
 def grids(
-    named: Sequence[tuple[str, Sequence[Solution]]],
+    bounds: Sequence[Solution],
     lines: Sequence[tuple[str, str, float]],
     *,
     over: str,
-    places: Sequence[float],
+    places: Sequence[str],
     axis: str,
     colours: Palette,
 ) -> go.Figure:
-    """Brackets of the reference method over its grids (one pair of curves per name), and horizontal lines
-    (name, mechanism's key, loss)."""
+    """The reference method's bracket over its grids, and horizontal lines (name, mechanism's key, loss)."""
     figure = go.Figure()
-    for number, (name, solutions) in enumerate(named):
-        x = list(places)[: len(solutions)]
-        colour = hue(colours, ("laplace", "staircase")[number % 2])
-        for side, dash, symbol in (("upper", "solid", "circle"), ("lower", "dot", "diamond")):
-            figure.add_scatter(
-                x=x, y=[getattr(s.certificate, side) for s in solutions], name=f"{name}, {side} bound",
-                mode="lines+markers", line={"color": colour, "dash": dash, "width": 2},
-                marker={"symbol": symbol, "size": 7}, hovertemplate="%{x}: %{y:.5g}<extra></extra>",
-            )  # fmt: skip
-    for name, key, value in lines:
-        figure.add_hline(y=value, line=line(key, colours, width=1.5))
-        figure.add_scatter(x=[None], y=[None], mode="lines", line=line(key, colours, width=1.5), name=name)
+    x = list(places)[: len(bounds)]
+    colour = hue(colours, "laplace")
+    for side, dash, symbol in (("upper", "solid", "circle"), ("lower", "dot", "diamond")):
+        figure.add_scatter(
+            x=x, y=[getattr(s.certificate, side) for s in bounds], name=f"reference, {side} bound",
+            mode="lines+markers", line={"color": colour, "dash": dash, "width": 2},
+            marker={"symbol": symbol, "size": 7}, hovertemplate="%{x}: %{y:.5g}<extra></extra>",
+        )  # fmt: skip
+    _levels(figure, lines, colours)
     figure.update_xaxes(title=over, type="category")
     figure.update_yaxes(title=axis, rangemode="tozero")
     return below(finish(figure, colours, height=460), colours)
@@ -173,12 +169,17 @@ def convergence(
             marker={"symbol": "x", "size": 10, "color": colours.text},
             hovertemplate="published, β = %{x}: %{y:.5g}<extra></extra>",
         )  # fmt: skip
-    for name, key, value in lines:
-        figure.add_hline(y=value, line=line(key, colours, width=1.5))
-        figure.add_scatter(x=[None], y=[None], mode="lines", line=line(key, colours, width=1.5), name=name)
+    _levels(figure, lines, colours)
     figure.update_xaxes(title="β (Δf = 2)", type="category")
     figure.update_yaxes(title=axis, rangemode="tozero")
     return below(finish(figure, colours, height=500), colours)
+
+
+def _levels(figure: go.Figure, lines: Sequence[tuple[str, str, float]], colours: Palette) -> None:
+    """Horizontal lines (name, mechanism's key, loss), each with an entry in the legend."""
+    for name, key, value in lines:
+        figure.add_hline(y=value, line=line(key, colours, width=1.5))
+        figure.add_scatter(x=[None], y=[None], mode="lines", line=line(key, colours, width=1.5), name=name)
 
 
 def below(figure: go.Figure, colours: Palette) -> go.Figure:

@@ -108,20 +108,16 @@ def compared(reference: Sequence[Solution], best: Sequence[Solution]) -> None:
         )
 
 
-def brackets(named: Sequence[tuple[str, Sequence[Solution]]], places: Sequence[str], best: Sequence[Solution]) -> None:
+def brackets(bounds: Sequence[Solution], places: Sequence[str]) -> None:
     out = [
         {
-            "law": name,
+            "law": "reference",
             "β": place,
             "lower": prose.at_least(s.certificate.lower, 6),
             "upper": prose.at_most(s.certificate.upper, 6),
         }
-        for name, solutions in named
-        for place, s in zip(places, solutions)
+        for place, s in zip(places, bounds)
     ]
-    for name, s in zip(("general", "monotone"), best):
-        out.append({"law": f"{name}, certified method", "β": "–", "lower": prose.at_least(s.certificate.lower, 6),
-                    "upper": prose.at_most(s.certificate.upper, 6)})  # fmt: skip
     st.dataframe(out, hide_index=True)
 
 
@@ -139,12 +135,12 @@ def figure_5() -> None:
             places = [str(half if name == "support" else k) for k, half in partitions]
 
             def draw(job=job, name=name, places=places, over=over) -> None:
-                named = [("reference", list(job.solution or job.trace))]
+                bounds = list(job.solution or job.trace)
                 axis = prose.loss_axis(problem.loss, "")
                 lines = [("published plateau", "gaussian", plateau)]
-                figure = charts.grids(named, lines, over=over, places=places, axis=axis, colours=drawing.colours())
+                figure = charts.grids(bounds, lines, over=over, places=places, axis=axis, colours=drawing.colours())
                 alt = f"Reference bounds over {over}."
-                drawing.draw(figure, key=f"chart_{name}", alt=alt, table=lambda: brackets(named, places, ()))
+                drawing.draw(figure, key=f"chart_{name}", alt=alt, table=lambda: brackets(bounds, places))
 
             waiting(f"grids {name}", job, len(places))
             live([job], draw)
