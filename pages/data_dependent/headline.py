@@ -1,4 +1,4 @@
-"""The sentence with both bounds, what it gains, how far the work is, and why there is none."""
+"""The sentence with both bounds, what it gains, and why there is none."""
 
 from __future__ import annotations
 
@@ -60,23 +60,6 @@ def headline(solution: Solution, asked: Asked) -> None:
             "So far the best known release is optimal noise that ignores the true value, clamped to the range."
         )
     st.caption(" ".join(words))
-
-
-def going_on(job: compute.Job, waited_for: watching.Jobs, *, drawn: bool) -> None:
-    """A strip that follows the job, and Stop; runs the page again once there is more to draw."""
-
-    def say() -> None:
-        last = job.trace[-1] if job.trace else None
-        if last is None or not math.isfinite(last.upper):
-            st.markdown(job.doing)
-        else:
-            lower, upper = prose.bracket(max(last.lower, 0.0), last.upper)
-            gap_text = f", a gap of {prose.percent_up(last.gap)}" if last.lower > 0 else ""
-            st.markdown(f"{job.doing} the least possible loss lies between **{lower}** and **{upper}**{gap_text}")
-
-    more = lambda: not drawn and shown(job) is not None  # noqa: E731
-    watching.go_on({"picture": job})
-    watching.strip(waited_for, say, help="Keep the best so far", more=more)
 
 
 def failure(job: compute.Job) -> None:

@@ -23,14 +23,14 @@ waited_for = watching.under_way({"picture": job})
 solution = headline.shown(job)
 if solution is None:
     if waited_for:
-        headline.going_on(job, waited_for, drawn=False)
+        watching.closing("picture", job, waited_for, more=lambda: headline.shown(job) is not None)
         st.caption(TEXT["about"])
     else:
         headline.failure(job)
     st.stop()
 
 headline.headline(solution, asked)
-headline.going_on(job, waited_for, drawn=True)
+watching.closing("picture", job, waited_for)
 frame.cite(headline.sentence(solution).replace("*", ""), {"found by": solution.source})
 panels.laws(solution, asked)
 panels.losses(solution, asked)

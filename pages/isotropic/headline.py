@@ -1,4 +1,4 @@
-"""The sentence with the Gaussian's loss and both bounds, what to make of it, how far the work is."""
+"""The sentence with the Gaussian's loss and both bounds, what to make of it, and why there is none."""
 
 from __future__ import annotations
 
@@ -100,22 +100,6 @@ def headline(asked: Asked, job: compute.Job, known: Sequence[KnownLaw]) -> None:
         kind = " (an estimate)" if first.estimated else ""
         words.append(f"Least of the other known mechanisms: {prose.number(first.loss)}{kind}, {first.name}.")
     st.caption(" ".join(words))
-
-
-def going_on(job: compute.Job, waited_for: watching.Jobs, *, drawn: bool) -> None:
-    """A strip that follows the job, and Stop; runs the page again once there is more to draw."""
-
-    def say() -> None:
-        last = job.trace[-1] if job.trace else None
-        if last is None or not math.isfinite(last.upper):
-            st.markdown(job.doing)
-        else:
-            lower, upper = prose.bracket(max(last.lower, 0.0), last.upper)
-            gap = f", a gap of {prose.percent_up(last.gap)}" if last.lower > 0 else ""
-            st.markdown(f"{job.doing} the least possible loss lies between **{lower}** and **{upper}**{gap}")
-
-    watching.go_on({"picture": job})
-    watching.strip(waited_for, say, help="Keep the best so far", more=lambda: not drawn and job.best is not None)
 
 
 def failure(job: compute.Job) -> None:

@@ -28,7 +28,7 @@ best = job.best
 if job.done and best is None:
     headline.failure(job)
     st.stop()
-headline.going_on(job, waited_for, drawn=best is not None)
+watching.closing("picture", job, waited_for, more=lambda: best is None and job.best is not None)
 watching.live(both.values(), lambda: headline.headline(asked, job, panels.laws_of(others)))
 left, right = st.columns([11, 9], gap="large")
 with left:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import streamlit as st
 
-from . import compute
+from . import compute, prose
 
 Jobs = Mapping[str, compute.Job]
 """By slot."""
@@ -81,6 +82,22 @@ def strip(
 
     with left:
         watch()
+
+
+def closing(slot: str, job: compute.Job, waited_for: Jobs, *, more: Callable[[], bool] = lambda: False) -> None:
+    """The strip of the job in a slot that looks for the least possible loss: what that lies between so far."""
+
+    def say() -> None:
+        last = job.trace[-1] if job.trace else None
+        if last is None or not math.isfinite(last.upper):
+            st.markdown(job.doing)
+        else:
+            lower, upper = prose.bracket(max(last.lower, 0.0), last.upper)
+            gap = f", a gap of {prose.percent_up(last.gap)}" if last.lower > 0 else ""
+            st.markdown(f"{job.doing} the least possible loss lies between **{lower}** and **{upper}**{gap}")
+
+    go_on({slot: job})
+    strip(waited_for, say, help="Keep the best so far", more=more)
 
 
 def go_on(jobs: Jobs, *, key: str = "resume") -> None:
