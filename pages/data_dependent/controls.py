@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import streamlit as st
 
-from dpcore._validate import above
 from dpcore.data_dependent import DataDependentProblem, data_dependent_problem
 from dpcore.data_dependent.weight import histogram, normal
-from dpcore.errors import InputError
 from dpcore.loss import FAMILIES, NAMED, labels, parameters
 from dpcore.mechanisms import MECHANISMS
 from dpcore.numbers import read_numbers
 from dpcore.privacy import DELTA, EPSILON, SENSITIVITY
-from dpcore.problem import SolverSettings
-from pages.shared import fields, prose
+from pages.shared import asking, fields, prose
 from pages.shared.address import FRAME, Address, Choice, Choices, Label, Number, Switch, Text, numbers
-from pages.shared.messages import explain
-from service import configuration
 
 WEIGHTS = {
     "uniform": "all values the same", "triangular": "middle values most", "normal": "normal, cut to the range",
@@ -46,14 +39,7 @@ NAMES = {"low": "lowest value", "high": "highest value", "mean": "mean of the we
 """Names of fields whose labels say little by themselves."""
 
 
-@dataclass
-class Asked:
-    """What the controls say; problem is None while some control holds a value that is not accepted."""
-
-    problem: DataDependentProblem | None = None
-    settings: SolverSettings = field(default_factory=SolverSettings)
-    unit: str = ""
-    complaint: str = ""
+Asked = asking.Asked[DataDependentProblem]
 
 
 def sidebar() -> Asked:
@@ -67,15 +53,7 @@ def sidebar() -> Asked:
             if not FRAME["projector"] or name in ("privacy", "query", "loss"):
                 with places[name]:
                     draw()
-    asked = Asked(unit=str(PAGE["unit"] or "").strip())
-    try:
-        seconds = above(0, configuration.current().seconds, time_limit=PAGE["seconds"])
-        asked.settings = SolverSettings(gap=PAGE["gap"] / 100, time_limit=seconds)
-        asked.problem = read_problem(PAGE.values())
-    except InputError as error:
-        asked.complaint = explain(error)
-        places[_place(error.field)].error(asked.complaint)
-    return asked
+    return asking.read(PAGE, read_problem, lambda name: places[_place(name)])
 
 
 def _place(name: str) -> str:

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 import streamlit as st
 
 from dpcore._validate import above, in_range
-from dpcore.errors import InputError
 from dpcore.isotropic.problem import LARGEST_DIMENSION, LARGEST_POWER, NAMED, IsotropicProblem, RadialLoss
 from dpcore.privacy import DELTA, EPSILON, SENSITIVITY, Privacy
-from dpcore.problem import SolverSettings
-from pages.shared import fields, prose
+from pages.shared import asking, fields, prose
 from pages.shared.address import FRAME, Address, Choice, Label, Number
-from pages.shared.messages import LABELS, explain
-from service import configuration
+from pages.shared.messages import LABELS
 
 LOSSES = {
     "norm": "its length: E|X|", "squared": "its squared length: E|X|²", "power": "a power of its length: E|X|ᵖ",
@@ -54,14 +50,7 @@ PRESETS = {
 }  # fmt: skip
 
 
-@dataclass
-class Asked:
-    """What the controls say; problem is None while some control holds a value that is not accepted."""
-
-    problem: IsotropicProblem | None = None
-    settings: SolverSettings = field(default_factory=SolverSettings)
-    unit: str = ""
-    complaint: str = ""
+Asked = asking.Asked[IsotropicProblem]
 
 
 def sidebar() -> Asked:
@@ -87,7 +76,7 @@ def sidebar() -> Asked:
                 places["gap"] = fields.number(PAGE, "gap", "Stop at a relative gap of (%)", step=0.5)
                 places["time_limit"] = fields.number(PAGE, "seconds", "Time limit (s)", step=5)
         below = st.container()
-    return _read(places, below)
+    return asking.read(PAGE, read_problem, lambda name: places.get(name, below), FIELDS)
 
 
 def _sensitivity(places: dict) -> None:
@@ -106,18 +95,6 @@ def _both(places: dict, key: str, label: str, step: float, show: Callable[[float
     fields.stops(PAGE, key, label, STOPS[key], show)
     if not FRAME["projector"]:
         places[key] = fields.number(PAGE, key, f"{label.partition(' ')[0]} exactly", step=step, help=help)
-
-
-def _read(places: dict, below) -> Asked:
-    asked = Asked(unit=str(PAGE["unit"] or "").strip())
-    try:
-        seconds = above(0, configuration.current().seconds, time_limit=PAGE["seconds"])
-        asked.settings = SolverSettings(gap=PAGE["gap"] / 100, time_limit=seconds)
-        asked.problem = read_problem(PAGE.values())
-    except InputError as error:
-        asked.complaint = explain(error, FIELDS)
-        places.get(error.field, below).error(asked.complaint)
-    return asked
 
 
 def read_problem(values: dict) -> IsotropicProblem:
