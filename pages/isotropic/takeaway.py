@@ -4,50 +4,27 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dpcore.errors import InputError, MissingExtraError
 from dpcore.isotropic.files import file_stem, noise_to_csv, solution_to_json
 from dpcore.isotropic.problem import IsotropicProblem
 from dpcore.isotropic.release import extra_error, release
 from dpcore.isotropic.script import script
 from dpcore.isotropic.solution import IsotropicSolution
-from dpcore.numbers import read_numbers
-from pages.shared import actions, frame, prose
-from pages.shared.messages import explain
+from pages.shared import actions, frame, prose, releases
 
 from .controls import PAGE
 
 TEXT = prose.sections("isotropic")
 
-SHOWN = 50
-"""Numbers of a released vector."""
-
 
 def release_one(solution: IsotropicSolution) -> None:
     """One exact private release of values that the visitor makes up."""
     frame.heading("Release the vector once", TEXT["release"])
-    count = solution.problem.dimension
-    text = st.text_area(
-        "True values", ", ".join(["0"] * min(count, SHOWN)), height=68, key="true_values",
-        help="One number per coordinate; those left out at the end count as 0.",
-    )  # fmt: skip
-    if st.button("Release", key="release_one", type="primary"):
-        try:
-            given = read_numbers(text, "true values", f"up to {count} numbers") if (text or "").strip() else []
-            if len(given) > count:
-                raise InputError("true values", f"{len(given)} numbers", f"up to {count} numbers")
-            released = release(solution.noise, given + [0.0] * (count - len(given)))
-        except (InputError, MissingExtraError) as error:
-            st.error(explain(error) if isinstance(error, InputError) else str(error))
-            return
-        shown = ", ".join(f"{float(value):.6g}" for value in released[:SHOWN])
-        st.code(shown + (" …" if count > SHOWN else ""), language=None, wrap_lines=True)
-        if len(given) < count:
-            st.caption(f"{len(given)} of {count} values were given; the others counted as 0.")
     rounding = prose.at_most(extra_error(solution.noise), 2)
-    st.caption(
+    note = (
         f"Rounding adds at most {rounding} to the root mean square error. Every release spends the whole (ε, δ) again: "
         "try made-up values. The promise holds where nobody moves the vector by more than its ℓ2-sensitivity."
     )
+    releases.vector(solution.problem.dimension, lambda values: release(solution.noise, values), note)
 
 
 def export(solution: IsotropicSolution) -> None:

@@ -12,12 +12,9 @@ import streamlit as st
 
 from dpcore import __version__
 from dpcore.cli.profile import report
-from dpcore.errors import InputError
-from dpcore.numbers import read_numbers
 from dpcore.vector import Allocation, VectorQuery
 from dpcore.vector.script import asked_for, coupled, script
-from pages.shared import actions, frame, prose
-from pages.shared.messages import explain
+from pages.shared import actions, frame, prose, releases
 
 from .controls import PAGE, Asked
 
@@ -56,28 +53,12 @@ def _chosen(known: Sequence[Allocation]) -> Allocation:
 
 def _release(asked: Asked, chosen: Allocation) -> None:
     """One release of values that the visitor makes up."""
-    count = len(asked.query.profile)
-    text = st.text_area(
-        "True values", ", ".join(["0"] * min(count, 50)), height=68, key="true_values",
-        help="One number per coordinate; those left out at the end count as 0.",
-    )  # fmt: skip
-    if st.button("Release", key="release_one", type="primary"):
-        try:
-            given = _values(text, count)
-            value = given + [0.0] * (count - len(given))
-            released = chosen.noise.release(value)
-        except InputError as error:
-            st.error(explain(error))
-            return
-        shown = ", ".join(f"{value:.6g}" for value in released[:50].tolist())
-        st.code(shown + (" …" if count > 50 else ""), language=None, wrap_lines=True)
-        if len(given) < count:
-            st.caption(f"{len(given)} of {count} values were given; the others counted as 0.")
-    st.caption(
+    note = (
         f"{chosen.name}, error {chosen.error:.4g}: an exact draw, without a float in between. Every release "
         f"spends the promise again: try made-up values. The promise holds where nobody moves a "
         f"coordinate by more than its sensitivity ({largest(asked.query)})."
-    )  # fmt: skip
+    )
+    releases.vector(len(asked.query.profile), chosen.noise.release, note)
 
 
 def largest(query: VectorQuery) -> str:
@@ -86,11 +67,6 @@ def largest(query: VectorQuery) -> str:
     if len(values) <= 6:
         return ", ".join(f"{value:.6g}" for value in values)
     return f"from {min(values):.6g} to {max(values):.6g}"
-
-
-def _values(text: str, count: int) -> list[float]:
-    """The numbers of the text."""
-    return read_numbers(text, "true values", f"up to {count} numbers") if (text or "").strip() else []
 
 
 def _files(query: VectorQuery, known: Sequence[Allocation], chosen: Allocation, program: str) -> None:
