@@ -37,29 +37,30 @@ def load_solution(path: str | Path) -> Solution:
     return solution_from_dict(load_json(path))
 
 
-def load_json(path: str | Path) -> Any:
-    """What a JSON file of at most 32 MB holds."""
+def load_json(path: str | Path, file: str = "noise file", command: str = "solve") -> Any:
+    """What a JSON file of at most 32 MB holds. file : what messages call it.   command : what writes such files."""
     try:
-        with open(path, "rb") as file:
-            raw = file.read(MAX_BYTES + 1)
+        with open(path, "rb") as opened:
+            raw = opened.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "no file can have this name"
-        raise InputError("noise file", path, f"a readable file ({reason})") from None
-    return _parsed(raw, str(path))
+        raise InputError(file, path, f"a readable file ({reason})") from None
+    return parse_json(raw, str(path), file, command)
 
 
 def solution_from_json(text: str | bytes, *, name: str = "this text") -> Solution:
     """The solution in a JSON text; see `solution_from_dict`. `name` is what messages call the text."""
-    return solution_from_dict(_parsed(text, name))
+    return solution_from_dict(parse_json(text, name))
 
 
-def _parsed(text: str | bytes, name: str) -> Any:
+def parse_json(text: str | bytes, name: str, file: str = "noise file", command: str = "solve") -> Any:
+    """What a JSON text of at most 32 MB holds; `name` is what messages call the text, the others as for `load_json`."""
     if len(text) > MAX_BYTES:
-        raise InputError("noise file", name, f"at most {MAX_BYTES >> 20} MB")
+        raise InputError(file, name, f"at most {MAX_BYTES >> 20} MB")
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
-        raise InputError("noise file", name, "JSON written by `python -m dpcore solve`") from None
+        raise InputError(file, name, f"JSON written by `python -m dpcore {command}`") from None
 
 
 def solution_from_dict(data: Any) -> Solution:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from ..noise.piecewise import PiecewiseNoise
 from ..noise.whole import TOTAL
 from ..problem import SolverSettings
 from ..problem_fields import finite
-from ..reload import FORMAT, MAX_BYTES, RELOADED
+from ..reload import FORMAT, RELOADED, load_json, parse_json
 from ..solution import Certificate
 from . import referee
 from .channel import Channel, Grid
@@ -128,12 +127,7 @@ def file_stem(problem: DataDependentProblem) -> str:
 
 def load_solution(path: str | Path) -> Solution:
     """The solution in a JSON file of at most 32 MB; see `solution_from_json`."""
-    try:
-        with open(path, "rb") as file:
-            raw = file.read(MAX_BYTES + 1)
-    except (OSError, ValueError) as error:
-        raise InputError("mechanism file", path, f"a readable file ({error})") from None
-    return solution_from_json(raw, name=str(path))
+    return _believed(load_json(path, "mechanism file", KIND), str(path))
 
 
 def solution_from_json(text: str | bytes, *, name: str = "this text") -> Solution:
@@ -144,14 +138,12 @@ def solution_from_json(text: str | bytes, *, name: str = "this text") -> Solutio
     ------
     InputError : a field is missing or wrong, or the mechanism is not what its problem asks for.
     """
-    if len(text) > MAX_BYTES:
-        raise InputError("mechanism file", name, f"at most {MAX_BYTES >> 20} MB")
-    try:
-        data = json.loads(text)
-        if not isinstance(data, dict) or data.get("kind") != KIND or data.get("format") != FORMAT:
-            raise ValueError
-    except (ValueError, RecursionError):
-        raise InputError("mechanism file", name, "JSON written by `python -m dpcore data-dependent`") from None
+    return _believed(parse_json(text, name, "mechanism file", KIND), name)
+
+
+def _believed(data: Any, name: str) -> Solution:
+    if not isinstance(data, dict) or data.get("kind") != KIND or data.get("format") != FORMAT:
+        raise InputError("mechanism file", name, f"JSON written by `python -m dpcore {KIND}`")
     try:
         return _solution(data)
     except InputError:

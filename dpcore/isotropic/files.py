@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from ..noise.whole import TOTAL
 from ..privacy import Privacy
 from ..problem import SolverSettings
 from ..problem_fields import finite
-from ..reload import FORMAT, MAX_BYTES, RELOADED
+from ..reload import FORMAT, RELOADED, load_json, parse_json
 from ..solution import Certificate
 from . import audit
 from .law import RadialNoise
@@ -89,23 +88,12 @@ def solution_to_json(solution: IsotropicSolution) -> str:
 
 def load_solution(path: str | Path) -> IsotropicSolution:
     """The solution in a JSON file of at most 32 MB; see `solution_from_dict`."""
-    try:
-        with open(path, "rb") as file:
-            raw = file.read(MAX_BYTES + 1)
-    except (OSError, ValueError) as error:
-        raise InputError("noise file", path, f"a readable file ({error})") from None
-    return solution_from_json(raw, name=str(path))
+    return solution_from_dict(load_json(path, command=KIND))
 
 
 def solution_from_json(text: str | bytes, *, name: str = "this text") -> IsotropicSolution:
     """The solution in a JSON text; see `solution_from_dict`. `name` is what messages call the text."""
-    if len(text) > MAX_BYTES:
-        raise InputError("noise file", name, f"at most {MAX_BYTES >> 20} MB")
-    try:
-        data = json.loads(text)
-    except (ValueError, RecursionError):
-        raise InputError("noise file", name, "JSON written by `python -m dpcore isotropic`") from None
-    return solution_from_dict(data)
+    return solution_from_dict(parse_json(text, name, command=KIND))
 
 
 def solution_from_dict(data: Any) -> IsotropicSolution:
