@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Iterable
 from hashlib import sha256
 from typing import Any
 
@@ -24,11 +25,11 @@ from .reload import (
     solution_from_json,
 )
 from .snippet import python_snippet
-from .solution import Solution
+from .solution import Certificate, Progress, Solution
 
 __all__ = [
-    "file_stem", "layout", "load_solution", "noise_to_csv", "python_snippet", "solution_from_dict",
-    "solution_from_json", "solution_to_dict", "solution_to_json", "spec_stem",
+    "certificate_to_dict", "file_stem", "layout", "load_solution", "noise_to_csv", "python_snippet",
+    "solution_from_dict", "solution_from_json", "solution_to_dict", "solution_to_json", "spec_stem", "trace_to_lists",
 ]  # fmt: skip
 
 
@@ -51,18 +52,30 @@ def solution_to_dict(solution: Solution) -> dict[str, Any]:
         "cells": int(solution.cells),
         "shifts": int(solution.shifts),
         "certificate": {
-            "lower": certificate.lower,
-            "upper": certificate.upper,
-            "delta_upper": certificate.delta_upper,
-            "worst_shift": certificate.worst_shift,
-            "repaired": bool(certificate.repaired),
+            **certificate_to_dict(certificate),
             "budget_upper": certificate.budget_upper,
             "second_delta_upper": certificate.second_delta_upper,
             "profile": None if certificate.profile is None else profile_to_dict(certificate.profile),
         },
         "noise": solution.noise.to_dict(),
-        "trace": [[r.seconds, finite(r.lower), finite(r.upper), int(r.cells), int(r.pairs)] for r in solution.trace],
+        "trace": trace_to_lists(solution.trace),
     }
+
+
+def certificate_to_dict(certificate: Certificate) -> dict[str, Any]:
+    """What every certificate has, in JSON types."""
+    return {
+        "lower": certificate.lower,
+        "upper": certificate.upper,
+        "delta_upper": certificate.delta_upper,
+        "worst_shift": certificate.worst_shift,
+        "repaired": bool(certificate.repaired),
+    }
+
+
+def trace_to_lists(trace: Iterable[Progress]) -> list[list[float | None]]:
+    """Progress in JSON types: seconds, lower, upper, cells, pairs."""
+    return [[r.seconds, finite(r.lower), finite(r.upper), int(r.cells), int(r.pairs)] for r in trace]
 
 
 def profile_to_dict(proof: ProfileProof) -> dict[str, Any]:

@@ -81,14 +81,24 @@ def solution_from_dict(data: Any) -> Solution:
     problem = problem_from_dict(data)
     noise = read_noise(checks.mapping(data.get("noise"), "noise"), problem)
     _check_constraints(noise, problem)
-    stated = checks.mapping(data.get("certificate", {}), "certificate").get("lower", data.get("lower"))
-    certificate = _audited(noise, problem, stated)
-    seconds = data.get("seconds")
-    if not isinstance(seconds, int | float) or not 0 <= seconds < 1e9:
-        seconds = 0.0
-    certificate = replace(certificate, profile=_kept_profile(noise, problem, data))
+    certificate = replace(_audited(noise, problem, data), profile=_kept_profile(noise, problem, data))
     cells = len(noise.weights) if isinstance(noise, PiecewiseNoise | LatticeNoise) else 0
-    return Solution(problem, SolverSettings(), noise, certificate, (), float(seconds), cells, 0, RELOADED)
+    return Solution(problem, SolverSettings(), noise, certificate, (), stated_seconds(data), cells, 0, RELOADED)
+
+
+def stated_lower(data: dict[str, Any], upper: float) -> float | None:
+    """The lower bound that a file states; None where it states none, or one above the audited upper bound."""
+    stated = checks.mapping(data.get("certificate", {}), "certificate").get("lower", data.get("lower"))
+    if stated is None:
+        return None
+    lower = in_range(0, 1e300, also=(), **{"certificate.lower": stated})
+    return lower if lower <= upper else None
+
+
+def stated_seconds(data: dict[str, Any]) -> float:
+    """The time that a file states; 0 where it is none."""
+    seconds = data.get("seconds")
+    return float(seconds) if isinstance(seconds, int | float) and 0 <= seconds < 1e9 else 0.0
 
 
 def _check_constraints(noise: Noise, problem: NoiseProblem) -> None:
@@ -103,7 +113,7 @@ def _check_constraints(noise: Noise, problem: NoiseProblem) -> None:
         raise InputError(field, "a density that increases away from 0", "a monotone one, as its problem says")
 
 
-def _audited(noise: Noise, problem: NoiseProblem, stated: object) -> Certificate:
+def _audited(noise: Noise, problem: NoiseProblem, data: dict[str, Any]) -> Certificate:
     """δ and the upper bound audited anew; the stated lower bound only if it does not contradict them."""
     epsilon, delta = problem.privacy.epsilon, problem.privacy.delta
     delta_upper, shift = audit.shortfall_upper(noise, epsilon, problem.sensitivity)
@@ -113,10 +123,7 @@ def _audited(noise: Noise, problem: NoiseProblem, stated: object) -> Certificate
     if not math.isfinite(upper):
         raise InputError("noise", "a law of infinite loss", "a finite expected loss")
     spent, kappa = _extras(noise, problem)
-    lower = None
-    if stated is not None:
-        lower = in_range(0, 1e300, also=(), **{"certificate.lower": stated})
-        lower = lower if lower <= upper else None
+    lower = stated_lower(data, upper)
     return Certificate(lower, upper, delta_upper, shift, budget_upper=spent, second_delta_upper=kappa)
 
 

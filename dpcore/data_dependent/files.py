@@ -11,7 +11,7 @@ import numpy as np
 from .. import __version__
 from .._validate import decimal, real
 from ..errors import CertificateError, InputError
-from ..export import layout, noise_to_csv, solution_from_dict, solution_to_dict, spec_stem
+from ..export import layout, noise_to_csv, solution_from_dict, solution_to_dict, spec_stem, trace_to_lists
 from ..noise.piecewise import PiecewiseNoise
 from ..noise.whole import TOTAL
 from ..problem import SolverSettings
@@ -59,7 +59,7 @@ def channel_solution_to_dict(solution: Solution) -> dict[str, Any]:
             "instance_upper": solution.instance_upper,
         },
         "mechanism": _mechanism(solution),
-        "trace": [[r.seconds, r.lower, finite(r.upper), int(r.cells), int(r.pairs)] for r in solution.trace],
+        "trace": trace_to_lists(solution.trace),
     }
 
 

@@ -9,14 +9,13 @@ import numpy as np
 
 from .. import __version__
 from .. import json_checks as checks
-from .._validate import in_range
 from ..errors import CertificateError, InputError
-from ..export import layout, spec_stem
+from ..export import certificate_to_dict, layout, spec_stem, trace_to_lists
 from ..noise.whole import TOTAL
 from ..privacy import Privacy
 from ..problem import SolverSettings
 from ..problem_fields import finite
-from ..reload import FORMAT, RELOADED, load_json, parse_json
+from ..reload import FORMAT, RELOADED, load_json, parse_json, stated_lower, stated_seconds
 from ..solution import Certificate
 from . import audit
 from .law import RadialNoise
@@ -68,16 +67,12 @@ def solution_to_dict(solution: IsotropicSolution) -> dict[str, Any]:
         "source": solution.source,
         "cells": int(solution.cells),
         "certificate": {
-            "lower": certificate.lower,
-            "upper": certificate.upper,
-            "delta_upper": certificate.delta_upper,
-            "worst_shift": certificate.worst_shift,
-            "repaired": bool(certificate.repaired),
+            **certificate_to_dict(certificate),
             "shifts": [one.shift for one in solution.multipliers],
             "rates": [one.rate for one in solution.multipliers],
         },
         "noise": solution.noise.as_dict(),
-        "trace": [[r.seconds, r.lower, finite(r.upper), int(r.cells), int(r.pairs)] for r in solution.trace],
+        "trace": trace_to_lists(solution.trace),
     }
 
 
@@ -113,14 +108,9 @@ def solution_from_dict(data: Any) -> IsotropicSolution:
     if delta_upper > privacy.delta:
         raise InputError("noise", f"a law with delta {delta_upper!r}", f"at most delta = {privacy.delta!r}")
     upper = audit.loss_upper(noise, problem.loss)
-    stated = checks.mapping(data.get("certificate", {}), "certificate").get("lower", data.get("lower"))
-    lower = in_range(0, 1e300, also=(), **{"certificate.lower": 0.0 if stated is None else stated})
-    certificate = Certificate(lower if lower <= upper else 0.0, upper, delta_upper, problem.sensitivity)
-    seconds = data.get("seconds")
-    if not isinstance(seconds, int | float) or not 0 <= seconds < 1e9:
-        seconds = 0.0
+    certificate = Certificate(stated_lower(data, upper) or 0.0, upper, delta_upper, problem.sensitivity)
     return IsotropicSolution(
-        problem, SolverSettings(), noise, certificate, (), (), float(seconds), len(noise.weights), 0, RELOADED
+        problem, SolverSettings(), noise, certificate, (), (), stated_seconds(data), len(noise.weights), 0, RELOADED
     )
 
 
