@@ -50,6 +50,10 @@ class RadialLoss:
         """The loss of x·sensitivity, up to the factor sensitivity^power for powers."""
         return self if self.beyond is None else RadialLoss(1.0, self.beyond / sensitivity)
 
+    def factor(self, sensitivity: float) -> float:
+        """The loss of x·sensitivity as a multiple of `in_units` of x, to the nearest float."""
+        return sensitivity**self.power if self.beyond is None else 1.0
+
     def mean(self, dimension: int, inner: Array, outer: Array) -> Array:
         """E c(|X|), X uniform in shells, in floats: about ten digits."""
         ratio = inner / outer
@@ -111,4 +115,4 @@ class IsotropicProblem:
     @property
     def factor(self) -> float:
         """The loss in the query's unit of one that is 1 in units of the sensitivity, to the nearest float."""
-        return self.sensitivity**self.loss.power if self.loss.beyond is None else 1.0
+        return self.loss.factor(self.sensitivity)

@@ -123,7 +123,6 @@ class Search(Anytime[IsotropicProblem, IsotropicSolution]):
         settings = settings or DEFAULT
         super().__init__(problem, settings, progress, settings.gap)
         self._loss = problem.loss.in_units(problem.sensitivity)
-        self._factor = problem.factor
         self.best: _Found | None = None
         self._multipliers: tuple[Multipliers | Curve, ...] = ()
         d, privacy = problem.dimension, problem.privacy
@@ -139,8 +138,8 @@ class Search(Anytime[IsotropicProblem, IsotropicSolution]):
         # Lower bounds are those of groups of m: a coarser problem, in units of m sensitivities.
         m = self._group = group_size(privacy, self._reach)
         self._coarse = Privacy(m * privacy.epsilon, group_delta(privacy, m)) if m > 1 else privacy
-        self._coarse_loss = self._loss if m == 1 else self._loss.in_units(float(m))
-        self._coarse_factor = self._factor * (float(m) ** self._loss.power if self._loss.beyond is None else 1.0)
+        self._coarse_loss = self._loss.in_units(float(m))
+        self._coarse_factor = problem.factor * self._loss.factor(float(m))
         law = self._known if m == 1 else best_known(d, self._coarse, self._coarse_loss)
         self._curves = CurveSearch(law, self._coarse, self._coarse_loss)
         # Widths of shells are powers of two, so that radii one shift apart are both edges.
@@ -221,10 +220,9 @@ class Search(Anytime[IsotropicProblem, IsotropicSolution]):
         resolution = 1 << max(0, fineness)
         breaks = steps << max(0, -fineness)
         edges = breaks / resolution
-        program = ShellProgram(
-            d, edges, self._loss, privacy.amplification, privacy.delta, self._reference(edges)
-        )  # fmt: skip
-        program.seed(self._reference(edges))
+        reference = self._reference(edges)
+        program = ShellProgram(d, edges, self._loss, privacy.amplification, privacy.delta, reference)
+        program.seed(reference)
         found = program.solve(self._deadline, self._stop)
         self._cells, self._pairs = max(self._cells, len(edges) - 1), max(self._pairs, len(program.cuts))
         if found is not None:
@@ -298,9 +296,7 @@ class Search(Anytime[IsotropicProblem, IsotropicSolution]):
             self._refine_curves()
             return True
         count, problem = self._nodes, self.problem
-        if problem.dimension > FEW_DIMENSIONS:
-            return False
-        if count > MOST_NODES:
+        if problem.dimension > FEW_DIMENSIONS or count > MOST_NODES:
             return False
         self._nodes = 2 * count
         d, privacy, loss = problem.dimension, self._coarse, self._coarse_loss
