@@ -68,16 +68,21 @@ class _Slope:
     value: Array
 
 
+def _event(dimension: int, shift: float, radius: Array, level: Array) -> tuple[Array, Array]:
+    """P(R ≥ r + s − T) at radii and levels T, and its slope in T."""
+    share = level * (2 * (radius + shift) - level) / (4 * radius * shift)
+    slope = _density(dimension, share) * (radius + shift - level) / (2 * radius * shift)
+    return beta_law(dimension, share), slope
+
+
 def _gain(dimension: int, curve: Curve, radii: Array) -> tuple[Array, list[_Slope]]:
     """P(R ≥ r + s − T(r)) and its slopes."""
-    s, nodes = curve.shift, curve.nodes
+    nodes = curve.nodes
     i = np.clip(np.searchsorted(nodes, radii, side="right") - 1, 0, len(nodes) - 2)
     w = np.clip((radii - nodes[i]) / (nodes[i + 1] - nodes[i]), 0.0, 1.0)
     level = curve.levels[i] * (1 - w) + curve.levels[i + 1] * w
-    share = level * (2 * (radii + s) - level) / (4 * radii * s)
     inside = radii <= nodes[-1]
-    value = np.where(inside, beta_law(dimension, share), 0.0)
-    slope = np.where(inside, _density(dimension, share) * (radii + s - level) / (2 * radii * s), 0.0)
+    value, slope = (np.where(inside, part, 0.0) for part in _event(dimension, curve.shift, radii, level))
     return value, [_Slope(i, slope * (1 - w)), _Slope(i + 1, slope * w)]
 
 
@@ -138,9 +143,9 @@ class Ascent:
             total = total + one.rate * (gain - self.amplification * cost)
         return float(total.min()) - self.delta * sum(one.rate for one in curves)
 
-    def run(self, deadline: float, stop: Callable[[], bool], rounds: int = ROUNDS) -> list[Curve]:
+    def run(self, deadline: float, stop: Callable[[], bool]) -> list[Curve]:
         """Steps until they gain little."""
-        for _ in range(rounds):
+        for _ in range(ROUNDS):
             if self.trust < LEAST_TRUST:
                 break
             found = self._step(deadline, stop)
@@ -216,10 +221,7 @@ class Ascent:
 
     def _law(self, curve: Curve) -> tuple[Array, Array]:
         """(n,) probability of the event at the nodes and its slope in T."""
-        r, s = np.maximum(curve.nodes, NEAREST), curve.shift
-        share = curve.levels * (2 * (r + s) - curve.levels) / (4 * r * s)
-        slope = _density(self.dimension, share) * (r + s - curve.levels) / (2 * r * s)
-        return beta_law(self.dimension, share), slope
+        return _event(self.dimension, curve.shift, np.maximum(curve.nodes, NEAREST), curve.levels)
 
     def _units(self, curve: Curve) -> Array:
         """(n,) changes of T that change the probability of the event, or of its complement, by a factor e."""
