@@ -141,7 +141,7 @@ def mechanisms(dimension: int, privacy: Privacy, loss: RadialLoss, *, certify: b
     d, epsilon, found = dimension, privacy.epsilon, []
     normal = Gaussian.calibrate(privacy, 1.0)
     gaussian = PowerLaw(d, math.sqrt(2) * normal.sigma, 2.0)
-    delta = enclosed.delta_upper(normal, epsilon)
+    delta = enclosed.gaussian_delta_upper(normal.sigma, epsilon)
     parameters = {"sigma": normal.sigma}
     found.append(KnownLaw("gaussian", "Gaussian, analytic", gaussian.loss(loss), parameters, delta))
     if epsilon == 0:
@@ -174,6 +174,3 @@ def mechanisms(dimension: int, privacy: Privacy, loss: RadialLoss, *, certify: b
         best = replace(relaxed, key="generalised-gamma", name=name)
     found.append(best)
     return found
-
-
-__all__ = ["KnownLaw", "PowerLaw", "TruncatedLaw", "generalised_gamma", "mechanisms", "proved"]

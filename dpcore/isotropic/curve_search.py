@@ -8,8 +8,8 @@ import numpy as np
 from scipy import special
 
 from ..privacy import Privacy
-from .ascent import FIRST_TRUST, Ascent, first_levels
-from .baselines import PowerLaw
+from .ascent import Ascent, first_levels
+from .closed_forms import PowerLaw
 from .curves import Curve
 from .problem import Array, RadialLoss
 from .proof import Judge, Proved
@@ -92,8 +92,8 @@ class CurveSearch:
         """What is proved on the next nodes, round by round."""
         privacy = self.privacy
         ascent = Ascent(
-            self.dimension, privacy.amplification, privacy.delta, self.loss, self.scale, [self._start()], FIRST_TRUST
-        )
+            self.dimension, privacy.amplification, privacy.delta, self.loss, self.scale, [self._start()]
+        )  # fmt: skip
         self._count *= 2
         for _ in range(PROOFS):
             curves = ascent.run(deadline, stop)

@@ -9,7 +9,6 @@ import math
 from collections.abc import Callable
 
 from ..errors import SolverError
-from ..noise.gaussian import Gaussian
 from . import balls
 from .balls import Ball
 from .closed_forms import PowerLaw, TruncatedLaw
@@ -38,15 +37,13 @@ def gaussian_delta_upper(sigma: float, epsilon: float) -> float:
     return balls.upper(compute, least=2.0**-62)
 
 
-def delta_upper(law: PowerLaw | TruncatedLaw | Gaussian, epsilon: float) -> float:
+def delta_upper(law: PowerLaw | TruncatedLaw, epsilon: float) -> float:
     """δ(ε) of a law over all shifts up to 1, rounded up, ε > 0; a truncated law at its own ε.
 
     Raises
     ------
     SolverError : it did not narrow down.
     """
-    if isinstance(law, Gaussian):
-        return gaussian_delta_upper(law.sigma, epsilon)
     if isinstance(law, TruncatedLaw) and law.epsilon > epsilon:
         raise ValueError("a truncated law is made for its own epsilon")
     about = law.delta() if isinstance(law, TruncatedLaw) else law.delta(epsilon)

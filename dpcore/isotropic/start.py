@@ -13,7 +13,7 @@ from scipy import special
 from ..noise.gaussian import Gaussian
 from ..privacy import Privacy
 from . import audit
-from .baselines import PowerLaw
+from .closed_forms import PowerLaw
 from .geometry import log_volumes
 from .law import RadialNoise
 from .problem import RadialLoss

@@ -9,7 +9,8 @@ from functools import lru_cache
 from typing import Any
 
 from dpcore.errors import SolverError
-from dpcore.isotropic.baselines import KnownLaw, PowerLaw, mechanisms
+from dpcore.isotropic.baselines import KnownLaw, mechanisms
+from dpcore.isotropic.closed_forms import PowerLaw
 from dpcore.isotropic.problem import IsotropicProblem, RadialLoss
 from dpcore.isotropic.search import solve
 from dpcore.noise.gaussian import Gaussian

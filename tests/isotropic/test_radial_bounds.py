@@ -13,7 +13,8 @@ import dpcore as dp
 from dpcore.cli import main
 from dpcore.errors import InputError
 from dpcore.isotropic import beta
-from dpcore.isotropic.baselines import PowerLaw, mechanisms
+from dpcore.isotropic.baselines import mechanisms
+from dpcore.isotropic.closed_forms import PowerLaw
 from dpcore.isotropic.lower import levels_of
 from dpcore.isotropic.problem import IsotropicProblem, RadialLoss, parse_loss
 from dpcore.isotropic.proof import Judge, Multipliers
