@@ -118,13 +118,8 @@ def integral(function: Callable[[Ball, bool], Ball], start: float, stop: float, 
     """∫ function over [start, stop] [Johansson 2018]; `function` gets a complex ball and whether it has to be analytic
     there (else NaN is the answer it should give). within : the absolute error to aim at."""
     return acb.integral(
-        lambda z, analytic: function(z, analytic),
-        start,
-        stop,
-        rel_tol=arb(2) ** -40,
-        abs_tol=arb(within),
-        eval_limit=MOST_VALUES,
-    ).real
+        function, start, stop, rel_tol=arb(2) ** -40, abs_tol=arb(within), eval_limit=MOST_VALUES
+    ).real  # fmt: skip
 
 
 def unknown() -> Ball:

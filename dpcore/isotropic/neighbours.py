@@ -13,6 +13,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from ..accounting.curves import least_epsilon
+from ..accounting.loss_grids import CLOSED_FORM
 from ..accounting.mechanisms import Composable
 from ..errors import SolverError
 from ..noise.whole import TOTAL
@@ -32,9 +33,6 @@ UNSEEN = 1e-26
 
 ULPS = 4
 """Units in the last place by which a loss may be off: a quotient of whole numbers and its logarithm are rounded."""
-
-ALLOWED = 1e-10
-"""Of δ(ε) of a pair, relatively (`accounting.loss_grids.CLOSED_FORM`)."""
 
 
 def neighbours(noise: RadialNoise, *, upper: bool) -> FinitePair:
@@ -144,7 +142,7 @@ class RadialMechanism(Composable):
 
     def epsilon_at(self, delta: float) -> float:
         """The least ε at δ, rounded up."""
-        return least_epsilon(lambda e: float(self.pair.delta(e)) * (1 + ALLOWED) <= delta)
+        return least_epsilon(lambda e: float(self.pair.delta(e)) * (1 + CLOSED_FORM) <= delta)
 
 
 def composable(found: IsotropicSolution, name: str) -> RadialMechanism:
