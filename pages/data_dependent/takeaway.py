@@ -39,16 +39,7 @@ def export(solution: Solution, asked: Asked) -> None:
             "CSV", channel_to_csv(solution), f"{name}.csv", "text/csv", on_click="ignore", help=actions.ABOUT_CSV
         )
         st.download_button("Python", program, f"{name}.py", "text/x-python", on_click="ignore")
-    actions.row(
-        [
-            actions.link(),
-            *(
-                actions.figure(f"{title} as {form.upper()}", chart=f"chart_{chart}", form=form, name=f"{name}_{chart}")
-                for title, chart in (("Laws", "ridges"), ("Heat map", "heat"), ("Losses", "losses"))
-                for form in ("png", "svg")
-            ),
-        ],
-        key="figures",
-    )
+    saved = {"Laws": "ridges", "Heat map": "heat", "Losses": "losses"}
+    actions.row([actions.link(), *actions.figures(saved, name)], key="figures")
     with st.expander("Python script that releases"):
         actions.show(program)

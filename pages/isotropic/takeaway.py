@@ -37,18 +37,8 @@ def export(solution: IsotropicSolution) -> None:
         st.download_button("CSV", rows, f"{name}.csv", "text/csv", on_click="ignore", help=actions.ABOUT_CSV)
         st.download_button("Python", program, f"{name}.py", "text/x-python", on_click="ignore")
     drawn = {2: "plane", 3: "cloud"}.get(solution.problem.dimension) if PAGE["view"] == "picture" else PAGE["view"]
-    saved = [("Losses", "losses"), *([("Laws", drawn)] if drawn else [])]
-    actions.row(
-        [
-            actions.link(),
-            *(
-                actions.figure(f"{title} as {form.upper()}", chart=f"chart_{chart}", form=form, name=f"{name}_{chart}")
-                for title, chart in saved
-                for form in ("png", "svg")
-            ),
-        ],
-        key="figures",
-    )
+    saved = {"Losses": "losses"} | ({"Laws": drawn} if drawn else {})
+    actions.row([actions.link(), *actions.figures(saved, name)], key="figures")
     st.caption("The same without a browser:")
     st.code(command(solution.problem), language="sh", wrap_lines=True)
     with st.expander("Python script that releases"):

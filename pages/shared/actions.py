@@ -6,7 +6,7 @@ actions.row([actions.link(), actions.text("Copy BibTeX", entry)], key="share")
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
@@ -38,6 +38,15 @@ def text(label: str, content: str) -> dict:
 def figure(label: str, *, chart: str, form: str, name: str) -> dict:
     """Saves the chart of a key as "png" or "svg" in a file without its ending."""
     return {"kind": "figure", "label": label, "chart": chart, "format": form, "name": name}
+
+
+def figures(charts: Mapping[str, str], stem: str) -> list[dict]:
+    """Save charts (title → key without "chart_"), each in both forms, in files whose names begin with the stem."""
+    return [
+        figure(f"{title} as {form.upper()}", chart=f"chart_{chart}", form=form, name=f"{stem}_{chart}")
+        for title, chart in charts.items()
+        for form in ("png", "svg")
+    ]
 
 
 ABOUT_CSV = "Numbers alone. What was asked and what is proved is in the JSON file of the same name."
