@@ -13,11 +13,11 @@ from .costs import Bar, gap, losses, shown_loss
 from .densities import Law, density, window
 from .draws import Draws, dots, histogram
 from .palette import DARK, LIGHT, Palette, hue, line, palette, series
-from .parts import band, chosen, entry, finish, folded, impossible, log_ticks, upright
+from .parts import band, chosen, entry, finish, folded, impossible, log_ticks, player, upright
 from .profiles import Curve, profile
 
 __all__ = [
     "DARK", "LIGHT", "Bar", "Curve", "Draws", "Law", "Palette", "band", "chosen", "curve", "density", "dots",
     "entry", "finish", "folded", "gap", "histogram", "hue", "impossible", "line", "log_ticks", "losses",
-    "palette", "profile", "series", "shown_loss", "upright", "window",
+    "palette", "player", "profile", "series", "shown_loss", "upright", "window",
 ]  # fmt: skip

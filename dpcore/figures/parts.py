@@ -95,6 +95,22 @@ def entry(figure: go.Figure, name: str, style: dict[str, Any], **marker: object)
     figure.add_scatter(x=[None], y=[None], name=name, hoverinfo="skip", marker=marker or None, **style)
 
 
+def player(figure: go.Figure, label: str, colours: Palette, *, pace: int, **place: object) -> None:
+    """Buttons at the left that run through the figure's frames, `pace` milliseconds for each, and halt."""
+    play = {
+        "label": f"▶ {label}", "method": "animate",
+        "args": [None, {"frame": {"duration": pace, "redraw": True}, "transition": {"duration": 0}}],
+    }  # fmt: skip
+    halt = {"label": "■", "method": "animate", "args": [[None], {"mode": "immediate", "frame": {"duration": 0}}]}
+    figure.layout.updatemenus = [
+        {
+            "type": "buttons", "direction": "left", "buttons": [play, halt], "x": 0, "xanchor": "left",
+            "showactive": False, "bgcolor": colours.background, "bordercolor": colours.muted,
+            "font": {"color": colours.text, "size": colours.type - 2}, **place,
+        }
+    ]  # fmt: skip
+
+
 def chosen(figure: go.Figure, x: float, y: float, label: str, colours: Palette) -> None:
     """The point that the visitor has chosen, ringed and named."""
     figure.add_scatter(

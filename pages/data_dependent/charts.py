@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from dpcore.data_dependent import Solution
 from dpcore.data_dependent.channel import Channel
-from dpcore.figures import Palette, finish, line
+from dpcore.figures import Palette, finish, line, player
 from pages.shared import prose
 
 from .work import Curve
@@ -140,23 +140,12 @@ def law(table: Table, chosen: float, *, unit: str, colours: Palette) -> go.Figur
     figure.frames = [
         go.Frame(data=traces(row, float(value)), name=f"{value:.4g}") for row, value in enumerate(table.middles)
     ]
-    play = {
-        "label": "▶ all true values", "method": "animate",
-        "args": [None, {"frame": {"duration": 350, "redraw": True}, "transition": {"duration": 0}}],
-    }  # fmt: skip
-    halt = {"label": "■", "method": "animate", "args": [[None], {"mode": "immediate", "frame": {"duration": 0}}]}
     figure.update_xaxes(title=prose.axis("release", unit), range=[table.cells[0], table.cells[-1]])
     most = 100 * max(float(table.masses.max()), float(table.atoms.max()))
     figure.update_yaxes(title="probability (%)", range=[0, 1.08 * most])
     finish(figure, colours, height=330)
-    figure.update_layout(
-        updatemenus=[
-            {"type": "buttons", "direction": "left", "buttons": [play, halt], "x": 0, "xanchor": "left", "y": 1.14,
-             "showactive": False, "bgcolor": colours.background, "bordercolor": colours.muted,
-             "font": {"color": colours.text, "size": colours.type - 2}}
-        ],
-        bargap=0, legend={"x": 1, "xanchor": "right"},
-    )  # fmt: skip
+    player(figure, "all true values", colours, pace=350, y=1.14)
+    figure.update_layout(bargap=0, legend={"x": 1, "xanchor": "right"})
     return figure
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 from scipy import special
 
-from dpcore.figures import Palette, finish, hue, line, log_ticks, upright
+from dpcore.figures import Palette, finish, hue, line, log_ticks, player, upright
 from dpcore.isotropic.baselines import KnownLaw
 from dpcore.isotropic.geometry import log_volumes
 from dpcore.isotropic.law import RadialNoise
@@ -239,19 +239,8 @@ def cloud(noise: RadialNoise, *, unit: str, colours: Palette) -> go.Figure:
     }
     angles = 0.6 + np.linspace(0, 2 * math.pi, TURNS, endpoint=False)
     figure.frames = [go.Frame(layout={"scene": {"camera": eye(a)}}, name=f"{a:.3f}") for a in angles.tolist()]
-    play = {
-        "label": "▶ turn", "method": "animate",
-        "args": [None, {"frame": {"duration": 60, "redraw": True}, "transition": {"duration": 0}}],
-    }  # fmt: skip
-    halt = {"label": "■", "method": "animate", "args": [[None], {"mode": "immediate", "frame": {"duration": 0}}]}
-    figure.update_layout(
-        scene=scene | {"camera": eye(0.6), "aspectmode": "cube"}, margin={"t": 50, "b": 0},
-        updatemenus=[
-            {"type": "buttons", "direction": "left", "buttons": [play, halt], "x": 0, "xanchor": "left", "y": 1.01,
-             "yanchor": "bottom", "showactive": False, "bgcolor": colours.background, "bordercolor": colours.muted,
-             "font": {"color": colours.text, "size": colours.type - 2}}
-        ],
-    )  # fmt: skip
+    player(figure, "turn", colours, pace=60, y=1.01, yanchor="bottom")
+    figure.update_layout(scene=scene | {"camera": eye(0.6), "aspectmode": "cube"}, margin={"t": 50, "b": 0})
     return figure
 
 
