@@ -13,6 +13,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate
 
 from ..accounting.loss_grids import LossGrid, on_grid
 from ..accounting.losses import compose
@@ -91,7 +92,7 @@ def _covering(dimension: int) -> tuple[list[float], list[tuple[int, ...]]]:
 
 def _fillings(dimension: int, ends: list[float], most: int) -> Iterator[tuple[int, ...]]:
     """At most most + 1 of the maximal ways."""
-    last, made = len(ends) - 2, 0
+    last = len(ends) - 2
 
     def filled(level: int, left: int, room: float) -> Iterator[tuple[int, ...]]:
         if level == last:
@@ -104,22 +105,12 @@ def _fillings(dimension: int, ends: list[float], most: int) -> Iterator[tuple[in
 
     seen: list[tuple[int, ...]] = []
     for way in filled(0, dimension, 1.0 + 1e-9):
-        higher = _sums(way)
+        higher = tuple(accumulate(way))  # coordinates in a level or above
         if not any(all(a >= b for a, b in zip(other, higher)) for other in seen):
             seen.append(higher)
-            made += 1
             yield way
-            if made > most:
+            if len(seen) > most:
                 return
-
-
-def _sums(way: tuple[int, ...]) -> tuple[int, ...]:
-    """Coordinates in a level or above."""
-    total, out = 0, []
-    for n in way:
-        total += n
-        out.append(total)
-    return tuple(out)
 
 
 def optimum(dimension: int, privacy: Privacy, loss: str = "l1") -> Coordinates:
