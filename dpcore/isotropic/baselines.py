@@ -14,6 +14,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -103,8 +104,12 @@ def proved(
     return law, None
 
 
+@lru_cache(maxsize=64)
 def generalised_gamma(dimension: int, privacy: Privacy, loss: RadialLoss) -> PowerLaw:
-    """The law ∝ |x|^k e^(−(|x|/σ)^q), −d < k ≤ 0, of about the least loss; σ from quadrature."""
+    """The law ∝ |x|^k e^(−(|x|/σ)^q), −d < k ≤ 0, of about the least loss; σ from quadrature.
+
+    Kept: estimates are shown before proofs, which begin with the same search.
+    """
     tried: dict[tuple[float, float], PowerLaw] = {}
     sigma = 1.0
 
