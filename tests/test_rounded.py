@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 import random
 import secrets
+from collections.abc import Callable
 from fractions import Fraction
 
 import mpmath
@@ -16,7 +17,7 @@ from test_samplers import follows
 
 from dpcore import rounded
 from dpcore.exact import release
-from dpcore.noise import Gaussian, Laplace
+from dpcore.noise import Gaussian, Laplace, Noise
 from dpcore.noise.mixture import MultiGaussian, QuasiGaussian
 from dpcore.rounded import (
     Uniform,
@@ -69,6 +70,19 @@ def fix(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
     monkeypatch.setattr(rounded, "Uniform", Fixed)
 
 
+def release_of_script(noise: Noise) -> Callable[[float], float]:
+    """`release` of the script that is handed out for a law."""
+    space: dict = {"__name__": "script"}
+    exec(compile(noise_script(noise, [noise.name], noise.parameters, {}), "script", "exec"), space)
+    return space["release"]
+
+
+def even(values: np.ndarray) -> float:
+    """P-value of χ² over 60 cells of equal probability: values that should be uniform on [0, 1]."""
+    seen, expected = np.histogram(values, 60, (0, 1))[0], len(values) / 60
+    return float(gammaincc(59 / 2, ((seen - expected) ** 2 / expected).sum() / 2))
+
+
 def normal_on_grid(centre: float, sigma: float, step: float) -> dict[int, float]:
     """P(round((centre + σZ)/step) = i), out to ten σ."""
     law = {}
@@ -92,11 +106,10 @@ def test_rounded_normals_have_the_exact_law_of_the_grid(centre, sigma, step):
 
 
 def test_many_normals_have_the_law(monkeypatch):
-    """χ² over 60 cells of equal probability, and of k, the whole part, by itself."""
+    """And k, the whole part, by itself."""
     seed(monkeypatch, 17)
     draws = [sign * (k + x.first(64) / 2**64) for sign, k, x in (draw_normal() for _ in range(30_000))]
-    seen = np.histogram(ndtr(draws), 60, (0, 1))[0]
-    assert 1e-3 < float(gammaincc(59 / 2, (((seen - 500) ** 2) / 500).sum() / 2)) < 1 - 1e-3
+    assert 1e-3 < even(ndtr(draws)) < 1 - 1e-3
     far = np.abs(draws)
     counts = np.array([((far >= k) & (far < k + 1)).sum() for k in range(3)] + [(far >= 3).sum()])
     shares = np.append(np.diff(2 * ndtr(np.arange(4)) - 1), 2 * ndtr(-3.0))
@@ -123,13 +136,12 @@ def test_rounded_laplace_draws_have_the_exact_law_of_the_grid(centre, scale, ste
 
 
 def test_many_double_exponentials_have_the_law(monkeypatch):
-    """χ² over 60 cells of equal probability."""
     seed(monkeypatch, 18)
     draws = np.array(
         [sign * (k + x.first(64) / 2**64) for sign, k, x in (draw_double_exponential() for _ in range(30_000))]
     )
-    seen = np.histogram(np.where(draws < 0, np.exp(-np.abs(draws)) / 2, 1 - np.exp(-np.abs(draws)) / 2), 60, (0, 1))[0]
-    assert 1e-3 < float(gammaincc(59 / 2, (((seen - 500) ** 2) / 500).sum() / 2)) < 1 - 1e-3
+    tails = np.exp(-np.abs(draws)) / 2
+    assert 1e-3 < even(np.where(draws < 0, tails, 1 - tails)) < 1 - 1e-3
 
 
 def test_laplace_laws_release(monkeypatch):
@@ -184,9 +196,8 @@ def test_mixtures_release(monkeypatch, noise):
     ends = noise.cdf((np.append(places, 101) - 0.5) * step - 0.3)
     law = dict(zip(places.tolist(), np.diff(ends).tolist()))
     follows(lambda: round(release(noise, 0.3)[0] / step), law)
-    space: dict = {"__name__": "script"}
-    exec(compile(noise_script(noise, [noise.name], noise.parameters, {}), "script", "exec"), space)
-    follows(lambda: round(space["release"](0.3) / step), law)
+    by_script = release_of_script(noise)
+    follows(lambda: round(by_script(0.3) / step), law)
 
 
 @pytest.mark.parametrize("location", [0.0, -3.0])
@@ -283,8 +294,7 @@ def test_a_script_with_gaussian_noise_runs_alone(run_alone):
     (Gaussian(2.0), normal_on_grid(0.1, 2.0, 1.0)), (Laplace(2.0), laplace_on_grid(0.1, 2.0, 1.0)),
 ], ids=["Gaussian", "Laplace"])  # fmt: skip
 def test_a_script_draws_the_law(noise, law):
-    space = {"__name__": "script"}
-    exec(compile(noise_script(noise, [noise.name], noise.parameters, {}), "script", "exec"), space)
-    draws = np.array([space["release"](0.1) for _ in range(4000)])
+    by_script = release_of_script(noise)
+    draws = np.array([by_script(0.1) for _ in range(4000)])
     follows(iter(np.floor(draws + 0.5).astype(int).tolist()).__next__, law)
     assert set((draws * 2**39) % 1) == {0.0}
