@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -70,12 +70,8 @@ def script(query: VectorQuery, one: Allocation) -> str:
         raise ValueError(noise.inexact if noise else "the mechanism does not exist for this query")
     gaussian = [part for part in noise.parts if isinstance(part, Normal)]
     parts = [(part, part.recipe) for part in noise.parts if isinstance(part, Exact)]
-    used: list[Callable[..., object]] = [
-        noisy,
-        *dict.fromkeys(recipe[0] for _, recipe in parts),
-        *([with_normal] if gaussian else []),
-    ]
-    imports, functions = carried(*used)
+    steps = dict.fromkeys(recipe[0] for _, recipe in parts)
+    imports, functions = carried(noisy, *steps, *([with_normal] if gaussian else []))
     return filled(
         _SCRIPT, summary=summary(stated(query, [one])), imports=in_order(imports), version=repr(__version__),
         problem=literal(asked_for(query)), certificate=literal(_proved(one)), dimension=noise.dimension,
