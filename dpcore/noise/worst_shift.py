@@ -238,6 +238,12 @@ def _first_cells(law: Peaks, shifts: Array) -> tuple[Array, Array]:
     return ends, weights
 
 
+def _quarters(a: Array, b: Array) -> tuple[Array, Array]:
+    """Ends of cells → ends of the four parts of every cell."""
+    inner = np.linspace(a, b, 5, axis=1)
+    return inner[:, :-1].ravel(), inner[:, 1:].ravel()
+
+
 def shortfalls(law: Peaks, shifts: Array, epsilons: Array, tolerance: float, *, compared: bool = False) -> Shortfalls:
     """h_φ(ε) at pairs of shifts φ > 0 and ε ≥ 0, rounded up by about the relative tolerance, of the largest of them if
     they are compared. (J,)"""
@@ -298,12 +304,8 @@ def _shortfalls(law: Peaks, shifts: Array, growths: Array, tolerance: float, com
             break
         slack += np.bincount(rows[rest[~cut]], held[~cut], J)
         rest = rest[cut]
-        width = (b[rest] - a[rest]) / 4
-        steps = np.arange(5)
-        inner = a[rest][:, None] + width[:, None] * steps
-        inner[:, 4] = b[rest]
+        a, b = _quarters(a[rest], b[rest])
         rows, count = np.repeat(rows[rest], 4), np.repeat(count[rest], 4)
-        a, b = inner[:, :-1].ravel(), inner[:, 1:].ravel()
     row, a, b, count = (np.concatenate(column) for column in zip(*found))
     order = np.lexsort((a, row))
     row, a, b, count = row[order], a[order], b[order], count[order]
@@ -356,8 +358,7 @@ def _curvature(law: Peaks, low: Array, high: Array, epsilon: float) -> Array:
         used = most > 0
         row, a, b, count, bent = row[used], a[used], b[used], count[used], at.bent[used]
         if finer < FINER:
-            inner = np.linspace(a, b, 5, axis=1)
-            a, b = inner[:, :-1].ravel(), inner[:, 1:].ravel()
+            a, b = _quarters(a, b)
             row, count = np.repeat(row, 4), np.repeat(count, 4)
     bound: Array = growth * np.bincount(row, count * (b - a) * bent, len(low))
     if law.kink:
