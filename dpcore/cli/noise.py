@@ -85,13 +85,15 @@ def _known(arguments: argparse.Namespace) -> dict[str, Any]:
     problem, exact = read_problem(arguments), real(value=arguments.value)
     from ..audit import delta_upper
     from ..exact import release
-    from ..mechanisms import baselines
+    from ..mechanisms import baseline, baselines
 
-    known = {one.key: one for one in baselines(problem)}
-    one = known.get(arguments.mechanism)
+    try:
+        one = baseline(arguments.mechanism, problem)
+    except KeyError:
+        one = None
     if one is None or one.noise is None or not one.valid:
         why = f" ({one.reason})" if one is not None else ""
-        accepted = ", ".join(key for key, other in known.items() if other.valid)
+        accepted = ", ".join(other.key for other in baselines(problem) if other.valid)
         raise InputError("mechanism", arguments.mechanism, f"one that keeps the problem: {accepted}{why}")
     released, step = release(one.noise, exact)
     privacy = problem.privacy
