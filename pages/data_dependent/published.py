@@ -25,7 +25,7 @@ def published() -> None:
     jobs = {name: _ask(f"figure 3 {name}", work.regime(name), solve, 12, gap=0.005) for name in work.REGIMES}
     methods = {name: _ask(f"reference {name}", work.regime(name), work.published, 30) for name in work.REGIMES}
     name = st.segmented_control("Nine laws at", list(work.REGIMES), default="(1, 0.2)", key="regime") or "(1, 0.2)"
-    nine = _ask("figure 5", work.nine_laws(name), solve, 20, gap=0.01)
+    nine = _ask("figure 5", work.nine_intervals(*work.REGIMES[name]), solve, 20, gap=0.01)
     everything = [*jobs.values(), *methods.values(), nine]
 
     def figures() -> None:

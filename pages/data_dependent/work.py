@@ -85,6 +85,6 @@ def regime(name: str) -> DataDependentProblem:
     return data_dependent_problem(*REGIMES[name], 2, query_range=(0, 4))
 
 
-def nine_laws(name: str) -> DataDependentProblem:
+def nine_intervals(epsilon: float, delta: float) -> DataDependentProblem:
     """The setting of the published picture of laws: sensitivity 10, range 18, nine intervals."""
-    return data_dependent_problem(*REGIMES[name], 10, query_range=(0, 18), partition=range(2, 18, 2))
+    return data_dependent_problem(epsilon, delta, 10, query_range=(0, 18), partition=range(2, 18, 2))

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from dpcore.data_dependent import data_dependent_problem
 from dpcore.data_dependent import solve as solve_data_dependent
 from dpcore.figures import Law, density
 from dpcore.isotropic.problem import IsotropicProblem
@@ -19,6 +18,7 @@ from dpcore.problem import NoiseProblem, SolverSettings, noise_problem
 from dpcore.solution import Solution
 from pages.data_dependent.charts import tabulated
 from pages.data_dependent.panels import law_table
+from pages.data_dependent.work import nine_intervals
 from pages.shared import compute, drawing, frame, prose
 from pages.shared.watching import live, strip, under_way
 
@@ -201,7 +201,7 @@ def shape_problems(shape: str) -> list[tuple[str, str, NoiseProblem]]:
 
 def nine_laws(epsilon: float, delta: float) -> None:
     """Figure 5: noise laws #1, #5 and #9 of a query with nine intervals of true values."""
-    problem = data_dependent_problem(epsilon, delta, 10, query_range=(0, 18), partition=range(2, 18, 2))
+    problem = nine_intervals(epsilon, delta)
     limits = SolverSettings(gap=0.01, time_limit=2 * work.LIMIT)
     job = compute.ask("nine laws", problem, limits, task=solve_data_dependent)
 
