@@ -11,10 +11,10 @@ import streamlit as st
 from dpcore.isotropic.problem import LARGEST_DIMENSION, IsotropicProblem, RadialLoss
 from dpcore.isotropic.search import solve
 from dpcore.isotropic.solution import IsotropicSolution
-from dpcore.numbers import write_number
 from dpcore.privacy import SENSITIVITY
 from dpcore.problem import SolverSettings
 from dpcore.vector import Allocation, VectorQuery
+from pages.isotropic.controls import PAGE as ISOTROPIC
 from pages.shared import compute, prose, watching
 
 EFFORT = SolverSettings(gap=0.02, time_limit=10.0)
@@ -44,11 +44,10 @@ def as_isotropic(query: VectorQuery) -> IsotropicProblem | None:
 def link(problem: IsotropicProblem) -> str:
     """Its page, filled in."""
     values = {
-        "dimension": str(problem.dimension), "epsilon": problem.privacy.epsilon, "delta": problem.privacy.delta,
+        "dimension": problem.dimension, "epsilon": problem.privacy.epsilon, "delta": problem.privacy.delta,
         "sensitivity": problem.sensitivity, "loss": "squared",
     }  # fmt: skip
-    told = {name: value if isinstance(value, str) else write_number(value) for name, value in values.items()}
-    return f"isotropic?{urlencode(told)}"
+    return f"isotropic?{urlencode(ISOTROPIC.query(ISOTROPIC.read({})[0] | values))}"
 
 
 def beside(query: VectorQuery, found: Sequence[Allocation]) -> None:
