@@ -84,18 +84,20 @@ def by_grid(
     best: Sequence[Solution],
 ) -> None:
     """The figure's numbers with the seconds that they took."""
-    out = [{"law": "general, reference method", "β": place, "lower": prose.at_least(s.certificate.lower, 6),
-            "upper": prose.at_most(s.certificate.upper, 6), "published upper": "", "seconds": f"{s.seconds:.2f}"}
-           for place, s in zip(places, bounds)]  # fmt: skip
+    proved = lambda law, place, s: _row(law, place, s) | {"published upper": "", "seconds": f"{s.seconds:.2f}"}  # noqa: E731
+    out = [proved("general, reference method", place, s) for place, s in zip(places, bounds)]
     for n, (place, one) in enumerate(zip(places, midpoints)):
         out.append({"law": "monotone, the paper's recipe", "β": place, "lower": f"{one.least:.5f} (none)",
                     "upper": f"{one.upper:.5f}", "published upper": f"{printed[n]:.5f}" if printed else "not recorded",
                     "seconds": f"{one.seconds:.2f}"})  # fmt: skip
-    for name, s in zip(("general", "monotone"), best):
-        out.append({"law": f"{name}, certified method", "β": "–", "lower": prose.at_least(s.certificate.lower, 6),
-                    "upper": prose.at_most(s.certificate.upper, 6), "published upper": "",
-                    "seconds": f"{s.seconds:.2f}"})  # fmt: skip
+    out += [proved(f"{name}, certified method", "–", s) for name, s in zip(("general", "monotone"), best)]
     st.dataframe(out, hide_index=True)
+
+
+def _row(law: str, place: str, s: Solution) -> dict[str, str]:
+    """A bracket in a table."""
+    proof = s.certificate
+    return {"law": law, "β": place, "lower": prose.at_least(proof.lower, 6), "upper": prose.at_most(proof.upper, 6)}
 
 
 def compared(reference: Sequence[Solution], best: Sequence[Solution]) -> None:
@@ -109,16 +111,7 @@ def compared(reference: Sequence[Solution], best: Sequence[Solution]) -> None:
 
 
 def brackets(bounds: Sequence[Solution], places: Sequence[str]) -> None:
-    out = [
-        {
-            "law": "reference",
-            "β": place,
-            "lower": prose.at_least(s.certificate.lower, 6),
-            "upper": prose.at_most(s.certificate.upper, 6),
-        }
-        for place, s in zip(places, bounds)
-    ]
-    st.dataframe(out, hide_index=True)
+    st.dataframe([_row("reference", place, s) for place, s in zip(places, bounds)], hide_index=True)
 
 
 def figure_5() -> None:
