@@ -204,9 +204,11 @@ class Search(Anytime[NoiseProblem, Solution]):
                     self._offer(made(single))
                 for noise in jumps.cut_staircases(single):
                     self._offer(noise)
-                if whole_line and single.privacy.epsilon > 0:
+                if single.privacy.epsilon == 0:  # there are no staircases
+                    continue
+                if whole_line:
                     staircase = self._offer_staircase(single)
-                if not whole_line and (single.privacy.epsilon >= CUT_FROM or single.privacy.delta < CUT_BELOW):
+                elif single.privacy.epsilon >= CUT_FROM or single.privacy.delta < CUT_BELOW:
                     top = self._offer_cut(single) or top
             if whole_line and not problem.budget and len(problem.privacies) == 1 and problem.privacy.epsilon > 0:
                 rival = TruncatedLaplace.calibrate(problem.privacy, problem.sensitivity)

@@ -11,11 +11,11 @@ from scipy.optimize import linprog
 from dpcore import audit
 from dpcore.audit_shape import keeps_shape
 from dpcore.loss import parse_loss
-from dpcore.optimal import laws
+from dpcore.optimal import laws, solve
 from dpcore.optimal.cut import Cut
 from dpcore.optimal.one_sided import monotone_lower
 from dpcore.privacy import Privacy
-from dpcore.problem import NoiseProblem
+from dpcore.problem import NoiseProblem, SolverSettings
 
 WHOLE = (-math.inf, math.inf)
 
@@ -122,3 +122,10 @@ def test_monotone_bound_against_a_linear_program() -> None:
         if answer.status == 0:
             problem = asked(epsilon, delta, "l1", (start / k, math.inf), monotone=True)
             assert monotone_lower(problem) <= answer.fun * (1 + 1e-9)
+
+
+def test_without_epsilon_there_is_nothing_to_cut() -> None:
+    """ε = 0, a tiny δ and a support: no staircase is asked for."""
+    problem = asked(0.0, 1e-8, "l1", (0.0, 1e8))
+    proof = solve(problem, SolverSettings(time_limit=2)).certificate
+    assert 0 < proof.lower <= proof.upper <= 5.01e7
