@@ -17,7 +17,6 @@ from ..noise.base import Noise
 from ..noise.piecewise import PiecewiseNoise
 from ..noise.staircase import Staircase, amplitude_gamma
 from ..noise.truncated_laplace import TruncatedLaplace
-from ..privacy import Privacy
 from ..privacy_profile import PairList
 from ..problem import LINE, Budget, NoiseProblem, SolverSettings
 from ..solution import Certificate, Progress, Solution
@@ -98,7 +97,7 @@ class Search(Anytime[NoiseProblem, Solution]):
         self.asked, self._neighbour = problem, neighbour
         self._steps: Steps = {kind: [] for kind in (*LOWER, "centred", "offset")}
         self._groups: list[GroupProof] = []
-        self._staircases: dict[Privacy, Staircase] = {}
+        self._staircases: dict[float, Staircase] = {}
         self.best: _Found | None = None
         self._least_spent: Certificate | None = None
         self._work_reached = math.inf  # pairs looked at until the gap asked for was reached
@@ -213,7 +212,7 @@ class Search(Anytime[NoiseProblem, Solution]):
             if whole_line and not problem.budget and len(problem.privacies) == 1 and problem.privacy.epsilon > 0:
                 rival = TruncatedLaplace.calibrate(problem.privacy, problem.sensitivity)
                 self._rival = rival.expected_loss(problem.loss)
-        self._prove_closed(problem, staircase)
+        self._prove_closed(problem)
         if top is not None and problem.joint.epsilon >= NEAR_ENDS_FROM and not self._reached(self.lower):
             self.lower = max(self.lower, near_end_lower(problem, top, self._reached))
         return self._steps_of(staircase, problem.joint.epsilon)
@@ -227,14 +226,12 @@ class Search(Anytime[NoiseProblem, Solution]):
         steps = {abs(place - staircase.gamma), abs(place + staircase.gamma)}
         return tuple(sorted(max(step, 0.1 * width) for step in steps))
 
-    def _prove_closed(self, problem: NoiseProblem, staircase: Staircase | None) -> None:
+    def _prove_closed(self, problem: NoiseProblem) -> None:
         """Lower bounds without a program, for a problem that asks no more than this one."""
         closed = (two_level_lower, jumps.exceed_lower, monotone_lower, plateau_lower)
         self.lower = max(self.lower, *(bound(problem) for bound in closed))
         if problem.joint.epsilon >= PEAKS_FROM and not self._reached(self.lower):
-            self.lower = max(
-                self.lower, peaks_lower(problem, staircase or self._unbounded_staircase(problem), self._reached)
-            )
+            self.lower = max(self.lower, peaks_lower(problem, self._unbounded_staircase(problem), self._reached))
 
     def _reached(self, lower: float) -> bool:
         """Nothing is left to do with such a lower bound, or no time."""
@@ -243,7 +240,7 @@ class Search(Anytime[NoiseProblem, Solution]):
     def _start_pure(self, thrifty: Noise | None = None) -> Staircase | None:
         """δ = 0: the staircase is optimal for even losses that grow away from 0 [Thm 8]; for others an upper bound. If
         it spends more than the budget, so is the nearest one that does not. Returns the staircase."""
-        staircase = laws.best_staircase(self.problem)
+        staircase = self._unbounded_staircase(self.problem)
         lower = laws.pure_lower(self.problem)
         if lower is not None:
             self.lower = max(self.lower, lower)
@@ -260,7 +257,7 @@ class Search(Anytime[NoiseProblem, Solution]):
     def _offer_staircase(self, single: NoiseProblem) -> Staircase:
         """The best staircase with an atom, for a problem with one pair (ε, δ); if it misses the budget, the nearest
         that does not. Returns the staircase."""
-        staircase = laws.best_staircase(single)
+        staircase = self._unbounded_staircase(single)
         self._staircase_fits = self._offer(laws.staircase_with_atom(single, staircase))
         if single.budget is not None and not self._staircase_fits:
             near = laws.affordable(single, staircase, 1 - single.privacy.delta)
@@ -270,10 +267,11 @@ class Search(Anytime[NoiseProblem, Solution]):
         return staircase
 
     def _unbounded_staircase(self, problem: NoiseProblem) -> Staircase:
-        """The best staircase for the first pair without the support."""
-        if problem.privacy not in self._staircases:
-            self._staircases[problem.privacy] = laws.best_staircase(replace(problem, support=LINE))
-        return self._staircases[problem.privacy]
+        """The best staircase at the first ε without the support."""
+        epsilon = problem.privacy.epsilon
+        if epsilon not in self._staircases:
+            self._staircases[epsilon] = laws.best_staircase(replace(problem, support=LINE))
+        return self._staircases[epsilon]
 
     def _offer_cut(self, single: NoiseProblem) -> tuple[float, float] | None:
         """The best staircase inside the support, for a problem with one pair (ε, δ). Returns the ends of its top step,

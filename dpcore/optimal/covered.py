@@ -77,14 +77,14 @@ class CoveredSearch(Search):
         self.lower = max(self.lower, worst or 0.0)
         staircase = None
         if privacy.epsilon:
-            staircase = laws.best_staircase(replace(single, privacy=Privacy(privacy.epsilon, 0.0)))
+            staircase = self._unbounded_staircase(single)
             for mass in (0.0, privacy.delta - AUDIT_ROOM):
                 self._offer(_spiked(problem, staircase, max(mass, 0.0), self._pure))
             if self.best is not None:
                 at_best = problem.loss.infimum(*problem.support)
                 ideal = (1 - privacy.delta) * staircase.expected_loss(problem.loss) + privacy.delta * at_best
                 self._staircase_fits = self.upper <= (1 + 0.1 * self.settings.gap) * ideal
-        self._prove_closed(single, staircase)
+        self._prove_closed(single)
         for share in (0.97, 0.8, 0.3):
             if self._offer(_gone_on(problem, share, self._pure)):
                 break

@@ -23,8 +23,10 @@ from dpcore.loss.cells import node_values
 from dpcore.noise.piecewise import TOTAL, PiecewiseNoise
 from dpcore.noise.staircase import Staircase
 from dpcore.optimal import pareto_frontier, solve
+from dpcore.optimal.additive import Search
 from dpcore.optimal.lattice import Lattice
 from dpcore.optimal.laws import best_staircase, spiked_staircase, staircase_with_atom
+from dpcore.optimal.peak import peaks_lower
 from dpcore.optimal.program import BudgetRow, LatticeProgram
 from dpcore.places import Places
 from dpcore.privacy import Privacy
@@ -382,6 +384,13 @@ def test_an_atom_that_the_second_pair_forbids_becomes_a_spike(loss, second):
     least = audit.loss_upper(staircase_with_atom(single, best_staircase(single)), problem.loss)
     assert audit.loss_upper(law, problem.loss) < 1.02 * least  # 7 % with an atom of 0.00661 and nothing else
     assert spiked_staircase(single) is None
+
+
+def test_two_pairs_pay_what_the_first_one_alone_asks_for():
+    problem = problem_of(12.6, 0.127, second=(13.74, 0.00661))
+    search = Search(problem, QUICK)
+    search._start()
+    assert search.lower >= 0.999 * peaks_lower(problem, best_staircase(problem), lambda _: False)
 
 
 def test_pure_privacy_with_a_budget():
