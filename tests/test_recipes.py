@@ -86,7 +86,7 @@ def picture(values, colours):
 
 
 TOPIC = Topic(
-    name="dice", title="Dice", place=25, controls={"di_sides": SIDES},
+    name="dice", title="Dice", section="2", controls={"di_sides": SIDES},
     sidebar=lambda page: slider(page, "di_sides", "Sides"), picture=picture,
     experiments=tuple(Experiment(f"{sides} sides", {"di_sides": sides}) for sides in SIDES.stops),
     question=Question(
@@ -104,8 +104,8 @@ page = turn(AppTest.from_file(str(ROOT / "app.py"), default_timeout=60), "mechan
 page.query_params["topic"], page.query_params["di_sides"] = "dice", "20"
 settle(page.run())
 words = " ".join(one.value for one in page.markdown)
-assert page.title[0].value == "Dice" and "**20** throws" in words and "Throw, and count." in words, words
-assert [one.name for one in TOPICS][1:4] == ["all_questions", "dice", "randomised_response"]
+assert page.title[0].value == "2 Dice" and "**20** throws" in words and "Throw, and count." in words, words
+assert [one.name for one in TOPICS][:4] == ["all_questions", "dice", "reconstruction", "randomised_response"]
 page.button(key="step_0").click().run()
 assert page.query_params["di_sides"][0] == "4" and not page.exception
 """

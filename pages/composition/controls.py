@@ -6,7 +6,7 @@ from pages.lessons.course import Course, address
 
 from .topics import TOPICS
 
-PAGE = address("composition", TOPICS)
+PAGE = address("composition", TOPICS, "growth")
 """Every control of the page."""
 
 PRESETS = {

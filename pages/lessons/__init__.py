@@ -5,7 +5,8 @@
 
 that is found by itself; `pages/mechanism_gallery/topics/randomised_response` is the model to start from.
 
-* **place**: topics stand in the order in which a lecture takes them, ten apart.
+* **section** of Awan's lecture notes, "3.2": it numbers the title and orders all topics of all pages (`path`). Topics
+  beyond the notes, "", come last.
 * **controls**: keys are parameters in the link. All topics of a page live in one address, so a key belongs to one topic
   (begin it with a short prefix, "rr_share") or is shared by several with the very same control: `widgets.EPSILON` under
   "epsilon" and `widgets.SEED` under "seed" are, so that ε stays when the topic changes. A slider over fixed stops has

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pages.shared import prose
@@ -16,6 +16,20 @@ UNANSWERED = "–"
 
 
 @dataclass(frozen=True)
+class Moved:
+    """A topic that another page has by now; links to it lead there.
+
+    title : of the topic.   folder : of that page.   topic : its name there.
+    keys : the controls that it had here, by their keys, and what they are called there.
+    """
+
+    title: str
+    folder: str
+    topic: str
+    keys: Mapping[str, str]
+
+
+@dataclass(frozen=True)
 class Course:
     """What the frame (`pages.lessons.screen`) draws.
 
@@ -23,6 +37,7 @@ class Course:
     examples : name → controls; a lecture begins with one of them.   note : what holds for the whole page.
     sidebar : draws the controls that the topics share; given the topic.
     given : values of the controls → the picture's, with what all topics look at; None while that is worked out.
+    moved : topics that the page had in earlier versions, by their names in links.
     """
 
     folder: str
@@ -32,16 +47,24 @@ class Course:
     note: str
     sidebar: Callable[[Topic], None] = lambda topic: None
     given: Callable[[Topic, Values], Values | None] = lambda topic, values: values
+    moved: Mapping[str, Moved] = field(default_factory=dict)
 
     def texts(self, topic: Topic) -> dict[str, str]:
         """A topic's texts: "in 60 seconds", "theorem", "references" and those that its panels name."""
         return prose.sections(f"{self.folder}/topics/{topic.name.replace('-', '_')}")
 
 
-def address(name: str, topics: Sequence[Topic], **shared: Any) -> Address:
-    """The topic, the controls that all topics share, and each one's own."""
-    topic = Choice(topics[0].name, {one.name: one.title for one in topics})
-    return Address(name, topic=topic, **shared, **controls_of(topics))
+def address(
+    name: str, topics: Sequence[Topic], first: str, moved: Mapping[str, Moved] | None = None, **shared: Any
+) -> Address:
+    """The topic, the controls that all topics share, and each one's own.
+
+    first : the topic of a link that names none. A visit without any link begins with its `start`.
+    moved : see `Course`.
+    """
+    named = {one.name: one.numbered for one in topics} | {key: one.title for key, one in (moved or {}).items()}
+    start = next(dict(one.start) for one in topics if one.name == first)
+    return Address(name, start or None, topic=Choice(first, named), **shared, **controls_of(topics))
 
 
 def controls_of(topics: Sequence[Topic]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from pages.shared import compute, drawing, fields, frame, prose, watching
 from pages.shared.address import FRAME, Address
 from pages.shared.messages import explain
 
+from . import path
 from .course import UNANSWERED, Course
 from .topic import Panel, Picture, Question, Topic, Values
 from .widgets import HEIGHT
@@ -19,9 +20,12 @@ from .widgets import HEIGHT
 def draw(course: Course) -> None:
     """The whole page."""
     course.page.open()
-    place = st.container(key=f"title_{course.folder}")
+    if (moved := course.moved.get(course.page["topic"])) is not None:
+        path.follow(course, moved)
+    place = st.container(key="title")
     topic = _sidebar(course)
-    place.title(topic.title, anchor=False)
+    place.title(topic.numbered, anchor=False)
+    st.set_page_config(page_title=f"{topic.numbered} · DP Frontier")
     texts = course.texts(topic)
     try:
         values = _values(course, topic, texts)
@@ -44,8 +48,8 @@ def _sidebar(course: Course) -> Topic:
     with st.sidebar:
         page.note()
         st.selectbox(
-            "Topic", page.options("topic"), format_func=page.label("topic"), key="topic", on_change=page.show,
-            args=({},),
+            "Topic", [one.name for one in course.topics], format_func=page.label("topic"), key="topic",
+            on_change=_begin, args=(course,), help="Numbers are sections of Awan's lecture notes.",
         )  # fmt: skip
         topic = next(one for one in course.topics if one.name == page["topic"])
         course.sidebar(topic)
@@ -57,6 +61,12 @@ def _sidebar(course: Course) -> Topic:
             )  # fmt: skip
             st.caption(course.note)
     return topic
+
+
+def _begin(course: Course) -> None:
+    """A topic was chosen in the list (a callback)."""
+    step = next(one for one in path.steps() if one.topic.name == course.page["topic"])
+    course.page.show(step.values())
 
 
 def _take_example(course: Course) -> None:
@@ -185,10 +195,16 @@ def theorem(texts: Mapping[str, str]) -> None:
 
 
 def turn_page(course: Course, topic: Topic) -> None:
-    """Buttons to the topics before and after."""
-    page, topics = course.page, course.topics
-    place = topics.index(topic)
-    with st.container(horizontal=True, horizontal_alignment="distribute"):
-        for step, arrow in ((-1, "← {}"), (1, "{} →")):
-            other = topics[(place + step) % len(topics)]
-            st.button(arrow.format(other.title), key=f"turn_{step}", on_click=page.show, args=({"topic": other.name},))
+    """Buttons to the topics before and after on the path, whichever page they are on, and how far along this one is."""
+    words = ("The path begins here", "← {}"), ("The path ends here", "{} →")
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", key="turn"):
+        for way, step, (end, label) in zip((-1, 1), path.beside(topic), words):
+            if way == 1:
+                st.caption(f"{path.place(topic) + 1} of {len(path.steps())}", width="content")
+            if step is None:
+                st.caption(end, width="content")
+            elif step.course is course:
+                told = label.format(step.topic.numbered)
+                st.button(told, key=f"turn_{way}", on_click=course.page.show, args=(step.values(),))
+            elif st.button(label.format(step.topic.numbered), key=f"turn_{way}"):
+                step.go(path.carried(course, step.course))

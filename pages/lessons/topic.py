@@ -95,7 +95,9 @@ class Topic:
     has its texts; `pages.lessons` says what each part is for.
 
     name : in the link; that of the folder, with "-" for "_" if so wished.
-    place : in the lecture; the page shows its topics in this order.
+    section : of Awan's notes, "3.2", by which all topics of all pages are ordered; "" comes after all of them.
+    start : values that a visitor who turns to the topic finds where nothing else was chosen: those that show the claim.
+        Links rely on the controls' own defaults, which stay.
     controls : key → control of `pages.shared.address` or `pages.lessons.widgets`.
     sidebar : draws the controls' widgets, each with its key; given the page's address.
     picture : values and palette → what to show, in less than 0.3 s of the processor; may raise `InputError`.
@@ -111,10 +113,21 @@ class Topic:
     picture: Callable[[Values, Palette], Picture]
     experiments: tuple[Experiment, Experiment, Experiment]
     question: Question
-    place: float
+    section: str
     work: Work | None = None
+    start: Mapping[str, Any] = field(default_factory=dict)
     beside: Callable[[Any, Values], None] | None = None
     more: Callable[[Any], None] | None = None
+
+    @property
+    def order(self) -> tuple[tuple[int, ...], str]:
+        """By section, and within one by name."""
+        return tuple(map(int, self.section.split("."))) if self.section else (1000,), self.name
+
+    @property
+    def numbered(self) -> str:
+        """The title with the section."""
+        return f"{self.section} {self.title}".strip()
 
     @property
     def answer(self) -> str:
@@ -123,6 +136,6 @@ class Topic:
 
 
 def gathered(package: str) -> tuple[Topic, ...]:
-    """The topics in the folders of a package, by their places."""
+    """The topics in the folders of a package, by their sections."""
     names = [one.name for one in pkgutil.iter_modules(import_module(package).__path__)]
-    return tuple(sorted((import_module(f"{package}.{name}").TOPIC for name in names), key=lambda topic: topic.place))
+    return tuple(sorted((import_module(f"{package}.{name}").TOPIC for name in names), key=lambda topic: topic.order))

@@ -6,7 +6,7 @@ from pages.lessons.course import Course, address
 
 from .topics import TOPICS
 
-PAGE = address("mechanism gallery", TOPICS)
+PAGE = address("mechanism gallery", TOPICS, "reconstruction")
 """Every control of the page."""
 
 LECTURE = {

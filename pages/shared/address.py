@@ -304,6 +304,20 @@ class Address:
         told = {key: text for key, text in query.items() if text != (one := self.controls[key]).write(one.default)}
         return told or (dict(list(query.items())[:1]) if self.first else {})
 
+    def kept(self) -> dict[str, object]:
+        """The values with which the page was left, or its first ones."""
+        return self.read({})[0] | _kept().get(self.name, {})
+
+    def elsewhere(self, values: Mapping[str, object]) -> dict[str, str]:
+        """The address of this page, seen from another one, as it was left but for some values, which are all told."""
+        told = {key: self.controls[key].write(value) for key, value in values.items()}
+        return {**FRAME.query(FRAME.values()), **self.query(self.kept() | dict(values)), **told}
+
+    def leave(self, values: Mapping[str, object]) -> None:
+        """Set controls before any is drawn, for a page that will be left at once."""
+        self.choose(values)
+        _kept()[self.name] = self.values()
+
     def link(self) -> str:
         """The address of the screen as others see it, from its "?" on."""
         query = urlencode({key: text for key, text in st.query_params.to_dict().items() if key not in OWN})

@@ -7,18 +7,30 @@ import streamlit as st
 from dpcore.optimal import solve
 from dpcore.privacy import Privacy
 from pages.lessons import screen
-from pages.lessons.course import Course, address
+from pages.lessons.course import Course, Moved, address
 from pages.lessons.topic import Topic, Values
+from pages.lessons.widgets import EPSILON, Stops
 from pages.shared import compute, prose
 from pages.shared.address import FRAME, Choice
 
 from . import laws
 from .laws import NAMES, PURE, Law
-from .pieces import DELTA, EPSILON
+from .pieces import DELTA
 from .topics import TOPICS
 
-PAGE = address("what epsilon and delta mean", TOPICS, mechanism=Choice("gaussian", NAMES), epsilon=EPSILON, delta=DELTA)
-"""Every control of the page."""
+MOVED = {
+    "response": Moved(
+        "Randomised response", "mechanism_gallery", "randomised_response",
+        {"epsilon": "epsilon", "yes": "rr_share", "people": "rr_people"},
+    )
+}  # fmt: skip
+PAGE = address(
+    "what epsilon and delta mean", TOPICS, "worst-event", MOVED,
+    mechanism=Choice("gaussian", NAMES), epsilon=EPSILON, delta=DELTA,
+    yes=Stops(0.1, (0.001, 0.01, *(round(0.05 * k, 2) for k in range(1, 20)))),
+    people=Stops(1000, (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 100_000)),
+)  # fmt: skip
+"""Every control of the page; the last two are those of the topic that moved."""
 
 PRESETS = {
     "A first lecture: what a promise allows": {"topic": "worst-event", "mechanism": "gaussian", "epsilon": 1.0,
@@ -40,15 +52,14 @@ NOTE = (
 
 def sidebar(topic: Topic) -> None:
     """Draw the controls of the mechanism."""
-    if topic.name != "response":
-        st.selectbox(
-            "Mechanism", PAGE.options("mechanism"), format_func=PAGE.label("mechanism"), key="mechanism",
-            on_change=_new_game,
-        )  # fmt: skip
+    st.selectbox(
+        "Mechanism", PAGE.options("mechanism"), format_func=PAGE.label("mechanism"), key="mechanism",
+        on_change=_new_game,
+    )  # fmt: skip
     st.select_slider("Privacy ε", EPSILON.stops, format_func=lambda v: f"{v:g}", key="epsilon", on_change=_new_game)
     if not FRAME["projector"]:
         st.html('<div class="ends"><span>stronger privacy</span><span>more accurate</span></div>')
-    if topic.name != "response" and PAGE["mechanism"] not in PURE:
+    if PAGE["mechanism"] not in PURE:
         st.select_slider(
             "Privacy δ", DELTA.stops, format_func=prose.delta_text, key="delta", on_change=_new_game,
             help=prose.ABOUT_DELTA,
@@ -63,8 +74,8 @@ def _new_game() -> None:
 def given(topic: Topic, values: Values) -> Values | None:
     """The values with the mechanism; None, with a word on the page, while it is solved for."""
     key, privacy = values["mechanism"], Privacy(values["epsilon"], values["delta"])
-    if key != "optimal" or topic.name == "response":
-        return {**values, "law": laws.closed_form("laplace" if key == "optimal" else key, privacy)}
+    if key != "optimal":
+        return {**values, "law": laws.closed_form(key, privacy)}
     job = compute.ask("law", laws.problem(privacy), laws.SETTINGS, task=solve)
     if job.done and job.solution is not None:
         return {**values, "law": Law("optimal", job.solution.noise, job.solution.problem.privacy)}
@@ -77,4 +88,4 @@ def given(topic: Topic, values: Values) -> Values | None:
     return None
 
 
-COURSE = Course("what_epsilon_means", PAGE, TOPICS, PRESETS, NOTE, sidebar, given)
+COURSE = Course("what_epsilon_means", PAGE, TOPICS, PRESETS, NOTE, sidebar, given, MOVED)

@@ -1,4 +1,4 @@
-"""What ε and δ mean: one mechanism, looked at from nine sides."""
+"""What ε and δ mean: one mechanism, looked at from many sides."""
 
 from __future__ import annotations
 

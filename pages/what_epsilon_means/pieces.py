@@ -15,9 +15,6 @@ from pages.shared import prose
 
 from .laws import Law
 
-EPSILON = Stops(
-    1.0, (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 7.0, 10.0)
-)
 DELTA = Stops(0.1, (1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5))
 SHARE = Stops(1.0, tuple(round(0.05 * k, 2) for k in range(1, 21)))
 """How far the neighbour's answer is, in sensitivities."""

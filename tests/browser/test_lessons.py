@@ -80,23 +80,24 @@ def test_the_next_topic_is_seen_from_its_top_and_back_leads_to_the_one_before(da
     page.goto(f"{dashboard}/what_epsilon_means?epsilon=2")
     title = page.get_by_role("heading", level=1)
     quiet(page)
-    for there, button in (("Privacy loss", "Privacy loss →"), ("The attacker's game", "The attacker's game →")):
-        page.get_by_role("button", name=button).click()  # which scrolls down to it
+    for there in ("3.2 Randomised response", "3.3 Additive noise"):
+        page.get_by_role("button", name=f"{there} →").click()  # which scrolls down to it
         title.filter(has_text=there).wait_for()
         quiet(page)
         page.wait_for_function(AT_TOP)  # headline and picture are what is looked at
-    page.get_by_role("button", name="Weak privacy: no contest").click()
-    page.wait_for_function("location.search.includes('epsilon=5')")
+        assert "epsilon=2" in page.url, "on another page, too"
+    page.get_by_role("button", name="Weak privacy: the staircase's steps").click()
+    page.wait_for_function("location.search.includes('epsilon=4')")
     quiet(page)
     page.wait_for_function(AT_TOP)
-    assert page.get_by_role("button", name="Weak privacy: no contest").is_disabled(), "it is on the screen"
-    for there in ("The attacker's game", "Privacy loss", "The worst event"):
+    assert page.get_by_role("button", name="Weak privacy: the staircase's steps").is_disabled(), "it is on the screen"
+    for there in ("Additive noise", "Randomised response", "The worst event"):
         page.go_back()
         title.filter(has_text=there).wait_for()
         quiet(page)
         assert "epsilon=2" in page.url
     page.go_forward()
-    title.filter(has_text="Privacy loss").wait_for()
+    title.filter(has_text="Randomised response").wait_for()
 
 
 def test_delta_leads_to_the_worst_event(dashboard, visitor):

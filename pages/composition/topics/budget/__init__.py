@@ -232,7 +232,7 @@ def _deviation(uses: int) -> float:
 TOPIC = Topic(
     name="budget",
     title="Budget planner",
-    place=20,
+    section="13.8",
     controls=CONTROLS,
     sidebar=sidebar,
     picture=picture,

@@ -232,7 +232,7 @@ def fitting() -> int:
 TOPIC = Topic(
     name="growth",
     title="Composition",
-    place=10,
+    section="10.2",
     controls=CONTROLS,
     sidebar=sidebar,
     picture=picture,

@@ -134,7 +134,7 @@ def tradeoffs(values: Values, colours: Palette) -> Panel:
 TOPIC = Topic(
     name="subsampling",
     title="Subsampling",
-    place=30,
+    section="11.1",
     controls=CONTROLS,
     sidebar=sidebar,
     picture=picture,

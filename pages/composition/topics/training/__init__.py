@@ -135,7 +135,7 @@ def four_times() -> float:
 TOPIC = Topic(
     name="training",
     title="Private training (DP-SGD)",
-    place=40,
+    section="11.2",
     controls=CONTROLS,
     sidebar=sidebar,
     picture=picture,

@@ -112,7 +112,7 @@ def saved() -> float:
 TOPIC = Topic(
     name="additive_noise",
     title="Additive noise",
-    place=40,
+    section="3.3",
     controls=CONTROLS,
     sidebar=sidebar,
     picture=picture,

@@ -75,7 +75,7 @@ def picture(values: Values, colours: Palette) -> Picture:
 TOPIC = Topic(
     name="all_questions",
     title="Attack: ask everything",
-    place=20,
+    section="2",
     controls=CONTROLS,
     sidebar=sidebar,
     picture=picture,

@@ -169,7 +169,7 @@ def odds() -> float:
 TOPIC = Topic(
     name="exponential_mechanism",
     title="Exponential mechanism",
-    place=100,
+    section="7",
     controls=CONTROLS,
     sidebar=sidebar,
     picture=picture,

@@ -143,7 +143,7 @@ def rates(values: Values, colours: Palette) -> Panel:
 TOPIC = Topic(
     name="local_central",
     title="Local against central",
-    place=70,
+    section="4.2",
     controls=CONTROLS,
     sidebar=sidebar,
     picture=picture,

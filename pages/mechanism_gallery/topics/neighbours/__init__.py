@@ -157,7 +157,7 @@ def right_answer() -> float:
 TOPIC = Topic(
     name="neighbours",
     title="Who is a neighbour?",
-    place=60,
+    section="4.1",
     controls=CONTROLS,
     sidebar=sidebar,
     picture=picture,

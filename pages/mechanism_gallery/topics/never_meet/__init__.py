@@ -55,7 +55,8 @@ def picture(values: Values, colours: Palette) -> Picture:
         facts = {"every noise": f"at least {upper}, proved", "programs": f"P ≥ {upper}, D = 0, proved"}
     note = (
         "Loss and noise in units of the sensitivity D. The bounds for every grid are theorems; those of single grids, "
-        "below, are computed and certified."
+        "below, are computed and certified. This topic comes after those of the notes: it is about the programs behind "
+        "[Optimal noise](./)."
     )
     return Picture(headline, (cells(values, colours),), facts, (note,))
 
@@ -236,7 +237,7 @@ def reason() -> str:
 TOPIC = Topic(
     name="never_meet",
     title="Bounds that never meet",
-    place=150,
+    section="",
     controls=CONTROLS,
     sidebar=sidebar,
     picture=picture,

@@ -133,7 +133,7 @@ def more() -> float:
 TOPIC = Topic(
     name="noisy_max",
     title="Report noisy max",
-    place=80,
+    section="5",
     controls=CONTROLS,
     sidebar=sidebar,
     picture=picture,

@@ -226,7 +226,7 @@ def ridge_needed() -> float:
 TOPIC = Topic(
     name="objective_perturbation",
     title="Objective perturbation",
-    place=90,
+    section="6",
     controls=CONTROLS,
     sidebar=sidebar,
     picture=picture,

@@ -150,7 +150,7 @@ def question_laws() -> tuple[float, float]:
 TOPIC = Topic(
     name="private_quantiles",
     title="Private quantiles",
-    place=110,
+    section="7.3",
     controls=CONTROLS,
     sidebar=sidebar,
     picture=picture,

@@ -222,7 +222,7 @@ def intervals(found: core.Repeated, colours: Palette) -> Panel:
 TOPIC = Topic(
     name="private_regression",
     title="Private linear regression",
-    place=50,
+    section="3.8",
     controls=CONTROLS,
     sidebar=sidebar,
     picture=picture,

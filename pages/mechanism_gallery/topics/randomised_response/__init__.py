@@ -1,4 +1,4 @@
-"""Randomised response: the law of the estimate, and what it costs against a trusted curator."""
+"""Randomised response: the law of the estimate, its price against a trusted curator, and what one answer proves."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from dpcore import figures
+from dpcore.accounting import attack
 from dpcore.figures import Palette
 from dpcore.gallery import randomised_response as core
 from pages.lessons import widgets
@@ -16,14 +17,15 @@ from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Val
 from pages.lessons.widgets import HEIGHT, Stops
 from pages.shared import prose
 
-SHARES = tuple(round(0.01 * k, 2) for k in range(101))
-PEOPLE = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
+SHARES = (0.0, 0.001, *(round(0.01 * k, 2) for k in range(1, 101)))
+PEOPLE = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 100_000)
+GRID = np.geomspace(0.05, 10, 81)
 CONTROLS = {"epsilon": widgets.EPSILON, "rr_share": Stops(0.3, SHARES), "rr_people": Stops(500, PEOPLE)}
 
 
 def sidebar(page) -> None:
     widgets.epsilon(page)
-    widgets.slider(page, "rr_share", "True share of “yes”", show=lambda share: f"{100 * share:.0f}\u202f%")
+    widgets.slider(page, "rr_share", "True share of “yes”", show=prose.percent)
     widgets.slider(page, "rr_people", "People asked", show=prose.count)
 
 
@@ -42,9 +44,10 @@ def picture(values: Values, colours: Palette) -> Picture:
         f"The coin answers with probability p = {prose.number(200 * (1 - truth))}\u202f%, right half of the time. "
         f"A trusted curator who adds Laplace noise to the count would be off by ±{points(central)}."
     )
-    return Picture(
-        headline, (law(epsilon, share, people, colours), error(epsilon, share, people, colours)), facts, (note,)
-    )
+    panels = (
+        law(epsilon, share, people, colours), error(epsilon, share, people, colours), belief(epsilon, share, colours)
+    )  # fmt: skip
+    return Picture(headline, panels, facts, (note,))
 
 
 def points(share: float) -> str:
@@ -95,34 +98,50 @@ def quantiles(x: np.ndarray, mass: np.ndarray) -> dict[str, list]:
 
 def error(epsilon: float, share: float, people: int, colours: Palette) -> Panel:
     """Standard errors against ε."""
-    grid, drawing = np.geomspace(0.05, 10, 81), share * (1 - share) / people
+    drawing = share * (1 - share) / people
     lies = lambda e: core.variance(float(e), share, people)[0]  # noqa: E731
     local = lambda e: 100 * math.sqrt(lies(e) + drawing)  # noqa: E731
     central = lambda e: 100 * math.sqrt(drawing + 2 / (people * e) ** 2)  # noqa: E731
     true = 100 * math.sqrt(drawing)
     return Plot(
         "Standard error", Axis("ε", figures.log_ticks(0.05, 10), "{:.3g}".format),
-        Axis("standard error (percentage points)", figures.log_ticks(0.01, 1e3)), grid,
+        Axis("standard error (percentage points)", figures.log_ticks(0.01, 1e3)), GRID,
         (
-            Curve("randomised response", np.array([local(e) for e in grid]), local(epsilon), ringed=True),
-            Curve("central, Laplace noise", np.array([central(e) for e in grid]), central(epsilon)),
-            Curve("true answers", np.full(grid.shape, true), true),
+            Curve("randomised response", np.array([local(e) for e in GRID]), local(epsilon), ringed=True),
+            Curve("central, Laplace noise", np.array([central(e) for e in GRID]), central(epsilon)),
+            Curve("true answers", np.full(GRID.shape, true), true),
         ),
         hover="ε = %{x:.3g}: ±%{y:.4g} points", here=epsilon, about="error", height=360,
+    ).panel(colours)  # fmt: skip
+
+
+def belief(epsilon: float, share: float, colours: Palette) -> Panel:
+    """What one answer says about its giver, against ε."""
+    yes, no = (lambda e, sign=sign: 100 * attack.posterior(share, sign * e) for sign in (1, -1))
+    dotted = {"color": colours.muted, "width": 1.5, "dash": "dot"}
+    return Plot(
+        "What one answer gives away", Axis("ε", figures.log_ticks(0.05, 10), "{:.3g}".format),
+        Axis("belief in a true yes (%)", {"range": [-3, 103]}, lambda v: prose.percent(v / 100)), GRID,
+        (
+            Curve("after “yes”", yes(GRID), float(yes(epsilon)), ringed=True),
+            Curve("after “no”", no(GRID), float(no(epsilon))),
+            Curve("before", np.full(GRID.shape, 100 * share), 100 * share, style=dotted),
+        ),
+        hover="ε = %{x:.3g}: %{y:.4g} %", here=epsilon, about="belief", height=360,
     ).panel(colours)  # fmt: skip
 
 
 TOPIC = Topic(
     name="randomised_response",
     title="Randomised response",
-    place=30,
+    section="3.2",
     controls=CONTROLS,
     sidebar=sidebar,
     picture=picture,
     experiments=(
         Experiment("The classroom's coins: truth 3 times in 4", {"epsilon": 1.1}),
         Experiment("A rare trait: 2 % of 500 people at ε = 0.5", {"epsilon": 0.5, "rr_share": 0.02, "rr_people": 500}),
-        Experiment("More people instead: 10 000 at ε = 0.25", {"epsilon": 0.25, "rr_people": 10_000}),
+        Experiment("ε = 5: an answer is a confession", {"epsilon": 5.0, "rr_share": 0.1, "rr_people": 1000}),
     ),
     question=Question(
         text="Every answer is the truth with probability 3/4. In all, 60 % of the answers are “yes”. What is the "

@@ -189,7 +189,7 @@ def right_answer() -> float:
 TOPIC = Topic(
     name="reconstruction",
     title="Reconstruction attack",
-    place=10,
+    section="2",
     controls=CONTROLS,
     sidebar=sidebar,
     picture=picture,

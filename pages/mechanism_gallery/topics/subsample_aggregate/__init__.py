@@ -148,7 +148,7 @@ def scale(people: int, count: int) -> float:
 TOPIC = Topic(
     name="subsample_aggregate",
     title="Subsample & aggregate",
-    place=130,
+    section="8",
     controls=CONTROLS,
     sidebar=sidebar,
     picture=picture,

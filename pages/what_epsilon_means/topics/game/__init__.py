@@ -178,5 +178,5 @@ TOPIC = Topic(
         Experiment("Bounded noise: sometimes certain",
                    {"mechanism": "truncated-laplace", "epsilon": 0.5, "delta": 0.2, "guesses": ""}),
     ),
-    QUESTION, place=30, beside=play,
+    QUESTION, section="3.7", beside=play,
 )  # fmt: skip

@@ -119,5 +119,5 @@ TOPIC = Topic(
         Experiment("Bounded noise and large groups",
                    {"mechanism": "truncated-laplace", "epsilon": 0.5, "delta": 0.01, "size": 10}),
     ),
-    QUESTION, place=70,
+    QUESTION, section="3.6",
 )  # fmt: skip

@@ -110,5 +110,5 @@ TOPIC = Topic(
         Experiment("A release that proves it",
                    {"mechanism": "truncated-laplace", "epsilon": 1.0, "delta": 0.2, "prior": 0.01, "release": -1.2}),
     ),
-    QUESTION, place=40,
+    QUESTION, section="3.6",
 )  # fmt: skip

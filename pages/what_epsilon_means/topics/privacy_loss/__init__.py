@@ -200,5 +200,5 @@ TOPIC = Topic(
                    {"mechanism": "truncated-laplace", "delta": 0.1, "apart": 1.0}),
         Experiment("A neighbour half as far", {"apart": 0.5}),
     ),
-    QUESTION, place=20,
+    QUESTION, section="9.1",
 )  # fmt: skip

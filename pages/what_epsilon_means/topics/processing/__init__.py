@@ -133,5 +133,5 @@ TOPIC = Topic(
         Experiment("Clamped to the possible answers", {"step": 0.1, "width": 0.5}),
         Experiment("One bit", {"step": 1.0, "width": 0.5}),
     ),
-    QUESTION, place=80,
+    QUESTION, section="3.4",
 )  # fmt: skip

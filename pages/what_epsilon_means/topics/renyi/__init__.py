@@ -154,5 +154,5 @@ TOPIC = Topic(
         Experiment("Laplace: levels off at ε", {"mechanism": "laplace", "epsilon": 1.0}),
         Experiment("The certified optimum: none", {"mechanism": "optimal", "epsilon": 1.0, "delta": 0.1}),
     ),
-    QUESTION, place=60,
+    QUESTION, section="12",
 )  # fmt: skip

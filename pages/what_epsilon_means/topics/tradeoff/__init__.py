@@ -124,5 +124,5 @@ TOPIC = Topic(
         Experiment("Bounded noise: no μ",
                    {"mechanism": "truncated-laplace", "epsilon": 1.0, "delta": 0.1, "probe": 1.0}),
     ),
-    QUESTION, place=50,
+    QUESTION, section="13",
 )  # fmt: skip

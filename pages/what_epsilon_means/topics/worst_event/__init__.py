@@ -107,5 +107,5 @@ TOPIC = Topic(
         Experiment("Solved noise, where it is best",
                    {"mechanism": "optimal", "epsilon": 5.0, "delta": 0.2, "probe": 1.0}),
     ),
-    QUESTION, place=10,
+    QUESTION, section="3.1",
 )  # fmt: skip
