@@ -81,7 +81,7 @@ ALLOWED = {
 ABOVE = {"pages", "app", "server"}
 ONLY_IN = {
     "clarabel": "dpcore/private_optimization/interior.py", "duckdb": "dpcore/plan/source.py",
-    "flint": "dpcore/isotropic/balls.py",
+    "flint": "dpcore/isotropic/balls.py", "fsspec": "dpcore/plan/held.py",
     "numba": "dpcore/kernels/", "highspy": "dpcore/lp.py",
     "plotly": ("pages/", "dpcore/figures/"), "prometheus_client": "service/",
     "streamlit": ("app.py", "server.py", "pages/", "service/"), "starlette": ("server.py", "service/"),

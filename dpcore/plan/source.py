@@ -7,6 +7,7 @@ passed on.
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,11 +19,30 @@ import numpy as np
 
 from ..errors import InputError
 from ..extras import needs
+from . import sheet
 from .public import Category, Column, Number, People
 from .statistics import Condition, Ranks, Total
 
-PARQUET = (".parquet", ".pq")
 MEMORY = "1GB"
+PAGE_MEMORY = "150MB"
+"""That DuckDB may use, on the command line and for a file in memory."""
+
+NUMERIC = frozenset(
+    {
+        "TINYINT",
+        "SMALLINT",
+        "INTEGER",
+        "BIGINT",
+        "HUGEINT",
+        "UTINYINT",
+        "USMALLINT",
+        "UINTEGER",
+        "UBIGINT",
+        "FLOAT",
+        "DOUBLE",
+    }
+)
+"""Types of numbers in Parquet files; DECIMAL(p, s) are others."""
 
 SHOWN = 20
 """Names of columns in a message."""
@@ -51,24 +71,60 @@ class Source:
         where = Path(path)
         if not where.is_file():
             raise InputError("data", str(path), "a CSV or Parquet file")
+        with where.open("rb") as opened:
+            head = opened.read(sheet.HEAD)
+        place = str(where.resolve())
+        with _connection(place, memory, spill) as connection:
+            yield cls(connection, _relation(place, head), str(path))
+
+    @classmethod
+    @contextmanager
+    def held(cls, raw: bytes, name: str, *, memory: str = PAGE_MEMORY) -> Iterator[Source]:
+        """Of the same that is in memory; nothing is written anywhere.
+
+        name : of the file, for messages.
+
+        Raises
+        ------
+        InputError : it is neither, or not fit for a page: see `sheet`.
+        """
+        head = raw[: sheet.HEAD]
+        if sheet.is_parquet(head):
+            size = int.from_bytes(raw[-8:-4], "little")
+            if size > sheet.HEAD:
+                raise InputError("data", f"a Parquet file with an index of {size} bytes", f"at most {sheet.HEAD} bytes")
+        else:
+            sheet.check_text(raw)
         with needs("data"):
-            import duckdb
-        connection = duckdb.connect(":memory:")
-        try:
-            place = _text(str(where.resolve()))
-            folder = _text("" if spill is None else f"{Path(spill).resolve()}/")
-            for setting in (
-                f"allowed_paths = [{place}]", *([] if spill is None else [f"allowed_directories = [{folder}]"]),
-                f"temp_directory = {folder}", "enable_external_access = false", f"memory_limit = {_text(memory)}",
-                "threads = 2", "autoinstall_known_extensions = false", "autoload_known_extensions = false",
-                "lock_configuration = true",
-            ):  # fmt: skip
-                connection.execute(f"SET {setting}")
-            parquet = where.suffix.lower() in PARQUET
-            relation = f"read_parquet({place})" if parquet else f"read_csv({place}, all_varchar = true, header = true)"
-            yield cls(connection, relation, str(path))
-        finally:
-            connection.close()
+            from .held import PLACE, Held
+        relation = _relation(PLACE, head, sheet.MOST_COLUMNS)
+        with _connection(PLACE, memory, None, Held(raw)) as connection:
+            yield cls(connection, relation, name)
+
+    def interrupt(self) -> None:
+        """End what is being read, from another thread: it raises `Interrupted`."""
+        self._connection.interrupt()
+
+    def look(self) -> dict[str, bool]:
+        """Name of every column → whether everything in it that is not missing is a number; the whole file is read.
+
+        Raises
+        ------
+        InputError : rows differ in their number of cells, a cell is a formula, or there are too many columns.
+        """
+        sheet.check_names(list(self._types), sheet.MOST_COLUMNS)
+        texts = [name for name, kind in self._types.items() if kind == "VARCHAR"]
+        asked = [
+            f"coalesce(bool_or({_formula(name)}), false), coalesce(bool_and({_plain(name)}), true)" for name in texts
+        ]
+        told = self._rows(f"SELECT count(*), {', '.join(asked)} FROM {self._relation}")[0][1:] if asked else ()
+        for name, formula in zip(texts, told[::2]):
+            if formula:
+                raise InputError(f"columns.{name}", "a formula in a cell", "values: save the sheet as values alone")
+        numbers = dict(zip(texts, told[1::2]))
+        return {
+            name: numbers.get(name, kind in NUMERIC or kind.startswith("DECIMAL")) for name, kind in self._types.items()
+        }
 
     @cached_property
     def _types(self) -> dict[str, str]:
@@ -165,14 +221,71 @@ class Source:
     def _execute(self, text: str, values: Sequence[Any] = ()) -> Any:
         import duckdb
 
+        refusal: Exception
         try:
             return self._connection.execute(text, list(values))
+        except duckdb.InterruptException:
+            refusal = Interrupted()
         except duckdb.OutOfMemoryException:
-            raise InputError("data", self._name, "a file that fits into the memory set aside for it") from None
-        except duckdb.Error:
-            raise InputError(
-                "data", self._name, "a CSV file in UTF-8 whose first line names the columns, or a Parquet file"
-            ) from None
+            refusal = InputError("data", self._name, "a file that fits into the memory set aside for it")
+        except duckdb.Error as error:
+            refusal = _refusal(str(error), self._name)
+        raise refusal  # here, where it has no context: what DuckDB says may quote the file
+
+
+class Interrupted(Exception):
+    """Reading was ended from outside."""
+
+
+@contextmanager
+def _connection(place: str, memory: str, spill: str | Path | None, held: Any = None) -> Iterator[Any]:
+    """A database in memory that may open one file and nothing besides.
+
+    held : the file system it is on, if it is none of the machine's.
+    """
+    with needs("data"):
+        import duckdb
+    connection = duckdb.connect(":memory:")
+    try:
+        if held is not None:
+            connection.register_filesystem(held)
+        folder = _text("" if spill is None else f"{Path(spill).resolve()}/")
+        for setting in (
+            f"allowed_paths = [{_text(place)}]", *([] if spill is None else [f"allowed_directories = [{folder}]"]),
+            f"temp_directory = {folder}", "enable_external_access = false", f"memory_limit = {_text(memory)}",
+            "threads = 2", "autoinstall_known_extensions = false", "autoload_known_extensions = false",
+            "enable_external_file_cache = false", "lock_configuration = true",
+        ):  # fmt: skip
+            connection.execute(f"SET {setting}")
+        yield connection
+    finally:
+        connection.close()
+
+
+def _relation(place: str, head: bytes, most: int | None = None) -> str:
+    """The rows of a file that begins so; most : columns."""
+    if sheet.is_parquet(head):
+        return f"read_parquet({_text(place)})"
+    separator, names = sheet.columns(head, most)
+    told = ", ".join(f"{_text(name)}: 'VARCHAR'" for name in names)
+    return (
+        f"read_csv({_text(place)}, auto_detect = false, header = true, strict_mode = true, delim = {_text(separator)}, "
+        f"quote = '\"', escape = '\"', columns = {{{told}}})"
+    )
+
+
+def _refusal(said: str, name: str) -> InputError:
+    """What DuckDB said about a file, in our words: of its own only the numbers of a line and of cells are kept."""
+    line = re.search(r"CSV Error on Line: (\d+)", said)
+    where = f"line {line[1]}" if line else name
+    if ragged := re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", said):
+        return InputError("data", f"{where} with {ragged[2]} cells", f"{ragged[1]} cells, as in the first line")
+    if "unicode" in said or "utf-8" in said:
+        return sheet.no_text(where)
+    if "unterminated quote" in said:
+        return InputError("data", f"{where} with a quote that is not closed", "quotes in pairs")
+    told = "a CSV file in UTF-8 whose first line names the columns, with lines that end alike, or a Parquet file"
+    return InputError("data", where, told)
 
 
 def _shown(names: Iterable[str]) -> str:
@@ -196,6 +309,17 @@ def _double(name: str) -> str:
     CSV files do the cast, and that one fails at the first text that is no number."""
     text = f"trim(CAST({_name(name)} AS VARCHAR))"
     return f"TRY_CAST(CASE WHEN NOT contains({text}, '_') THEN {text} END AS DOUBLE)"
+
+
+def _formula(name: str) -> str:
+    """Whether a text would be run by a spreadsheet; numbers, telephone numbers and lone signs would not."""
+    text = f"ltrim({_name(name)})"
+    return f"starts_with({text}, '=') OR starts_with({text}, '@') OR regexp_matches({text}, '^[+-].*[|!(]')"
+
+
+def _plain(name: str) -> str:
+    """Whether a text is missing or a number."""
+    return f"{_double(name)} IS NOT NULL OR {_name(name)} IS NULL OR trim({_name(name)}) = ''"
 
 
 def _steps(column: Number) -> str:
