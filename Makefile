@@ -45,6 +45,7 @@ bench: $(DEVELOP)
 	$(PYBIN) -m benchmarks.bench_data_dependent
 	$(PYBIN) -m benchmarks.bench_vector
 	$(PYBIN) -m benchmarks.bench_plan
+	$(PYBIN) -m benchmarks.bench_intervals
 	$(PYBIN) -m benchmarks.bench_release
 	$(PYBIN) -m benchmarks.bench_isotropic --short
 	$(PYBIN) -m benchmarks.bench_private_optimization

@@ -11,6 +11,7 @@ from .base import MISSING, refuse_unwritable, write_out
 
 if TYPE_CHECKING:
     from ..plan.budget import Split
+    from ..plan.release import Released
     from ..plan.report import Expected
 
 
@@ -70,10 +71,7 @@ def _run(arguments: argparse.Namespace) -> int:
             ledger = Ledger(arguments.ledger, *_budget(arguments.budget, made))
             ledger.spend(made)
         released = carry_out(made, source)
-    lines = [
-        _expected(one) | {"cells": [list(cell) for cell in found.labels], "values": list(found.values)}
-        for one, found in zip(expected(made), released)
-    ]
+    lines = [_expected(one) | _values(found) for one, found in zip(expected(made), released)]
     told = _told(made) | {"lines": lines}
     if ledger is not None:
         epsilon, delta = ledger.spent
@@ -119,4 +117,12 @@ def _expected(one: Expected) -> dict[str, Any]:
         "noise": "exponential" if priced.ranks else priced.line.noise,
         "epsilon": priced.privacy.epsilon, "delta": priced.privacy.delta, "error_95": one.error,
         "parts": [{"sensitivity": s, "formula": f, "error_95": w} for f, s, w in one.parts],
+    }  # fmt: skip
+
+
+def _values(found: Released) -> dict[str, Any]:
+    return {
+        "cells": [list(cell) for cell in found.labels], "values": list(found.values),
+        "measured_95": [ends and list(ends) for ends in found.measured],
+        "population_95": [ends and list(ends) for ends in found.population],
     }  # fmt: skip

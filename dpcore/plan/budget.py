@@ -51,8 +51,15 @@ class Priced:
         return tuple(self._noise(total) for total in self.totals)
 
     @property
+    def squares(self) -> int | None:
+        """The place of the sum of squares among the totals."""
+        return next((i for i, total in enumerate(self.totals) if total.squares), None)
+
+    @property
     def cells(self) -> tuple[tuple[str, ...], ...]:
-        """The labels of a table's cells, none of anything else."""
+        """The labels of a table's cells or of several numbers, none of a single one."""
+        if named := self.line.statistic.published:
+            return tuple((name,) for name in named)
         return self.totals[0].labels if self.totals and self.totals[0].by else ()
 
     @property
@@ -62,7 +69,9 @@ class Priced:
         return self.privacy if many == 1 else Privacy(self.privacy.epsilon / many, self.privacy.delta / many)
 
     def _noise(self, total: Total) -> Noise:
-        return laws.noise_of(self.line.noise, total, self.part, self.line.full_support, self.loss)
+        return laws.noise_of(
+            self.line.noise, total, self.part, self.line.full_support, None if total.squares else self.loss
+        )
 
     @property
     def loss(self) -> Loss | None:
@@ -191,8 +200,8 @@ def _asked(plan: Plan, line: Line) -> Priced:
     statistic = line.statistic
     totals = statistic.totals(plan.people, plan.columns)
     factor = statistic.share(plan.people, plan.columns)
-    if not totals or len(totals) > 1 or factor is None:
+    if not totals or factor is None:
         raise InputError(f"lines.{line.name}.within", f"{line.within:g}", "a weight: the error depends on the data")
-    of_total = line.within / factor
-    epsilon = laws.epsilon_for(line.noise, totals[0], _delta(plan, line), of_total, line.full_support)
+    of_total, many = line.within / factor, len(totals)
+    epsilon = many * laws.epsilon_for(line.noise, totals[0], _delta(plan, line) / many, of_total, line.full_support)
     return replace(_priced(plan, line, epsilon), line=replace(line, within=of_total))

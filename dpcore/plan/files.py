@@ -106,10 +106,10 @@ def _line(told: Any, place: int) -> Line:
     of = tuple([told_of] if isinstance(told_of, str) else told_of)
     where = tuple(_condition(one, f"lines.{name}.where") for one in given.pop("where", []))
     extra = {("is_" if key == "is" else key): given.pop(key) for key in list(given) if key in names}
+    for switch in ("full_support", "non_negative", "spread"):
+        if switch in told:
+            checks.switch(told[switch], f"lines.{name}.{switch}")
     statistic: Statistic = kind(name, of, where, **extra)
-    for switch in ("full_support", "non_negative"):
-        if switch in given:
-            checks.switch(given[switch], f"lines.{name}.{switch}")
     return Line(statistic, **given)
 
 

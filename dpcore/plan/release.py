@@ -1,8 +1,9 @@
-"""A plan carried out: the numbers, drawn exactly, and the ledger of what has been spent on a data set."""
+"""A plan carried out: the numbers, drawn exactly, with intervals; and the ledger of what was spent on a data set."""
 
 from __future__ import annotations
 
 import hashlib
+import math
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -15,11 +16,19 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
+from ..noise import Noise
+from . import laws
 from . import ranks as choice
 from .budget import Priced, Split
 from .files import plan_to_toml
+from .intervals import Draws, Sums, mean_interval
 from .source import Source
-from .statistics import Total
+from .statistics import Proportion, Total, ratio
+
+Ends = tuple[float, float]
+
+DRAWS = 9999
+"""Of the bootstrap, for one release."""
 
 ROUNDING = 1e-12
 """Relative, of sums of what has been spent."""
@@ -27,11 +36,19 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class Released:
-    """One line's numbers. labels : of the cells of a table, else empty.   values : what is published, in that order."""
+    """One line's numbers.
+
+    labels : of the cells of a table or of several numbers, else empty.   values : what is published, in that order.
+    measured : for each value, between which numbers what the data say lies with at least 95 %, by the quantiles of the
+        noise; None where they do not tell.
+    population : the same for the population that the people of the data are a sample of, by bootstrap; an estimate.
+    """
 
     name: str
     labels: tuple[tuple[str, ...], ...]
     values: tuple[float, ...]
+    measured: tuple[Ends | None, ...]
+    population: tuple[Ends | None, ...]
 
 
 def carry_out(split: Split, source: Source, tick: Callable[[], object] = lambda: None) -> tuple[Released, ...]:
@@ -71,14 +88,66 @@ def _line(priced: Priced, source: Source, split: Split) -> Released:
             for total, noise, cells in zip(priced.totals, priced.noises, true)
         ]
     values = statistic.finish(drawn, plan.people, plan.columns)
+    around = measured(priced, drawn) if priced.ranks is None else [None]
     if priced.line.non_negative:
         values = np.maximum(values, 0.0).tolist()
-    return Released(statistic.name, priced.cells, tuple(values))
+        around = [ends and (max(ends[0], 0.0), max(ends[1], 0.0)) for ends in around]
+    beyond = [population(priced, drawn, plan.people.rows_each), *[None] * (len(values) - 1)]
+    return Released(statistic.name, priced.cells, tuple(values), tuple(around), tuple(beyond))
 
 
 def _noisy(total: Total, noise: Any, number: int) -> float:
     """A total plus one exact draw, in the unit of the statistic."""
     return float(noise.release(float(Fraction(number) * total.step)))
+
+
+# Intervals -------------------------------------------------------------------------------------------
+
+
+def measured(priced: Priced, drawn: list[list[float]]) -> list[Ends | None]:
+    """For every number of a line, between which what was measured lies with at least 95 %: exact quantiles of the noise
+    where it is one total, of both at half the risk where it is a ratio of two, and none for a standard deviation.
+
+    drawn : the released totals, in the unit of the statistic.
+    """
+    if priced.ratio is None:
+        return list(_around(drawn[0], priced.noises[0], laws.COVERAGE))
+    rows, centre, low, high = priced.ratio
+    coverage = laws.COVERAGE if rows is not None else 0.5 + laws.COVERAGE / 2
+    (total,) = _around(drawn[0], priced.noises[0], coverage)
+    (number,) = [(rows, rows)] if rows is not None else _around(drawn[1], priced.noises[1], coverage)
+    corners = [ratio(one, many, centre, low, high) for one in total for many in number]
+    return [(min(corners), max(corners)), *[None] * (len(priced.cells) - 1)]
+
+
+def _around(values: list[float], noise: Noise, coverage: float) -> list[Ends]:
+    """What was true, given what is true plus noise."""
+    low, high = noise.interval(coverage)
+    return [(value - high, value - low) for value in values]
+
+
+def population(priced: Priced, drawn: list[list[float]], rows_each: int) -> Ends | None:
+    """For the mean or proportion of a population of which the rows that count are independent draws, of values as they
+    are clamped and rounded; None for other statistics, and where several rows of a person are not independent.
+
+    Without a sum of squares (`spread`) it is as long as the bounds of the column allow.
+    """
+    if priced.ratio is None or rows_each > 1:
+        return None
+    rows, centre, low, high = priced.ratio
+    of_rows = None if rows is not None else _sampled(priced.noises[1])
+    place = priced.squares
+    sums = Sums(
+        np.array(drawn[0]), np.array([rows] if rows is not None else drawn[1]), _sampled(priced.noises[0]), low, high,
+        centre, of_rows, None if place is None else np.array(drawn[place]),
+        binary=isinstance(priced.line.statistic, Proportion),
+    )  # fmt: skip
+    found = mean_interval(sums, np.random.default_rng(0), level=laws.COVERAGE, draws=DRAWS)
+    return float(found.low[0]), float(found.high[0])
+
+
+def _sampled(noise: Noise) -> Draws:
+    return lambda rng, shape: noise.sample(rng, math.prod(shape)).reshape(shape)
 
 
 # The ledger ------------------------------------------------------------------------------------------

@@ -33,7 +33,7 @@ class Expected:
     def error(self) -> float | None:
         plan, statistic = self.split.plan, self.priced.line.statistic
         factor = statistic.share(plan.people, plan.columns)
-        if len(self.priced.totals) != 1 or factor is None:
+        if not self.priced.totals or factor is None:
             return None
         return self.priced.widths[0] * factor
 

@@ -62,6 +62,8 @@ def total(rows: list[dict[str, str]], told: dict[str, Any]) -> list[int]:
                 continue
             if not told["counts"]:
                 term = steps(value, told["step"], told["first"], told["last"]) - told["origin"]
+                if told["squares"]:
+                    term = (term * term + told["squares"] // 2) // told["squares"]
         place = 0
         for (name, labels, numbers), size in zip(told["by"], sizes):
             at = group(row, name, labels, numbers)

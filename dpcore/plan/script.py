@@ -12,7 +12,7 @@ from . import ranks, rows
 from .budget import Priced, Split
 from .files import plan_to_dict
 from .public import Category, Column, Number
-from .statistics import Condition, Total, ratio
+from .statistics import Condition, Total, deviation, ratio
 
 _SCRIPT = '''\
 """$summary
@@ -56,7 +56,10 @@ def release(path):
             values = numbers[0]
         if "ratio" in line:
             count, *ends = line["ratio"]
-            values = [ratio(values[0], numbers[1][0] if count is None else count, *ends)]
+            of_rows = numbers[1][0] if count is None else count
+            values = [ratio(numbers[0][0], of_rows, *ends)]
+            if line["spread"]:
+                values.append(deviation(numbers[0][0], numbers[-1][0], of_rows, *ends))
         if line["non_negative"]:
             values = [max(value, 0.0) for value in values]
         published[line["name"]] = dict(zip(line["cells"], values)) if line["cells"] else values[0]
@@ -85,7 +88,7 @@ def plan_script(split: Split) -> str:
     InputError : a law has no exact sampler.
     """
     plan = split.plan
-    imports, functions = carried(rows.read, rows.total, rows.occurring, ranks.runs, ranks.draw, ratio)
+    imports, functions = carried(rows.read, rows.total, rows.occurring, ranks.runs, ranks.draw, ratio, deviation)
     imports |= {"import json", "import sys", "from fractions import Fraction", "import secrets"}
     laws: list[str] = []
     lines = []
@@ -154,14 +157,15 @@ def _line(one: Priced, laws: list[str]) -> str:
         parts.append(f"'totals': {[_total(total, one.conditions) for total in one.totals]!r}")
         parts.append(f"'laws': [{', '.join(laws)}]")
     if (of_rows := one.ratio) is not None:
-        parts.append(f"'ratio': {of_rows!r}")
+        parts.append(f"'ratio': {of_rows!r}, 'spread': {bool(statistic.published)}")
     return "    {" + ",\n     ".join(parts) + "},"
 
 
 def _total(total: Total, where: tuple[Condition, ...]) -> dict[str, Any]:
     column = _column(total.column) if total.column is not None else {"column": None}
     return {
-        **column, "origin": total.origin, "counts": total.counts, "unit": str(total.step), "largest": total.largest,
+        **column, "origin": total.origin, "counts": total.counts,
+        "squares": total.squares, "unit": str(total.step), "largest": total.largest,
         "where": _where((*where, *total.also)), "by": [_by(one) for one in total.by],
     }  # fmt: skip
 

@@ -187,9 +187,7 @@ class Source:
             if total.by:
                 found.append(self._cells(total, conditions, values))
                 continue
-            term = "1" if total.column is None else _steps(total.column)
-            if total.column is not None:
-                term = f"CASE WHEN {term} IS NOT NULL THEN {'1' if total.counts else f'{term} - ({total.origin})'} END"
+            term = "1" if total.column is None else _term(total, total.column)
             ((sum_of,),) = self._rows(f"SELECT sum({term}) FROM {self._bound} WHERE {conditions}", values)
             found.append([int(sum_of or 0)])
         return [[min(max(n, -total.largest), total.largest) for n in cells] for total, cells in zip(totals, found)]
@@ -327,6 +325,15 @@ def _steps(column: Number) -> str:
     value = _name(column.name)
     clamped = f"CAST(least(greatest(round({value} / {column.step!r}), {column.first}), {column.last}) AS BIGINT)"
     return f"CASE WHEN {value} IS NOT NULL THEN {clamped} END"
+
+
+def _term(total: Total, column: Number) -> str:
+    """What a row adds to a total of a column's values; NULL where it has none."""
+    steps = _steps(column)
+    away = f"({steps} - ({total.origin}))"
+    if total.squares:
+        away = f"({away} * {away} + {total.squares // 2}) // {total.squares}"
+    return f"CASE WHEN {steps} IS NOT NULL THEN {'1' if total.counts else away} END"
 
 
 def _group(column: Column, values: list[Any]) -> str:

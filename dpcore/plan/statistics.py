@@ -22,6 +22,9 @@ from ..errors import InputError
 from .public import CHANGE_ONE, Category, Column, Number, People
 
 MOST_CELLS = 10_000
+SQUARES = 1000
+"""A square is told by a whole number up to this."""
+
 MOST_CANDIDATES = 100_000
 DIGITS = 15
 """Of every decimal of so many digits the nearest float has the decimal as its shortest text."""
@@ -68,6 +71,7 @@ class Total:
     formula : where the change comes from, in words and signs.
     column : whose values, in its steps from `origin` on, are added; None: every row adds 1.
     counts : rows with a value in the column add 1 in place of it.
+    squares : they add its square divided by this, rounded, in place of it; 0: they do not.
     also : conditions besides those of the statistic.
     by : columns whose groups are the cells.
     moved, rows : a person has so many rows, each of which changes so many cells by at most `change`.
@@ -79,6 +83,7 @@ class Total:
     column: Number | None = None
     origin: int = 0
     counts: bool = False
+    squares: int = 0
     also: tuple[Condition, ...] = ()
     by: tuple[Column, ...] = ()
     moved: int = 1
@@ -167,6 +172,11 @@ class Statistic(ABC):
             return 1.0
         return None if of_rows[0] is None else 1 / of_rows[0]
 
+    @property
+    def published(self) -> tuple[str, ...]:
+        """Names of the numbers published, where they are several and not the cells of a table."""
+        return ()
+
     # What the kinds below share ----------------------------------------------------------------------
 
     @property
@@ -198,6 +208,13 @@ class Statistic(ABC):
 def ratio(total: float, rows: float, centre: float, low: float, high: float) -> float:
     """centre + total/rows, between two ends; fewer rows than one count as one."""
     return min(max(centre + total / max(rows, 1.0), low), high)
+
+
+def deviation(total: float, squares: float, rows: float, centre: float, low: float, high: float) -> float:
+    """Standard deviation of values from Σ(x − centre), Σ(x − centre)² and their number; at most what the ends allow."""
+    mean = ratio(total, rows, centre, low, high)
+    spread = squares / max(rows, 1.0) - (mean - centre) ** 2
+    return math.sqrt(min(max(spread, 0.0), (high - mean) * (mean - low)))
 
 
 def _named(columns: Mapping[str, Column], kind: type[Column]) -> str:
@@ -284,9 +301,13 @@ class Mean(Statistic):
     Where everybody has one row that counts, and their number n is public: c + Σ(x − c)/n. Elsewhere the sum of x − c
     and the number of rows are released, and their ratio is taken; c is the middle of the bounds, rounded to a step. A
     missing value counts as c in the first case, not at all in the second.
+
+    spread : the standard deviation is published as well, from a sum of (x − c)² that takes its part of the line's
+        budget. The interval for the population is shorter with it.
     """
 
     key, title = "mean", "Mean"
+    spread: bool = False
 
     def totals(self, people: People, columns: Mapping[str, Column]) -> tuple[Total, ...]:
         column = self.column(columns)
@@ -297,7 +318,30 @@ class Mean(Statistic):
         if people.neighbours == CHANGE_ONE and not public:
             formula = f"{_rows(people)}({column.high:g} − {column.low:g})"
         first = Total(people.most(low, high, always=public), column.exact_step, formula, column, origin=middle)
-        return (first,) if public else (first, replace(_count(people), column=column, counts=True))
+        found = [first] if public else [first, replace(_count(people), column=column, counts=True)]
+        if self.spread:
+            found.append(self._squares(people, column, public, max(low * low, high * high)))
+        return tuple(found)
+
+    @staticmethod
+    def _squares(people: People, column: Number, public: bool, largest: int) -> Total:
+        """Σ(x − c)², of squares of at most so many squared steps."""
+        unit = -(-largest * people.rows_each // SQUARES)
+        change = people.most(0, (largest + unit // 2) // unit, always=public)
+        formula = f"{_rows(people)}(½ × ({column.high:g} − {column.low:g}))²"
+        return Total(change, unit * column.exact_step**2, formula, column, origin=Mean._middle(column), squares=unit)
+
+    @property
+    def published(self) -> tuple[str, ...]:
+        return ("mean", "standard deviation") if self.spread else ()
+
+    def finish(self, released: Sequence[Sequence[float]], people: People, columns: Mapping[str, Column]) -> list[float]:
+        found = super().finish(released, people, columns)
+        if self.spread:
+            rows, *ends = self.ends(people, columns)
+            of_rows = released[1][0] if rows is None else rows
+            found.append(deviation(released[0][0], released[-1][0], of_rows, *ends))
+        return found
 
     def ends(self, people: People, columns: Mapping[str, Column]) -> tuple[float | None, float, float, float]:
         column = self.column(columns)

@@ -7,6 +7,8 @@ import math
 from fractions import Fraction
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dpcore.errors import InputError
 from dpcore.plan import rows, script
@@ -30,6 +32,8 @@ STATISTICS = [
     Sum("sum of some", ("age",), (Condition("sex", "=", "m"),)),
     Mean("mean", ("age",)),
     Mean("mean of some", ("age",), (Condition("sex", "=", "m"),)),
+    Mean("spread", ("age",), spread=True),
+    Mean("spread of some", ("age",), (Condition("sex", "=", "m"),), spread=True),
     Proportion("share", ("sex",), is_="f"),
     Proportion("share of some", ("sex",), (Condition("age", "<", 1.0),), is_="f"),
 ]
@@ -74,7 +78,7 @@ def by_hand(total, rows, where):
         elif steps(row[0]) is None:
             continue
         else:
-            term = 1 if total.counts else steps(row[0]) - total.origin
+            term = 1 if total.counts else (steps(row[0]) - total.origin) ** (2 if total.squares else 1)
         places = [group(row, column) for column in total.by]
         if None in places:
             continue
@@ -180,6 +184,20 @@ def test_totals_of_scripts_are_those_by_sql(statistic, table):
             told = script._column(ranked.column) | {"where": script._where(conditions)}
             assert rows.occurring(data, told) == source.occurring(ranked, conditions)
         assert [rows.total(data, script._total(one, conditions)) for one in totals] == source.totals(totals, conditions)
+
+
+@given(st.lists(st.floats(-60, 160, width=32), min_size=1, max_size=12), st.integers(1, 4))
+def test_squares_are_told_by_few_whole_numbers(values, rows_each):
+    """Of a column with many steps: to half a unit a row, and the most that one row adds is the sensitivity."""
+    columns = {"x": Number("x", -50, 150, step=0.1)}
+    people = People(ADD_REMOVE, None, "id", rows_each) if rows_each > 1 else People()
+    total = Mean("mean", ("x",), spread=True).totals(people, columns)[-1]
+    assert total.change <= 1000
+    told = script._total(total, ())
+    (found,) = rows.total([{"x": repr(value)} for value in values], told)
+    exact = sum((min(max(value, -50), 150) - 50) ** 2 for value in values)
+    assert abs(found * float(total.step) - exact) <= len(values) * (0.5 * float(total.step) + 0.05 * 200)
+    assert rows.total([{"x": "-50"}] * rows_each, told) == [total.change]
 
 
 def test_rows_beyond_the_limit_are_dropped_by_chance(tmp_path):
