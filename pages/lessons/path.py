@@ -29,10 +29,13 @@ class Step:
         untouched = all(kept[key] == address.default(key) for key in self.topic.start)
         return {"topic": self.topic.name} | (dict(self.topic.start) if untouched else {})
 
-    def go(self, shared: dict[str, object]) -> None:
-        """Turn to the page with this topic, as the visitor left it but for some shared values."""
-        st.session_state["from the top"] = st.session_state.get("from the top", 0) + 1
-        st.switch_page(self.place.script, query_params=self.course.page.elsewhere(shared | self.values()))
+    def turn(self, here: Course) -> None:
+        """Turn to the topic from a page of the path (a callback); to another page once that run has begun (`turned`)."""
+        if self.course is here:
+            here.page.show(self.values())
+        else:
+            values = carried(here, self.course) | self.values()
+            st.session_state["turned to"] = self.place.script, self.course.page.elsewhere(values)
 
 
 @cache
@@ -53,6 +56,13 @@ def beside(topic: Topic) -> tuple[Step | None, Step | None]:
     """The steps before and after a topic; None at the ends."""
     here, path = place(topic), steps()
     return path[here - 1] if here else None, path[here + 1] if here + 1 < len(path) else None
+
+
+def turned() -> None:
+    """Go to the page that a button asked for; before the page draws anything."""
+    if there := st.session_state.pop("turned to", None):
+        st.session_state["from the top"] = st.session_state.get("from the top", 0) + 1
+        st.switch_page(there[0], query_params=there[1])
 
 
 def carried(course: Course, other: Course) -> dict[str, object]:

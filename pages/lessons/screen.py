@@ -20,6 +20,7 @@ from .widgets import HEIGHT
 def draw(course: Course) -> None:
     """The whole page."""
     course.page.open()
+    path.turned()
     if (moved := course.moved.get(course.page["topic"])) is not None:
         path.follow(course, moved)
     place = st.container(key="title")
@@ -203,8 +204,6 @@ def turn_page(course: Course, topic: Topic) -> None:
                 st.caption(f"{path.place(topic) + 1} of {len(path.steps())}", width="content")
             if step is None:
                 st.caption(end, width="content")
-            elif step.course is course:
+            else:
                 told = label.format(step.topic.numbered)
-                st.button(told, key=f"turn_{way}", on_click=course.page.show, args=(step.values(),))
-            elif st.button(label.format(step.topic.numbered), key=f"turn_{way}"):
-                step.go(path.carried(course, step.course))
+                st.button(told, key=f"turn_{way}", on_click=step.turn, args=(course,))

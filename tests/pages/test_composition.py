@@ -52,7 +52,7 @@ def test_every_topic_has_its_texts_and_is_drawn(topic):
     assert not page.error and "In 60 seconds" in words(page)
     parts = COURSE.texts(BY_NAME[topic])
     assert len(parts["in 60 seconds"].split()) <= 120 and "Awan" in parts["references"]
-    assert page.title[0].value == BY_NAME[topic].title
+    assert page.title[0].value == BY_NAME[topic].numbered
     assert len([button for button in page.button if str(button.key).startswith("step_")]) == 3
 
 
