@@ -116,6 +116,7 @@ def _expected(one: Expected) -> dict[str, Any]:
         "name": one.name, "what": priced.line.statistic.key,
         "noise": "exponential" if priced.ranks else priced.line.noise,
         "epsilon": priced.privacy.epsilon, "delta": priced.privacy.delta, "error_95": one.error,
+        "relative_error_95": one.relative,
         "parts": [{"sensitivity": s, "formula": f, "error_95": w} for f, s, w in one.parts],
     }  # fmt: skip
 

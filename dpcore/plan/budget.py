@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -17,11 +17,14 @@ from ..noise import Noise
 from ..privacy import EPSILON, Privacy
 from ..search import bisection
 from . import laws
-from .plan import Line, Plan
+from .plan import BY_ERROR, WEIGHTS, Line, Plan
 from .statistics import Condition, Ranks, Total
 
 CLOSE = 1e-4
 """Relative accuracy of the common factor of the shares."""
+
+ROUNDS, EVEN = 8, 0.01
+"""Relative errors are taken for alike if they differ by no more; where they take few values, not all can be."""
 
 DELTA_OF_LINES = 0.5
 """Share of δ that the lines get one by one; the rest is what exact accounting saves ε with."""
@@ -95,6 +98,31 @@ class Priced:
         return decimal(self.privacy.epsilon) / (2 * self.ranks.change * self.ranks.q.denominator)
 
     @property
+    def rank_width(self) -> float:
+        """By how much the rank of a chosen quantile is off with at most 5 %: for any data,
+        P(score < −2Δ(ln(candidates) + ln 20)/ε) ≤ 1/20 [Awan, Cor. 7.1], below the best
+        candidate's. In rows, rounded up."""
+        assert self.ranks is not None
+        candidates = self.ranks.column.last - self.ranks.column.first + 1
+        risk = math.log(candidates) + math.log(20)
+        return 2 * float(self.ranks.change) * risk / self.privacy.epsilon * (1 + 1e-12)
+
+    def relative_error(self, plan: Plan) -> float | None:
+        """± at 95 % of what is published, relative to what it is about; of quantiles that of the rank, relative to the
+        number of people. None where nobody said how large that is. Of a ratio of two noisy totals the error of the
+        first."""
+        people, columns = plan.people, plan.columns
+        if self.ranks is not None:
+            return None if people.number is None else self.rank_width / people.number
+        about = self.line.about
+        if about is None and people.number is not None:
+            about = self.line.statistic.about(people.number, columns)
+        share = self.line.statistic.share(people, columns)
+        if share is None and people.number is not None:
+            share = 1 / people.number
+        return None if about is None or share is None else self.widths[0] * share / about
+
+    @property
     def widths(self) -> tuple[float, ...]:
         """±, at 95 %, of every total's numbers."""
         return tuple(laws.width(noise) for noise in self.noises)
@@ -115,14 +143,42 @@ class Split:
 
 def split(plan: Plan) -> Split:
     """The plan with a share for every line: those that ask for an error get the least ε for it, the others share what
-    is left in proportion to their weights.
+    is left as `Plan.split` says.
 
     Raises
     ------
     InputError : an error that no ε reaches, or a budget that does not suffice.
     """
     fixed = {line.name: _asked(plan, line) for line in plan.lines if line.within is not None}
-    free = [line for line in plan.lines if line.within is None]
+    found = _shared(plan, fixed)
+    for _ in range(ROUNDS if plan.split == BY_ERROR else 0):
+        errors = {one.line.name: _error(plan, one) for one in found.lines if one.line.name not in fixed}
+        middle = math.exp(math.fsum(map(math.log, errors.values())) / max(len(errors), 1))
+        if all(abs(error - middle) <= EVEN * middle for error in errors.values()):
+            break
+        found = replace(_shared(_reweighted(found, errors), fixed), plan=plan)
+    return found
+
+
+def _error(plan: Plan, one: Priced) -> float:
+    error = one.relative_error(plan)
+    if error is None:
+        raise InputError("people.number", "(missing)", "about how many people there are, to compare errors")
+    return error
+
+
+def _reweighted(found: Split, errors: Mapping[str, float]) -> Plan:
+    """The weights with which errors that go with 1/ε are alike."""
+    weights = {one.line.name: one.privacy.epsilon * errors.get(one.line.name, 1.0) for one in found.lines}
+    middle = math.exp(math.fsum(math.log(weights[name]) for name in errors) / len(errors))
+    low, high = WEIGHTS
+    lines = (replace(line, weight=min(max(weights[line.name] / middle, low), high)) for line in found.plan.lines)
+    return replace(found.plan, lines=tuple(lines))
+
+
+def _shared(plan: Plan, fixed: Mapping[str, Priced]) -> Split:
+    """Lines that ask for no error share what the fixed ones leave, in proportion to their weights."""
+    free = [line for line in plan.lines if line.name not in fixed]
 
     def priced(factor: float) -> tuple[Priced, ...]:
         return tuple(

@@ -10,7 +10,7 @@ from typing import Any
 from .. import json_checks as checks
 from ..errors import InputError
 from ..extras import needs
-from .plan import Line, Plan
+from .plan import BY_WEIGHT, SPLITS, Line, Plan
 from .public import Category, Column, Number, People
 from .statistics import STATISTICS, Condition, Statistic
 
@@ -60,10 +60,11 @@ def plan_from_toml(text: str) -> Plan:
             "lines", "(missing)" if lines is None else checks.short(lines), "one [[lines]] for every statistic"
         )
     budget = checks.mapping(told.get("budget", {}), "budget")
-    _known(budget, "budget", {"epsilon", "delta"})
+    _known(budget, "budget", {"epsilon", "delta", "split"})
     return Plan(
         People(**people), columns, tuple(_line(one, i) for i, one in enumerate(lines, 1)),
         budget.get("epsilon"), budget.get("delta", 0.0), checks.text(told.get("title", ""), "title", "a text", 500),
+        checks.text(budget.get("split", BY_WEIGHT), "budget.split", f"one of: {', '.join(SPLITS)}", 50),
     )  # fmt: skip
 
 
@@ -139,9 +140,8 @@ def plan_to_dict(plan: Plan) -> dict[str, Any]:
     for one in told["columns"].values():
         del one["name"]
     told["lines"] = [_told(line) for line in plan.lines]
-    told["budget"] = (
-        {"epsilon": plan.epsilon, "delta": plan.delta} if plan.epsilon is not None else {"delta": plan.delta}
-    )
+    told["budget"] = {"epsilon": plan.epsilon} if plan.epsilon is not None else {}
+    told["budget"] |= {"delta": plan.delta} | ({"split": plan.split} if plan.split != BY_WEIGHT else {})
     return told
 
 

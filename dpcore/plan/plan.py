@@ -15,6 +15,9 @@ from .statistics import Statistic
 MOST_LINES = 50
 WEIGHTS = (1e-3, 1e3)
 
+BY_WEIGHT, BY_ERROR = "weights", "relative error"
+SPLITS = (BY_WEIGHT, BY_ERROR)
+
 
 @dataclass(frozen=True)
 class Line:
@@ -22,6 +25,8 @@ class Line:
 
     noise : a key of `LAWS`; quantiles choose by rank and have none.
     weight : of ε, against the other lines.   within : in place of it, the error to keep with 95 %.
+    about : how large the number is likely to be, a public guess, to compare its error with; by default what the bounds
+        of the column and the number of people suggest.
     full_support : no release may exclude a neighbour.
     non_negative : what is below 0 is published as 0, which costs nothing.
     """
@@ -30,6 +35,7 @@ class Line:
     noise: str = "laplace"
     weight: float = 1.0
     within: float | None = None
+    about: float | None = None
     full_support: bool = True
     non_negative: bool = False
 
@@ -37,8 +43,9 @@ class Line:
         if self.noise not in LAWS:
             raise InputError(f"lines.{self.name}.noise", self.noise, f"one of {', '.join(LAWS)}")
         object.__setattr__(self, "weight", in_range(*WEIGHTS, also=(), **{f"lines.{self.name}.weight": self.weight}))
-        if self.within is not None:
-            object.__setattr__(self, "within", above(0, 1e15, **{f"lines.{self.name}.within": self.within}))
+        for name in ("within", "about"):
+            if (given := getattr(self, name)) is not None:
+                object.__setattr__(self, name, above(0, 1e15, **{f"lines.{self.name}.{name}": given}))
 
     @property
     def name(self) -> str:
@@ -50,6 +57,8 @@ class Plan:
     """What one release publishes.
 
     epsilon : of everything together, for one person; None where every line asks for an error.
+    split : how lines that ask for no error share it, one of `SPLITS`: in proportion to their weights, or so that the
+        errors of all are alike, relative to what each is about.
     """
 
     people: People
@@ -58,6 +67,7 @@ class Plan:
     epsilon: float | None
     delta: float
     title: str = ""
+    split: str = BY_WEIGHT
 
     def __post_init__(self) -> None:
         if self.epsilon is not None:
@@ -66,6 +76,8 @@ class Plan:
                 raise InputError("budget.epsilon", "0", f"a number from {EPSILON.low:g} to {EPSILON.high:g}")
             object.__setattr__(self, "epsilon", epsilon)
         object.__setattr__(self, "delta", DELTA.check(self.delta))
+        if self.split not in SPLITS:
+            raise InputError("budget.split", self.split, f"one of: {', '.join(SPLITS)}")
         if not 1 <= len(self.lines) <= MOST_LINES:
             raise InputError("lines", f"{len(self.lines)} of them", f"from 1 to {MOST_LINES}")
         names = [line.name for line in self.lines]

@@ -130,6 +130,11 @@ class Number:
         return decimal(self.step)
 
     @property
+    def middling(self) -> float:
+        """Half of the bound that is further from 0."""
+        return 0.5 * max(abs(self.low), abs(self.high))
+
+    @property
     def first(self) -> int:
         """The lower bound in steps, rounded up."""
         return math.ceil(decimal(self.low) / self.exact_step)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -38,9 +37,14 @@ class Expected:
         return self.priced.widths[0] * factor
 
     @property
+    def relative(self) -> float | None:
+        """The error relative to what the number is about."""
+        return self.priced.relative_error(self.split.plan)
+
+    @property
     def parts(self) -> list[tuple[str, float, float]]:
         if self.priced.ranks is not None:
-            return [(self.priced.ranks.formula, float(self.priced.ranks.change), rank_error(self.priced))]
+            return [(self.priced.ranks.formula, float(self.priced.ranks.change), self.priced.rank_width)]
         return [(one.formula, one.sensitivity, width) for one, width in zip(self.priced.totals, self.priced.widths)]
 
     @cached_property
@@ -69,16 +73,6 @@ def least_error(total: Total, priced: Priced) -> float:
     line has some, however it is used."""
     found = laws.optimum(total, priced.part, priced.line.full_support, absolute())
     return found.certificate.lower or 0.0
-
-
-def rank_error(priced: Priced) -> float:
-    """By how much the rank of a chosen quantile is off with at most 5 %: for any data,
-    P(score < −2Δ(ln(candidates) + ln 20)/ε) ≤ 1/20 [Awan, Cor. 7.1], below the best
-    candidate's. In rows, rounded up."""
-    ranks = priced.ranks
-    assert ranks is not None
-    candidates = ranks.column.last - ranks.column.first + 1
-    return 2 * float(ranks.change) * (math.log(candidates) + math.log(20)) / priced.privacy.epsilon * (1 + 1e-12)
 
 
 def expected(split: Split) -> list[Expected]:

@@ -172,6 +172,10 @@ class Statistic(ABC):
             return 1.0
         return None if of_rows[0] is None else 1 / of_rows[0]
 
+    def about(self, people: int, columns: Mapping[str, Column]) -> float:
+        """How large what is published may be with so many people, for want of a guess: half of what it can be."""
+        return 0.5 * people
+
     @property
     def published(self) -> tuple[str, ...]:
         """Names of the numbers published, where they are several and not the cells of a table."""
@@ -269,6 +273,9 @@ class Histogram(Statistic):
             raise InputError(f"{self.field}.of", f"{cells} cells", f"at most {MOST_CELLS}")
         return (total,)
 
+    def about(self, people: int, columns: Mapping[str, Column]) -> float:
+        return people / math.prod(len(columns[name].labels) for name in self.of)
+
 
 def _times(people: People) -> str:
     return f", for each of {people.rows_each} rows" if people.rows_each > 1 else ""
@@ -285,6 +292,9 @@ class Sum(Statistic):
         self.conditions(columns)
         change = people.most(column.first, column.last, always=self.every_row(people))
         return (Total(change, column.exact_step, _width(people, column, self.every_row(people)), column),)
+
+    def about(self, people: int, columns: Mapping[str, Column]) -> float:
+        return people * self.column(columns).middling
 
 
 def _width(people: People, column: Number, always: bool) -> str:
@@ -322,6 +332,9 @@ class Mean(Statistic):
         if self.spread:
             found.append(self._squares(people, column, public, max(low * low, high * high)))
         return tuple(found)
+
+    def about(self, people: int, columns: Mapping[str, Column]) -> float:
+        return self.column(columns).middling
 
     @staticmethod
     def _squares(people: People, column: Number, public: bool, largest: int) -> Total:
@@ -375,6 +388,9 @@ class Proportion(Statistic):
 
     def ends(self, people: People, columns: Mapping[str, Column]) -> tuple[float | None, float, float, float]:
         return self._public(people), 0.0, 0.0, 1.0
+
+    def about(self, people: int, columns: Mapping[str, Column]) -> float:
+        return 0.5
 
 
 @dataclass(frozen=True)

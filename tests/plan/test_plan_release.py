@@ -24,7 +24,7 @@ from dpcore.errors import InputError
 from dpcore.plan import laws, ranks
 from dpcore.plan.budget import split
 from dpcore.plan.files import plan_from_toml, plan_to_toml
-from dpcore.plan.plan import Line, Plan
+from dpcore.plan.plan import BY_ERROR, Line, Plan
 from dpcore.plan.public import ADD_REMOVE, CHANGE_ONE, Category, Number, People
 from dpcore.plan.release import Ledger, carry_out
 from dpcore.plan.source import Source
@@ -179,6 +179,34 @@ def test_the_optimum_for_an_error_takes_no_more_than_the_others():
     assert laws.width(one.noises[0]) <= 50
 
 
+def test_a_budget_is_shared_so_that_relative_errors_are_alike():
+    """To 1 %, or to a step where the errors of whole numbers are few; a guess of how large a number is counts."""
+    people = People(ADD_REMOVE, 20_000)
+    lines = (
+        Line(Count("old", (), OLD), about=40.0), Line(Sum("sum", ("age",)), noise="gaussian"),
+        Line(Mean("mean", ("age",))), Line(Histogram("table", ("age", "sex"))), Line(Quantile("median", ("age",))),
+        Line(Count("asked", (), OLD), within=50.0),
+    )  # fmt: skip
+    even = split(Plan(people, COLUMNS, lines, 1.0, 1e-6, split=BY_ERROR))
+    errors = {one.line.name: one.relative_error(even.plan) for one in even.lines}
+    asked = errors.pop("asked")
+    middle = float(stats.gmean(list(errors.values())))
+    assert asked != pytest.approx(middle, rel=0.2)
+    for one in even.lines[:-1]:
+        step = laws.width(one.noises[0]) and (float(one.totals[0].step) / one.widths[0]) if one.noises else 0.0
+        assert errors[one.line.name] == pytest.approx(middle, rel=0.011 + step)
+    assert even.total <= 1.0
+    # by hand: ±width of 40, of half of 100 times 20 000, of half of 100, of a sixth of 20 000, of 20 000 ranks
+    old, total, mean, table, median, _ = even.lines
+    assert errors["old"] == pytest.approx(old.widths[0] / 40)
+    assert errors["sum"] == pytest.approx(total.widths[0] / (50 * 20_000))
+    assert errors["mean"] == pytest.approx(mean.widths[0] / 20_000 / 50)
+    assert errors["table"] == pytest.approx(table.widths[0] / (20_000 / 6))
+    assert errors["median"] == pytest.approx(median.rank_width / 20_000)
+    with pytest.raises(InputError, match=r"people\.number"):
+        split(Plan(People(), COLUMNS, lines[1:], 1.0, 1e-6, split=BY_ERROR))
+
+
 def test_a_budget_that_does_not_suffice_is_named():
     with pytest.raises(InputError, match=r"budget.epsilon = 0.01: expected at least 0.05"):
         split(plan(Line(Count("old", (), OLD), within=50), epsilon=0.01))
@@ -253,6 +281,8 @@ def test_a_wrong_public_number_is_named_before_anything_is_drawn(people_file):
 def test_the_plan_of_the_manual_is_read_and_written():
     made = plan_from_toml(EXAMPLE)
     assert plan_from_toml(plan_to_toml(made)) == made
+    even = plan_from_toml(EXAMPLE.replace('"weights"', '"relative error"'))
+    assert plan_from_toml(plan_to_toml(even)) == even != made
     assert [line.statistic.key for line in made.lines] == ["histogram", "mean", "quantile", "count"]
 
 
@@ -282,6 +312,9 @@ def test_the_plan_of_the_manual_is_read_and_written():
         ('neighbours = "add or remove one person"', 'neighbours = "some"', "people.neighbours"),
         ("epsilon = 1 ", "epsilon = 0 ", "budget.epsilon"),
         ("delta = 1e-6", "delta = 2", "delta"),
+        ('"weights"', '"even"', "budget.split"),
+        ('"weights"', "2", "budget.split"),
+        ("weight = 2", "about = 0", "lines.median age.about"),
     ],
 )
 def test_mistakes_are_named(old, new, field):
