@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.scheduler import LoadFileScheduling
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # two processes of tests share two cores: more threads only wait
 os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(__file__).parents[1] / ".numba_cache"))
@@ -31,6 +32,21 @@ settings.register_profile(
 settings.load_profile("project")
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
+BROWSER_TESTS = "tests/browser/"
+
+
+class ByFile(LoadFileScheduling):
+    """Tests of a file go to one process, for what they share, files of many tests first. Those in a browser share one
+    dashboard and one browser, and go to whoever is free, one by one and last: no process waits long for another."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return nodeid if nodeid.startswith(BROWSER_TESTS) else super()._split_scope(nodeid)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log) -> ByFile | None:
+    return ByFile(config, log) if config.option.dist == "loadfile" else None
 
 
 @pytest.fixture(autouse=True)

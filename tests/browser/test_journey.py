@@ -170,7 +170,7 @@ def test_a_copied_link_opens_the_same_screen_elsewhere(dashboard, visitor):
 
 
 def test_files_go_out_and_come_back(dashboard, visitor, tmp_path):
-    page = visitor(accept_downloads=True)
+    page = visitor()
     page.goto(f"{dashboard}/?epsilon=2&loss=pinball&tau=0.3&gap=5&panel=Take+it+away")
     before = settled(page)
     page.wait_for_selector(CHART)
@@ -217,7 +217,7 @@ WITH_FLINT = ("Vectors in d dimensions",)
 def test_tables_and_scripts_are_taken_away(dashboard, visitor, run_alone, tmp_path, name):
     """Tables are read without options, scripts run in a fresh environment, names say what is in the files."""
     address, tables, begins = TAKEN[name]
-    page = visitor(accept_downloads=True)
+    page = visitor()
     page.goto(dashboard + address)
 
     def saved(button: str):

@@ -32,7 +32,7 @@ def test_a_click_on_a_cell_opens_it_on_the_first_page(visitor, dashboard):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_table_stands_where_the_picture_will(visitor, dashboard, scheme):
-    page = visitor(1280, 900, color_scheme=scheme, reduced_motion="reduce")
+    page = visitor(1280, 900, color_scheme=scheme)
     page.goto(dashboard)  # the first visit to a server that has just started opens slowly
     page.wait_for_selector("h1")
     held = []

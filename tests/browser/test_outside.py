@@ -18,7 +18,7 @@ MARKUP = [
 ]  # fmt: skip
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def service(tmp_path_factory) -> Iterator[Service]:
     """The server with its headers, as it is operated."""
     with running(tmp_path_factory.mktemp("service")) as started:

@@ -19,7 +19,7 @@ BEST = allocation(VectorQuery(Privacy(0.5, 0), OWN), "blocks-optimal").error
 
 
 def opened(visitor, address: str, **options):
-    page = visitor(1280, 1400, **options)
+    page = visitor(**{"width": 1280, "height": 1400} | options)
     page.goto(address)
     page.locator(".main-svg").first.wait_for()
     quiet(page)
@@ -71,10 +71,10 @@ def test_commas_that_can_be_read_in_two_ways_are_refused(dashboard, visitor):
     assert before.startswith("2 coordinates")
 
 
-@pytest.mark.parametrize("look", [{"color_scheme": "dark"}, {"viewport": {"width": 390, "height": 844}}])
+@pytest.mark.parametrize("look", [{"color_scheme": "dark"}, {"width": 390, "height": 844}])
 def test_a_file_is_looked_at_then_used(dashboard, visitor, tmp_path, artifacts, look):
     page = opened(visitor, f"{dashboard}/vector_queries?shape=list&delta=0", **look)
-    if "viewport" in look:
+    if "width" in look:
         page.get_by_test_id("stExpandSidebarButton").click()
     page.get_by_text("From a file").click()
     people = "\n".join(f"{i},{18 + i % 60},{20_000 + 37 * i}" for i in range(300))
@@ -86,7 +86,7 @@ def test_a_file_is_looked_at_then_used(dashboard, visitor, tmp_path, artifacts, 
 
     put(page, tmp_path, "own.csv", 'column;"l1";sensitivity\nage;1;120\nsmoker_flag;1;0.5\n"visits";2;3\n')
     expect(refused).to_have_count(0)
-    page.screenshot(path=artifacts / f"sensitivities_{'phone' if 'viewport' in look else 'dark'}.png")
+    page.screenshot(path=artifacts / f"sensitivities_{'phone' if 'width' in look else 'dark'}.png")
     page.get_by_role("button", name="Use these 3").click()
     expect(page.locator(HEADLINE)).to_contain_text(f"(age, smoker_flag, visits), 0.5-DP: mean squared error {BEST:.4g}")
     expect(page.get_by_role("textbox", name="Sensitivities")).to_have_value("age: 120\nsmoker_flag: 0.5\nvisits: 3")

@@ -25,7 +25,7 @@ def numbers(page) -> list[float]:
 
 
 def test_a_journey(dashboard, visitor, tmp_path):
-    page = visitor(accept_downloads=True)
+    page = visitor()
     page.goto(f"{dashboard}/{ADDRESS}")
     gaussian, lower, upper = numbers(page)
     assert lower <= 0.6583 <= upper * 1.001 < gaussian == pytest.approx(0.754, abs=1e-3)
