@@ -65,12 +65,13 @@ ALLOWED = {
     "sweeps": FILES | {"optimal", "mechanisms", "provenance", "store"},
     "inversion": LAWS | {"optimal", "mechanisms"},
     "plan": SEARCH | FILES | {"accounting", "mechanisms", "inversion", "exact", "script"},
+    "learning": SEARCH | {"accounting", "mechanisms", "plan", "vector", "data_dependent"},
     "private_optimization": LAWS | {"lp", "rows", "optimal", "exact"},
     "data_dependent": SEARCH | FILES | {"exact", "export", "reload", "script", "snippet"},
     "cli": (
         FILES
         | {"optimal", "vector", "isotropic", "data_dependent", "private_optimization", "mechanisms", "exact"}
-        | {"comparison", "export", "sweeps", "store", "inversion", "accounting", "reload", "plan"}
+        | {"comparison", "export", "sweeps", "store", "inversion", "accounting", "reload", "plan", "learning"}
     ),
     "display": LAWS | {"figures", "mechanisms", "numerals"},
     "comparison": FILES | {"figures", "mechanisms", "numerals"},

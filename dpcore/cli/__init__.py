@@ -14,10 +14,10 @@ from collections.abc import Sequence
 
 from .. import __version__
 from ..errors import InputError, MissingExtraError
-from . import account, data_dependent, invert, isotropic, noise, plan, private_program, profile, sweep
+from . import account, data_dependent, invert, isotropic, learn, noise, plan, private_program, profile, sweep
 from .base import EXIT_BAD_INPUT, EXIT_FAILED, EXIT_INTERRUPTED, Parser, clipped, complain
 
-COMMANDS = (noise, sweep, invert, data_dependent, profile, isotropic, private_program, account, plan)
+COMMANDS = (noise, sweep, invert, data_dependent, profile, isotropic, private_program, account, plan, learn)
 """Modules with `add_parser(commands)`, which sets `run(arguments) -> exit status` for each of their commands."""
 
 _OPTION_NAMES = {

@@ -89,16 +89,28 @@ def _descend(
     theta, scores = np.zeros((trials, K)), np.zeros((trials, len(y)))
     for pass_ in range(passes):
         for i in range(K):
-            residual = scores - y if model == "lasso" else -y / (1 + np.exp(np.clip(y * scores, -500, 500)))
+            residual = scores - y if model == "lasso" else logistic_residual(scores, y)
             slope = np.clip(residual * X[:, i], -caps[i], caps[i]).mean(axis=1)
             moved = theta[:, i] - steps[i] * slope + noise[:, pass_, i]
             if model == "lasso":
-                moved = np.sign(moved) * np.maximum(np.abs(moved) - steps[i] * regularisation, 0.0)
+                moved = soft_threshold(moved, steps[i] * regularisation)
             else:
                 moved = moved / (1 + steps[i] * regularisation)
             scores += (moved - theta[:, i])[:, None] * X[:, i]
             theta[:, i] = moved
     return theta
+
+
+def logistic_residual(scores: Array, y: Array) -> Array:
+    """The derivative of log(1 + e^(−y·score)) by the score; y is −1 or 1."""
+    residual: Array = -y / (1 + np.exp(np.clip(y * scores, -500, 500)))
+    return residual
+
+
+def soft_threshold(values: Array, by: float) -> Array:
+    """The proximal operator of by·|v|."""
+    shrunk: Array = np.sign(values) * np.maximum(np.abs(values) - by, 0.0)
+    return shrunk
 
 
 def _objective(X: Array, y: Array, model: str, regularisation: float, theta: Array) -> Array:

@@ -1,0 +1,182 @@
+"""learn: what the noise does to a classifier."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .. import __version__
+from ..errors import InputError
+from .base import DELTA, MISSING, ended, refuse_unwritable, stop_on_interrupt, write_out
+
+if TYPE_CHECKING:
+    from ..learning.experiment import Asked, Outcome
+    from ..learning.tables import LearningTable
+
+
+def add_parser(commands: Any) -> None:
+    """The grammar. Numbers stay text here: the core's own checks read them and word the message."""
+    parser = commands.add_parser(
+        "learn",
+        help="what the noise does to a classifier",
+        description="Simulates a private classifier over many splits and draws, with several kinds of noise, and says "
+        "what all its statistics together reveal (docs/learning.md).",
+    )
+    parser.add_argument("--data", metavar="D", default=MISSING, help="contraceptive, breast-cancer, ecoli, wine, iris, "
+                        "diagnostic, or a CSV file with names in the first line")  # fmt: skip
+    parser.add_argument("--label", metavar="COLUMN", help="of the classes, for a file")
+    parser.add_argument(
+        "--ranges", metavar="R", default="", help="what is public about the other columns of a file: "
+        "'age=16:49; education=1|2|3', or data: read it from the file, which no promise covers"
+    )  # fmt: skip
+    parser.add_argument("--positive", metavar="CLASS", help="learn this class against the rest")
+    parser.add_argument("--model", metavar="M", default="naive-bayes", help="naive-bayes (default), coordinate-descent")
+    parser.add_argument("--epsilon", metavar="E", default=MISSING, help="0.001 to 20")
+    parser.add_argument("--delta", metavar="D", default=MISSING, help=f"{DELTA}: 0, or 1e-12 to 0.999")
+    parser.add_argument(
+        "--budget", metavar="B", default="total", help="total (default): all statistics together; each: every one"
+    )
+    parser.add_argument(
+        "--sensitivities", metavar="S", help="published or corrected; a total budget has corrected ones only "
+        "(default: published for each, corrected for total)"
+    )  # fmt: skip
+    parser.add_argument(
+        "--noise", metavar="N", default="gaussian-classical,gaussian,truncated-laplace,optimal",
+        help="laws with commas between them; none is the learner without noise (always included)",
+    )  # fmt: skip
+    parser.add_argument("--weights", metavar="W", default="1,1,1,1", help="of counts, cells, sums and squares; "
+                        "or optimised: on public simulated data")  # fmt: skip
+    parser.add_argument("--splits", metavar="N", default="20", help="into training and test rows (default 20)")
+    parser.add_argument("--draws", metavar="M", default="100", help="of the noise for every split (default 100)")
+    parser.add_argument("--iterations", metavar="T", default="100", help="of coordinate descent (default 100)")
+    parser.add_argument("--seed", metavar="N", default="0", help="of splits and draws (default 0)")
+    parser.add_argument("--out", metavar="FILE", help="write the JSON to this file as well")
+    parser.set_defaults(run=_run)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    if arguments.out is not None:
+        refuse_unwritable(arguments.out)
+    from ..export import layout
+    from ..learning.experiment import Protocol, simulate
+    from ..learning.noises import NAMES
+
+    began = time.perf_counter()
+    table = read_data(arguments)
+    asked = read_asked(arguments, table)
+    protocol = Protocol(arguments.splits, arguments.draws, arguments.seed)
+    keys = dict.fromkeys(["none", *(word.strip() for word in arguments.noise.split(","))])
+    found: dict[str, Outcome] = {}
+    refused: dict[str, str] = {}
+    with stop_on_interrupt() as stop:
+        for key in keys:
+            if stop(None):
+                break
+            try:
+                outcome = simulate(table, asked, key, protocol, lambda: stop(None))
+            except InputError as error:
+                if len(keys) == 2 or (error.field == "noise" and key not in NAMES):
+                    raise
+                refused[key] = str(error)
+                continue
+            if outcome is not None:
+                found[key] = outcome
+        interrupted = stop(None)
+    answer = _told(arguments, table, asked, protocol)
+    answer["outcomes"] = {one.key: _outcome(one, asked, table, found) for one in found.values()}
+    answer |= {"refused": refused, "seconds": time.perf_counter() - began, "version": __version__}
+    write_out(layout(answer, depth=3) + "\n", arguments.out)
+    return ended("dpcore learn", interrupted)
+
+
+def read_data(arguments: argparse.Namespace) -> LearningTable:
+    """The table that the options name."""
+    from ..learning.tables import SETS, load, read_table
+
+    name = str(arguments.data)
+    if name in SETS or not Path(name).suffix:
+        table = load(name)
+    else:
+        if arguments.label is None:
+            raise InputError("label", MISSING, "the column of the classes")
+        try:
+            text = Path(name).read_text(encoding="utf-8-sig")
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or "no text in UTF-8"
+            raise InputError("data", name, f"a readable CSV file ({reason})") from None
+        table = read_table(text, arguments.label, arguments.ranges, name=Path(name).name)
+    if arguments.positive is not None:
+        return table.against(arguments.positive)
+    two = arguments.model != "coordinate-descent" or len(table.classes) == 2
+    return table if two else table.against(table.majority)
+
+
+def read_asked(arguments: argparse.Namespace, table: LearningTable) -> Asked:
+    """What the options ask for."""
+    from ..learning.descent import Descent
+    from ..learning.experiment import Asked
+    from ..learning.tuning import optimised
+    from ..numbers import read_numbers
+    from ..privacy import Privacy
+
+    recipe = arguments.sensitivities or ("published" if arguments.budget == "each" else "corrected")
+    privacy, descent = Privacy(arguments.epsilon, arguments.delta), Descent(arguments.iterations)
+    if arguments.weights == "optimised":
+        plain = Asked(arguments.model, privacy, arguments.budget, recipe, descent=descent)
+        return optimised(plain, table)
+    weights = tuple(read_numbers(arguments.weights, "weights", "four numbers with commas", commas=True))
+    return Asked(arguments.model, privacy, arguments.budget, recipe, weights, descent)
+
+
+def _told(arguments: argparse.Namespace, table: LearningTable, asked: Asked, protocol: Any) -> dict[str, Any]:
+    """What was asked, in JSON types."""
+    return {
+        "data": table.name, "rows": len(table.labels), "columns": len(table.columns), "classes": list(table.classes),
+        "ranges_public": table.public, "model": asked.model, "epsilon": asked.privacy.epsilon,
+        "delta": asked.privacy.delta, "budget": asked.budget, "sensitivities": asked.recipe,
+        "weights": list(asked.weights), "neighbours": "one person replaced; the number of rows is public",
+        "splits": protocol.splits, "draws": protocol.draws, "seed": protocol.seed,
+        "statistics_one_person_changes": _touched(asked, table),
+    }  # fmt: skip
+
+
+def _touched(asked: Asked, table: LearningTable) -> int:
+    return max(sum(count for _, count in case) for case in asked.cases(table))
+
+
+def _outcome(one: Outcome, asked: Asked, table: LearningTable, found: dict[str, Outcome]) -> dict[str, Any]:
+    """One law's errors, its promise and its test against every other law, in JSON types."""
+    from ..learning.experiment import one_sided
+    from ..problem_fields import finite
+
+    (inside, outside), (spread_in, spread_out) = one.means, one.spreads
+    told: dict[str, Any] = {
+        "in_sample": inside, "out_of_sample": outside,
+        "spread_in_sample": spread_in, "spread_out_of_sample": spread_out, "splits": len(one.inside),
+        "total": total(asked, one.key, table),
+    }  # fmt: skip
+    tests = {}
+    for other in found.values():
+        if other is not one and len(other.inside) == len(one.inside):
+            t, p = one_sided(one.inside, other.inside)
+            t_out, p_out = one_sided(one.outside, other.outside)
+            tests[other.key] = {"t_in": finite(t), "p_in": p, "t_out": finite(t_out), "p_out": p_out}
+    return told | {"errs_less_than": tests}
+
+
+def total(asked: Asked, key: str, table: LearningTable) -> dict[str, Any] | None:
+    """What all statistics together keep with a law, by exact accounting; None where nothing is promised."""
+    from ..learning import noises
+    from ..problem_fields import finite
+
+    law = asked.law(key, table)
+    if law is None or not asked.accountable:
+        return None
+    cases, size = asked.cases(table), {"noise_amplitude": noises.amplitude(law)}
+    if asked.budget == "total":
+        return {"epsilon": asked.privacy.epsilon, "delta": asked.privacy.delta} | size
+    added = asked.privacy.epsilon * max(sum(shift * count for shift, count in case) for case in cases)
+    known: dict[str, Any] = {"epsilon": finite(added), "delta": noises.delta_of(law, added, cases)}
+    return known | {"epsilon_at_1e-5": finite(noises.epsilon_of(law, 1e-5, cases))} | size

@@ -1,0 +1,181 @@
+"""The laws of the noise, and the exact account of all statistics together.
+
+A law is for sensitivity 1; every statistic gets it times its sensitivity. What one person changes is told as *shifts*:
+(share of the sensitivity, how many statistics), for each of the ways in which a person may change.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..accounting.mechanisms import Additive, Promised, Release
+from ..accounting.truth import Truth
+from ..errors import InputError
+from ..loss import absolute
+from ..mechanisms import MECHANISMS
+from ..noise.base import Noise
+from ..noise.gaussian import Gaussian
+from ..optimal import solve
+from ..privacy import EPSILON, Privacy
+from ..privacy_profile import Composed
+from ..problem import SolverSettings, noise_problem
+
+SHORT = {"gaussian-classical": "GN", "gaussian": "AG", "truncated-laplace": "TLN", "optimal": "OPT"}
+"""The laws of [SLW, §5.2] by the keys of this project, in the order of the paper."""
+
+NAMES = {key: entry.name for key, entry in MECHANISMS.items()} | {"optimal": "Certified optimum"}
+
+SETTINGS = SolverSettings(gap=1e-2, time_limit=5.0)
+TOGETHER = SolverSettings(gap=5e-2, time_limit=5.0)
+POINTS = 1 << 14
+"""Of the grid on which a total is certified."""
+
+SHARE = 0.5
+"""Of δ that laws with a δ of their own get one by one; the rest is what exact accounting saves ε with."""
+
+CLOSE = 2e-3
+"""Relative accuracy of what is calibrated to a total; it errs to the private side."""
+
+TURNS = 12
+"""Evaluations of a total in a calibration, at most."""
+
+Array = NDArray[np.float64]
+Shifts = tuple[tuple[float, int], ...]
+
+
+def drawn(noise: Noise, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    """Floating-point draws, for simulation."""
+    return noise.sample(rng, math.prod(shape)).reshape(shape)
+
+
+def amplitude(noise: Noise) -> float:
+    """E|X|."""
+    return noise.expected_loss(absolute())
+
+
+def check(key: str) -> str:
+    """A law's key.
+
+    Raises
+    ------
+    InputError : there is no such law.
+    """
+    if key not in NAMES:
+        raise InputError("noise", key, ", ".join(NAMES))
+    return key
+
+
+@lru_cache(maxsize=256)
+def each(key: str, privacy: Privacy) -> Noise:
+    """The law for one statistic of sensitivity 1 that keeps (ε, δ) by itself.
+
+    Raises
+    ------
+    InputError : the law does not exist there.
+    """
+    if check(key) == "optimal":
+        return solve(noise_problem(privacy.epsilon, privacy.delta), SETTINGS).noise
+    return _existing(key, privacy)
+
+
+@lru_cache(maxsize=256)
+def together(key: str, privacy: Privacy, cases: tuple[Shifts, ...]) -> Noise:
+    """The law with which all statistics together keep (ε, δ), by exact accounting of every case of shifts.
+
+    gaussian: in closed form. optimal: the certified law for so many releases together [method: A whole profile].
+    Others: the least noise of that shape that the accountant lets pass.
+
+    Raises
+    ------
+    InputError : the law does not exist there.
+    """
+    squares = max(math.fsum(count * shift**2 for shift, count in case) for case in cases)
+    most = max(math.fsum(count * shift for shift, count in case) for case in cases)
+    if check(key) == "gaussian":
+        return Gaussian.calibrate(privacy, math.sqrt(squares) * (1 + 1e-15))
+    if key == "gaussian-classical":
+        return _existing(key, privacy, math.sqrt(squares) * (1 + 1e-15))
+    number = max(sum(count for _, count in case) for case in cases)
+    if privacy.delta == 0:  # half a shift costs Laplace noise half of ε, and other laws up to all of it
+        steps = max(sum(count * math.ceil(shift) for shift, count in case) for case in cases)
+        parts = most if key == "laplace" else steps
+        return each(key, Privacy(privacy.epsilon / (parts * (1 + 1e-12)), 0.0))
+    if key == "optimal":
+        return _optimal(privacy, cases, squares)
+    delta = privacy.delta * SHARE / number if MECHANISMS[key].needs_delta else 0.0
+    return _least(key, privacy, cases, delta, most)
+
+
+def keeps(law: Noise, privacy: Privacy, cases: Sequence[Shifts]) -> bool:
+    """All statistics together are (ε, δ)-DP with this law, for sure."""
+    return all(_truth(law, case, privacy.delta).delta(privacy.epsilon).upper <= privacy.delta for case in cases)
+
+
+def epsilon_of(law: Noise, delta: float, cases: Sequence[Shifts]) -> float:
+    """ε at δ of all statistics together, rounded up; infinite where there is none."""
+    return max(_truth(law, case, delta).epsilon_upper(delta) for case in cases)
+
+
+def delta_of(law: Noise, epsilon: float, cases: Sequence[Shifts]) -> float:
+    """δ at ε of all statistics together, rounded up."""
+    return max(_truth(law, case, 1e-9).delta(epsilon).upper for case in cases)
+
+
+def promised_delta(privacy: Privacy, number: int, epsilon: float) -> float:
+    """δ at ε of so many statistics of which each is known to be (ε, δ)-DP and nothing more, rounded up."""
+    return Truth([Release(Promised("each", privacy.epsilon, privacy.delta), number)]).delta(epsilon).upper
+
+
+def _truth(law: Noise, case: Shifts, delta: float) -> Truth:
+    releases = [Release(Additive(f"{law.name} {shift:g}", law, shift), count) for shift, count in case]
+    return Truth(releases, points=POINTS, delta=max(delta, 1e-12))
+
+
+def _existing(key: str, privacy: Privacy, sensitivity: float = 1.0) -> Noise:
+    """A law of `MECHANISMS`, if it is proved there."""
+    entry = MECHANISMS[key]
+    if reason := entry.missing(privacy):
+        raise InputError("noise", key, f"another law: {reason}")
+    if privacy.epsilon > entry.largest_epsilon:
+        raise InputError("epsilon", f"{privacy.epsilon:g}", f"at most {entry.largest_epsilon:g} for {entry.name}")
+    return entry.rule(privacy, sensitivity, absolute())
+
+
+def _least(key: str, privacy: Privacy, cases: tuple[Shifts, ...], delta: float, most: float) -> Noise:
+    """The law of this δ and about the largest ε for each statistic with which all together keep the privacy."""
+    make: Callable[[float], Noise] = lambda epsilon: _existing(key, Privacy(epsilon, delta))  # noqa: E731
+    low = max(privacy.epsilon / most * (1 - 1e-9), EPSILON.low)
+    best, epsilon, target = low, min(1.5 * low, EPSILON.high), privacy.epsilon
+    for _ in range(TURNS):
+        total = epsilon_of(make(epsilon), privacy.delta, cases)
+        if total <= target:
+            best = max(best, epsilon)
+            if total >= target * (1 - CLOSE) or epsilon == EPSILON.high:
+                break
+        # the total grows like a power of ε between the first and the second
+        epsilon = min(max(epsilon * (target * (1 - CLOSE / 2) / total) ** 0.75, low), EPSILON.high)
+    law = make(best)
+    if not keeps(law, privacy, cases):
+        raise InputError("epsilon", f"{privacy.epsilon:g}", f"more, for {NAMES[key]} noise on so many statistics")
+    return law
+
+
+def _optimal(privacy: Privacy, cases: tuple[Shifts, ...], squares: float) -> Noise:
+    """The best law found: the certified one for so many releases together, if all cases keep the privacy with it, or
+    the Gaussian or Laplace's. Where a person may move a sum by less than its sensitivity, the density has to fall away
+    from 0, so that smaller shifts reveal less."""
+    found = [together(key, privacy, cases) for key in ("gaussian", "laplace")]
+    falls = any(shift != 1 for case in cases for shift, _ in case)
+    try:
+        promise = Composed(max(1, math.ceil(squares - 1e-9)), privacy)
+    except InputError:  # a budget beyond what the search takes
+        return min(found, key=amplitude)
+    asked = noise_problem(privacy.epsilon, privacy.delta, monotone=falls, symmetric=falls, profile=promise)
+    law = solve(asked, TOGETHER).noise
+    best = min([*found, law], key=amplitude)
+    return best if best is not law or keeps(law, privacy, cases) else min(found, key=amplitude)
