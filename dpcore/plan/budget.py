@@ -133,30 +133,34 @@ class Split:
     """A plan with its shares.
 
     total : ε at the plan's δ of everything together, rounded up; added : the sum of the lines' ε.
+    times : so many releases of the same people are meant by everything.
     """
 
     plan: Plan
     lines: tuple[Priced, ...]
     total: float
     added: float
+    times: int = 1
 
 
-def split(plan: Plan) -> Split:
+def split(plan: Plan, times: int = 1) -> Split:
     """The plan with a share for every line: those that ask for an error get the least ε for it, the others share what
     is left as `Plan.split` says.
+
+    times : the plan is carried out so often, and its budget is for all of that.
 
     Raises
     ------
     InputError : an error that no ε reaches, or a budget that does not suffice.
     """
-    fixed = {line.name: _asked(plan, line) for line in plan.lines if line.within is not None}
-    found = _shared(plan, fixed)
+    fixed = {line.name: _asked(plan, line, times) for line in plan.lines if line.within is not None}
+    found = _shared(plan, fixed, times)
     for _ in range(ROUNDS if plan.split == BY_ERROR else 0):
         errors = {one.line.name: _error(plan, one) for one in found.lines if one.line.name not in fixed}
         middle = math.exp(math.fsum(map(math.log, errors.values())) / max(len(errors), 1))
         if all(abs(error - middle) <= EVEN * middle for error in errors.values()):
             break
-        found = replace(_shared(_reweighted(found, errors), fixed), plan=plan)
+        found = replace(_shared(_reweighted(found, errors), fixed, times), plan=plan)
     return found
 
 
@@ -176,18 +180,19 @@ def _reweighted(found: Split, errors: Mapping[str, float]) -> Plan:
     return replace(found.plan, lines=tuple(lines))
 
 
-def _shared(plan: Plan, fixed: Mapping[str, Priced]) -> Split:
+def _shared(plan: Plan, fixed: Mapping[str, Priced], times: int) -> Split:
     """Lines that ask for no error share what the fixed ones leave, in proportion to their weights."""
     free = [line for line in plan.lines if line.name not in fixed]
 
     def priced(factor: float) -> tuple[Priced, ...]:
         return tuple(
-            fixed.get(line.name) or _priced(plan, line, min(factor * line.weight, EPSILON.high)) for line in plan.lines
+            fixed.get(line.name) or _priced(plan, line, min(factor * line.weight, EPSILON.high), times)
+            for line in plan.lines
         )
 
     if not free:
         lines = priced(0.0)
-        found = Split(plan, lines, total(lines, plan.delta), math.fsum(one.privacy.epsilon for one in lines))
+        found = Split(plan, lines, total(lines, plan.delta, times), _added(lines, times), times)
         if plan.epsilon is not None and found.total > plan.epsilon:
             raise InputError(
                 "budget.epsilon", f"{plan.epsilon:g}", f"at least {found.total:.6g}, for the errors asked for"
@@ -197,10 +202,10 @@ def _shared(plan: Plan, fixed: Mapping[str, Priced]) -> Split:
     if epsilon is None:
         raise InputError("budget.epsilon", "(missing)", "a number, or an error to keep for every line")
     weights = math.fsum(line.weight for line in free)
-    spent = math.fsum(one.privacy.epsilon for one in fixed.values())
-    fits: Callable[[float], bool] = lambda factor: total(priced(factor), plan.delta, quick=True) <= epsilon  # noqa: E731
-    low = (epsilon - spent) / weights * laws.SAFE
-    least = EPSILON.low / min(line.weight for line in free)
+    spent = _added(list(fixed.values()), times)
+    fits: Callable[[float], bool] = lambda factor: total(priced(factor), plan.delta, times, quick=True) <= epsilon  # noqa: E731
+    low = (epsilon - spent) / (times * weights) * laws.SAFE
+    least = EPSILON.low * max(_numbers(plan, line) / line.weight for line in free)
     if low < least:
         low = least
         if not fits(low):
@@ -212,45 +217,56 @@ def _shared(plan: Plan, fixed: Mapping[str, Priced]) -> Split:
             low, high = high, high * 1.5
         low = bisection(fits, low, high, near=lambda low, high: high - low <= CLOSE * low)[0]
     lines = priced(low)
-    certified = total(lines, plan.delta)
-    return Split(plan, lines, min(certified, epsilon), math.fsum(one.privacy.epsilon for one in lines))
+    certified = total(lines, plan.delta, times)
+    return Split(plan, lines, min(certified, epsilon), _added(lines, times), times)
 
 
-def total(lines: Sequence[Priced], delta: float, *, quick: bool = False) -> float:
-    """ε at δ of all lines together, rounded up.
+def _numbers(plan: Plan, line: Line) -> int:
+    """Among how many numbers, each with noise of its own, the ε of a line is shared out."""
+    totals = line.statistic.totals(plan.people, plan.columns)
+    return sum(total.rows * total.moved for total in totals) or 1
+
+
+def _added(lines: Sequence[Priced], times: int) -> float:
+    return times * math.fsum(one.privacy.epsilon for one in lines)
+
+
+def total(lines: Sequence[Priced], delta: float, times: int = 1, *, quick: bool = False) -> float:
+    """ε at δ of all lines together, so many times, rounded up.
 
     quick : solved laws are taken for the worst of what they promise, so that none is solved.
     """
     if delta == 0:
-        return math.fsum(one.privacy.epsilon for one in lines) * (1 + 2.0**-50)
+        return _added(lines, times) * (1 + 2.0**-50)
     releases: list[Release] = []
     for one in lines:
         if quick and one.ranks is None and one.line.noise == "optimum":
             releases.append(Release(Promised("optimum", one.privacy.epsilon, one.privacy.delta)))
         else:
             releases += one.releases
+    releases = [replace(one, count=times * one.count) for one in releases]
     return Truth(releases, points=QUICK if quick else POINTS, delta=delta).epsilon_upper(delta)
 
 
-def _priced(plan: Plan, line: Line, epsilon: float) -> Priced:
+def _priced(plan: Plan, line: Line, epsilon: float, times: int) -> Priced:
     """The line with this ε."""
     statistic, public = line.statistic, (plan.people, plan.columns)
     return Priced(
-        line, Privacy(epsilon, _delta(plan, line)), statistic.totals(*public), statistic.ranks(*public),
+        line, Privacy(epsilon, _delta(plan, line, times)), statistic.totals(*public), statistic.ranks(*public),
         statistic.conditions(plan.columns), statistic.ends(*public),
     )  # fmt: skip
 
 
-def _delta(plan: Plan, line: Line) -> float:
+def _delta(plan: Plan, line: Line, times: int) -> float:
     """δ of a line: an even share of half of it, for those that use it."""
     takers = [one for one in plan.lines if laws.LAWS[one.noise].takes_delta and one.statistic.key != "quantile"]
     if line not in takers:
         return 0.0
-    share = plan.delta * (DELTA_OF_LINES if len(plan.lines) > 1 else 1.0) / len(takers) * laws.SAFE
+    share = plan.delta * (DELTA_OF_LINES if times * len(plan.lines) > 1 else 1.0) / (times * len(takers)) * laws.SAFE
     return share if share >= 1e-12 else 0.0
 
 
-def _asked(plan: Plan, line: Line) -> Priced:
+def _asked(plan: Plan, line: Line, times: int) -> Priced:
     """The line with the least ε that keeps its error."""
     assert line.within is not None
     statistic = line.statistic
@@ -259,5 +275,6 @@ def _asked(plan: Plan, line: Line) -> Priced:
     if not totals or factor is None:
         raise InputError(f"lines.{line.name}.within", f"{line.within:g}", "a weight: the error depends on the data")
     of_total, many = line.within / factor, len(totals)
-    epsilon = many * laws.epsilon_for(line.noise, totals[0], _delta(plan, line) / many, of_total, line.full_support)
-    return replace(_priced(plan, line, epsilon), line=replace(line, within=of_total))
+    share = _delta(plan, line, times) / many
+    epsilon = many * laws.epsilon_for(line.noise, totals[0], share, of_total, line.full_support)
+    return replace(_priced(plan, line, epsilon, times), line=replace(line, within=of_total))

@@ -25,11 +25,19 @@ NEIGHBOURS = (ADD_REMOVE, CHANGE_ONE)
 MOST_CATEGORIES = 1000
 LONGEST_NAME = 200
 
+SHAPES = {"even": (1.0, 1.0), "bell": (3.0, 3.0), "falling": (1.0, 3.0)}
+"""How made-up values lie between the bounds, or among the categories: the numbers of a beta law."""
+
 FINENESS = 1000
 """Steps between the bounds of a column whose user states no step."""
 
 MOST_STEPS = 10**7
 """Between the bounds of a column."""
+
+
+def _shaped(field: str, shape: object) -> None:
+    if shape not in SHAPES:
+        raise InputError(f"{field}.shape", shape, f"one of {', '.join(SHAPES)}")
 
 
 def _named(field: str, name: object) -> str:
@@ -96,6 +104,7 @@ class Number:
     step : values are rounded to multiples of it; by default about a thousandth of the width, 1, 2 or 5 times a power
         of ten. Sums are then sums of whole numbers, and their sensitivity is exact.
     edges : between groups, for tables by this column: [a, b) each, the last one [a, b].
+    shape : of made-up data, one of `SHAPES`; nothing else depends on it.
     """
 
     name: str
@@ -103,9 +112,11 @@ class Number:
     high: float
     step: float | None = None
     edges: tuple[float, ...] = ()
+    shape: str = "bell"
 
     def __post_init__(self) -> None:
         field = f"columns.{_named('columns', self.name)}"
+        _shaped(field, self.shape)
         low, high = (BOUND.check(end) for end in (self.low, self.high))
         if not low < high:
             raise InputError(f"{field}.high", f"{high:g}", f"a number above the lower bound {low:g}")
@@ -159,13 +170,18 @@ class Number:
 
 @dataclass(frozen=True)
 class Category:
-    """A column of one of some public values; rows with any other value are left out of tables by it."""
+    """A column of one of some public values; rows with any other value are left out of tables by it.
+
+    shape : as of a `Number`; "falling": the first values are the most frequent.
+    """
 
     name: str
     values: tuple[str, ...]
+    shape: str = "even"
 
     def __post_init__(self) -> None:
-        field = f"columns.{_named('columns', self.name)}.values"
+        _shaped(f"columns.{_named('columns', self.name)}", self.shape)
+        field = f"columns.{self.name}.values"
         values = tuple(self.values)
         if not 1 <= len(values) <= MOST_CATEGORIES:
             raise InputError(field, f"{len(values)} values", f"1 to {MOST_CATEGORIES}")

@@ -101,6 +101,14 @@ class Source:
         with _connection(PLACE, memory, None, Held(raw)) as connection:
             yield cls(connection, relation, name)
 
+    @classmethod
+    @contextmanager
+    def table(cls, columns: Mapping[str, np.ndarray], *, memory: str = MEMORY) -> Iterator[Source]:
+        """Of columns in memory, all of one length."""
+        with _connection("", memory, None) as connection:
+            connection.register("people", dict(columns))
+            yield cls(connection, "people", "the table")
+
     def interrupt(self) -> None:
         """End what is being read, from another thread: it raises `Interrupted`."""
         self._connection.interrupt()
@@ -249,7 +257,8 @@ def _connection(place: str, memory: str, spill: str | Path | None, held: Any = N
             connection.register_filesystem(held)
         folder = _text("" if spill is None else f"{Path(spill).resolve()}/")
         for setting in (
-            f"allowed_paths = [{_text(place)}]", *([] if spill is None else [f"allowed_directories = [{folder}]"]),
+            f"allowed_paths = [{_text(place) if place else ''}]",
+            *([] if spill is None else [f"allowed_directories = [{folder}]"]),
             f"temp_directory = {folder}", "enable_external_access = false", f"memory_limit = {_text(memory)}",
             "threads = 2", "autoinstall_known_extensions = false", "autoload_known_extensions = false",
             "enable_external_file_cache = false", "lock_configuration = true",

@@ -1,0 +1,112 @@
+"""People who do not exist: data of the shapes that a plan states, to look at before any data are touched.
+
+Columns are drawn independently of each other. Nothing here is private, and nothing has to be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from .public import SHAPES, Category, Column, People
+
+EXAMPLE = """\
+format = 1
+title = "Survey of adults"
+
+[people]
+neighbours = "add or remove one person"
+number = 30000
+
+[columns.age]
+type = "number"
+low = 17
+high = 90
+step = 1
+edges = [17, 25, 35, 45, 55, 65, 90]
+shape = "falling"
+
+[columns.hours]
+type = "number"
+low = 0
+high = 80
+step = 1
+
+[columns.income]
+type = "number"
+low = 0
+high = 200000
+step = 100
+shape = "falling"
+
+[columns.schooling]
+type = "number"
+low = 0
+high = 20
+step = 1
+
+[columns.sex]
+type = "category"
+values = ["female", "male"]
+
+[columns.married]
+type = "category"
+values = ["yes", "no"]
+
+[columns.work]
+type = "category"
+values = ["employed", "self-employed", "public service", "none"]
+shape = "falling"
+
+[columns.region]
+type = "category"
+values = ["north", "east", "south", "west"]
+
+[[lines]]
+name = "people by age"
+what = "histogram"
+of = ["age"]
+non_negative = true
+
+[[lines]]
+name = "mean hours of work"
+what = "mean"
+of = ["hours"]
+
+[[lines]]
+name = "median income"
+what = "quantile"
+of = ["income"]
+
+[budget]
+epsilon = 1
+delta = 1e-6
+"""
+"""A plan to begin with: a census-like survey of eight columns."""
+
+USUAL, MOST = 10_000, 1_000_000
+"""Made-up rows where the number of people is private, and at most."""
+
+
+def rows_of(people: People) -> int:
+    """How many rows are made up."""
+    return min(people.number or USUAL, MOST)
+
+
+def table(columns: Mapping[str, Column], people: People, rows: int, seed: int = 0) -> dict[str, np.ndarray]:
+    """Columns of made-up rows by name; with an identifier everybody has `rows_each` of them."""
+    rng = np.random.default_rng(seed)
+    found = {name: _column(column, rows, rng) for name, column in columns.items()}
+    if people.identifier:
+        found[people.identifier] = np.arange(rows) // people.rows_each
+    return found
+
+
+def _column(column: Column, rows: int, rng: np.random.Generator) -> np.ndarray:
+    place = rng.beta(*SHAPES[column.shape], rows)
+    if isinstance(column, Category):
+        last = len(column.values) - 1
+        return np.take(np.array(column.values), np.minimum((place * (last + 1)).astype(int), last))
+    steps = column.first + np.rint(place * (column.last - column.first))
+    return np.asarray(steps * float(column.step or 1.0))

@@ -1,0 +1,97 @@
+"""Made-up data, rehearsals on them, repeated releases, and how narrow the best possible noise can be."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from dpcore.errors import InputError
+from dpcore.loss import exceedance
+from dpcore.optimal import solve
+from dpcore.plan import laws
+from dpcore.plan.budget import split, total
+from dpcore.plan.files import plan_from_toml, plan_to_toml
+from dpcore.plan.made_up import EXAMPLE, rows_of, table
+from dpcore.plan.plan import Line, Plan
+from dpcore.plan.public import CHANGE_ONE, Category, Number, People
+from dpcore.plan.rehearsal import rehearse
+from dpcore.plan.release import carry_out
+from dpcore.plan.report import expected
+from dpcore.plan.source import Source
+from dpcore.plan.statistics import Condition, Count, Mean, Sum
+
+OLD = (Condition("age", ">", 65.0),)
+
+
+@pytest.fixture(scope="module")
+def example():
+    return split(plan_from_toml(EXAMPLE))
+
+
+def counts(noise="laplace", delta=1e-6, people=People(), **more):
+    column = Number("age", 0, 100, step=1)
+    return Plan(people, {"age": column}, (Line(Count("old", (), OLD), noise=noise, **more),), 1.0, delta)
+
+
+def test_made_up_people_are_as_the_plan_says(example):
+    plan = example.plan
+    made = table(plan.columns, plan.people, rows_of(plan.people))
+    assert len(made) == 8 and {len(column) for column in made.values()} == {30_000}
+    for name, column in plan.columns.items():
+        if isinstance(column, Category):
+            assert set(made[name]) == set(column.values)
+        else:
+            assert column.low <= made[name].min() <= made[name].max() <= column.high
+            assert np.allclose(made[name] % column.step, 0)
+    with pytest.raises(InputError, match=r"columns\.age\.shape = round: expected one of even, bell, falling"):
+        Number("age", 0, 1, shape="round")
+    assert plan_from_toml(plan_to_toml(plan)) == plan
+
+
+def test_a_rehearsal_finds_the_errors_that_are_promised(example):
+    table_of_ages, mean, median = rehearse(example)
+    promised = expected(example)[0].error
+    # of 400 draws a share of .95 ± .04 is within it, in whole numbers
+    assert all(promised - 3 <= width <= promised + 3 for width in table_of_ages.width)
+    assert len(table_of_ages.labels) == 6 and sum(table_of_ages.true) <= 30_000
+    assert 0 < mean.width[0] < 0.1 and median.width[0] <= 500
+    with Source.table(table(example.plan.columns, example.plan.people, 30_000)) as source:
+        released = carry_out(example, source)
+    for one, line in zip(released, (table_of_ages, mean, median)):
+        assert np.abs(np.array(one.values) - line.true).max() <= 3 * max(max(line.width), 500 * (line is median))
+
+
+def test_repeated_releases_cost_together_what_was_set_aside(example, times=52):
+    made = split(example.plan, times)
+    assert made.total <= 1.0 < made.added
+    assert 3 / times < total(made.lines, 1e-6) < made.total
+    pure = split(plan_from_toml(EXAMPLE.replace("delta = 1e-6", "delta = 0")), times)
+    assert pure.total == pytest.approx(1.0) and pure.lines[0].privacy.epsilon == pytest.approx(1 / (3 * times))
+
+
+def test_a_budget_too_small_for_the_parts_of_a_line_is_named():
+    column = Number("age", 0, 100, step=1)
+    plan = Plan(People(), {"age": column}, (Line(Mean("mean", ("age",))),), 0.0015, 0.0)
+    with pytest.raises(InputError, match=r"budget\.epsilon = 0\.0015"):
+        split(plan)
+
+
+@pytest.mark.parametrize("noise", ["laplace", "gaussian", "optimum"])
+@pytest.mark.parametrize("full", [True, False])
+def test_no_noise_is_narrower_than_the_least_width(noise, full):
+    for people, line in (
+        (People(), Line(Count("old", (), OLD), noise=noise, full_support=full)),
+        (People(CHANGE_ONE, 100), Line(Sum("sum", ("age",)), noise=noise, full_support=full)),
+    ):
+        plan = Plan(people, {"age": Number("age", 0, 100, step=1)}, (line,), 1.0, 1e-6)
+        (one,) = expected(split(plan))
+        priced, unit = one.priced, one.priced.totals[0]
+        assert one.least <= one.error
+        made = split(Plan(people, plan.columns, (Line(line.statistic, "optimum", full_support=full),), 1.0, 1e-6))
+        assert made.lines[0].privacy == priced.privacy or noise == "laplace"
+        if noise != "laplace":  # which has no δ of its own
+            best = laws.problem(unit, priced.part, full, exceedance(max(one.least - 1, 0.1)))
+            assert solve(best, laws.SETTINGS).certificate.upper >= 0.05 * (1 - 1e-9)
+            assert one.least <= math.ceil(made.lines[0].widths[0])
