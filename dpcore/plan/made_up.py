@@ -109,4 +109,5 @@ def _column(column: Column, rows: int, rng: np.random.Generator) -> np.ndarray:
         last = len(column.values) - 1
         return np.take(np.array(column.values), np.minimum((place * (last + 1)).astype(int), last))
     steps = column.first + np.rint(place * (column.last - column.first))
-    return np.asarray(steps * float(column.step or 1.0))
+    made: np.ndarray = steps * float(column.step or 1.0)
+    return made
