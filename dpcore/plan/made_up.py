@@ -107,7 +107,7 @@ def _column(column: Column, rows: int, rng: np.random.Generator) -> np.ndarray:
     place = rng.beta(*SHAPES[column.shape], rows)
     if isinstance(column, Category):
         last = len(column.values) - 1
-        return np.take(np.array(column.values), np.minimum((place * (last + 1)).astype(int), last))
-    steps = column.first + np.rint(place * (column.last - column.first))
-    made: np.ndarray = steps * float(column.step or 1.0)
+        made: np.ndarray = np.array(column.values)[np.minimum((place * (last + 1)).astype(int), last)]
+    else:
+        made = (column.first + np.rint(place * (column.last - column.first))) * float(column.step or 1.0)
     return made
