@@ -52,6 +52,7 @@ PAGES = (
     Page("vector_queries", "Vector queries", "stacked_bar_chart", "Explore"),
     Page("isotropic", "Vectors in d dimensions", "hub", "Explore"),
     Page("reproduction", "Published figures", "fact_check", "Explore"),
+    Page("release_plan", "Release plan", "assignment", "Apply"),
     Page("private_optimisation", "Private optimisation", "local_shipping", "Apply"),
     Page("what_epsilon_means", "What ε and δ mean", "balance", "Learn"),
     Page("composition", "Composition", "stacks", "Learn"),

@@ -1,0 +1,174 @@
+"""The budget and the noise: shares, exact total against adding up, the same every week, the verdict on every line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from dpcore.errors import InputError
+from dpcore.plan.files import plan_to_toml
+from dpcore.plan.rehearsal import Rehearsed
+from pages.shared import compute, drawing, fields, frame, prose, watching
+
+from . import charts, draft, headline, work
+from .controls import PAGE
+from .draft import LineDraft, Reading
+from .editor import next_button
+from .rows import Rows
+from .work import Cost, Costs
+
+TEXT = prose.sections("release_plan")
+
+
+def budget(found: Reading, costs: Costs | None, rehearsed: Sequence[Rehearsed] | None) -> None:
+    """Who gets how much, and what all of it costs."""
+    frame.heading("Who gets how much of ε", TEXT["shares"])
+    rows = Rows("lines", LineDraft, found.complaints)
+    for (row, one), (_, title) in zip(rows, draft.named(rows.drafts)):
+        _share(rows, row, one, title, _of(costs, row), rehearsed[row] if rehearsed else None)
+    if costs is None:
+        return
+    left, right = st.columns(2, gap="large")
+    with left:
+        _together(costs)
+    with right:
+        _repeated(costs)
+    next_button("noise")
+
+
+def _of(costs: Costs | None, row: int) -> Cost | None:
+    return costs.lines[row] if costs is not None and row < len(costs.lines) else None
+
+
+def _share(rows: Rows, row: int, one: LineDraft, title: str, cost: Cost | None, seen: Rehearsed | None) -> None:
+    with st.container(border=True, key=f"share_{row}"):
+        name, ask, amount, gets = st.columns([4, 3, 2, 3], vertical_alignment="center")
+        name.markdown(f"**{prose.literal(title, 80)}**")
+        with ask:
+            rows.pick(row, "ask", "Gets", draft.ASKS)
+        with amount:
+            within = one.ask == "within"
+            rows.text(
+                row,
+                "amount",
+                "± at 95 %" if within else "Weight",
+                help="The error not exceeded with 95 %." if within else "Twice the weight, twice the ε.",
+            )
+        if cost is not None:
+            epsilon = prose.at_most(cost.expected.priced.privacy.epsilon, 4)
+            gets.markdown(f"ε = **{epsilon}** · {headline.error(cost, seen)}")
+
+
+def _together(costs: Costs) -> None:
+    frame.heading("All of it together", TEXT["together"])
+    made = costs.split
+    left, right = st.columns(2)
+    left.metric("ε in all, exact accounting", prose.at_most(made.total, 4))
+    right.metric("ε by adding up", prose.at_most(made.added, 4))
+    if made.added > 1.005 * made.total:
+        st.caption(f"Adding up would say {prose.number(made.added / made.total, 3)} times as much.")
+    else:
+        st.caption(TEXT["no gain"])
+    names = [cost.expected.name for cost in costs.lines]
+    shares = [cost.expected.priced.privacy.epsilon for cost in costs.lines]
+    told = ", ".join(f"{prose.literal(name, 40)} {prose.number(share)}" for name, share in zip(names, shares))
+    rows = [{"statistic": name, "ε": prose.at_most(share, 5)} for name, share in zip(names, shares)]
+    drawing.draw(
+        charts.shares(names, shares, drawing.colours()), key="chart_shares", alt=f"ε of every statistic: {told}.",
+        table=lambda: st.dataframe(rows, hide_index=True),
+    )  # fmt: skip
+
+
+def _repeated(costs: Costs) -> None:
+    frame.heading("The same again and again", TEXT["repeated"])
+    fields.number(PAGE, "repeats", "Releases that share the budget", step=1, name="number of releases",
+                  help="52: every week for a year.")  # fmt: skip
+    plan = costs.split.plan
+    job = compute.ask(
+        "repeat", work.Repeated(plan_to_toml(plan), PAGE["repeats"]), None, task=work.repeat, urgent=False
+    )
+    watching.go_on({"repeat": job}, key="resume_repeat")
+    watching.strip(watching.under_way({"repeat": job}), lambda: st.markdown("Working out a share for each …"),
+                   label="Stop", key="stop_repeat")  # fmt: skip
+    if not job.done:
+        return
+    if job.solution is None:
+        if isinstance(job.error, InputError):
+            st.error(headline.told(job.error))
+        return
+    told: work.Repeats = job.solution
+    times = prose.count(PAGE["repeats"])
+    if plan.epsilon is not None:
+        st.metric(f"ε per release, {times} releases", prose.at_most(told.each, 3))
+        st.caption(
+            f"Together they then cost ε = {prose.at_most(told.together, 4)}; adding up the lines would say "
+            f"{prose.at_most(told.added, 4)}."
+        )  # fmt: skip
+    else:
+        st.metric(f"ε of {times} releases", prose.at_most(told.together, 4))
+        st.caption(f"Each of them alone: {prose.at_most(told.each, 4)}. The errors stay as they were asked for.")
+    rows = [
+        {
+            "statistic": cost.expected.name,
+            "± once": f"±{prose.at_most(cost.error, 3)}",
+            f"± each of {times}": f"±{prose.at_most(error, 3)}",
+        }
+        for cost, error in zip(costs.lines, told.errors)
+        if cost.error is not None and error is not None
+    ]
+    if rows:
+        st.dataframe(rows, hide_index=True)
+
+
+# The noise --------------------------------------------------------------------------------------------
+
+
+def noise(found: Reading, costs: Costs | None) -> None:
+    """Every line's noise, and how far it is from the best possible."""
+    frame.heading("The noise of every statistic", TEXT["noise"])
+    rows = Rows("lines", LineDraft, found.complaints)
+    for (row, one), (_, title) in zip(rows, draft.named(rows.drafts)):
+        _law(rows, row, one, title, _of(costs, row))
+    next_button("expect")
+
+
+def _law(rows: Rows, row: int, one: LineDraft, title: str, cost: Cost | None) -> None:
+    with st.container(border=True, key=f"law_{row}"):
+        left, middle, right = st.columns([4, 3, 5], vertical_alignment="center")
+        left.markdown(f"**{prose.literal(title, 80)}**")
+        if one.what == "quantile":
+            middle.markdown("Exponential mechanism")
+            right.caption(TEXT["ranks"])
+            return
+        with middle:
+            rows.pick(row, "noise", "Noise", draft.NOISES)
+        with right:
+            if cost is not None:
+                claim, rest = verdict(one, cost)
+                st.markdown(f"**{claim}**  \n{rest}" if rest else f"**{claim}**")
+            rows.switch(row, "full_support", "Never exclude a neighbour", help=TEXT["support"])
+
+
+def verdict(one: LineDraft, cost: Cost) -> tuple[str, str]:
+    """(the noise against the best possible, what to make of it)."""
+    name = draft.NOISES[one.noise].capitalize()
+    if cost.error is not None and cost.least is not None:
+        claim = f"{name}: ±{prose.at_most(cost.error, 3)}. Best possible: ±{prose.at_least(cost.least, 3)}."
+    else:
+        claim = f"{name}: " + ", ".join(f"±{prose.at_most(width, 3)} on {part}" for part, width in _parts(cost)) + "."
+    if cost.best is None or not cost.verdict:
+        return claim, ""
+    least, mine = cost.best
+    most = max(1 - least / mine, 0.0)
+    if most <= 0.05:
+        return claim, f"Keep it: at most {prose.percent_up(most)} of the mean error to gain."
+    return claim, f"Up to {prose.percent_up(most)} less mean error may be possible: try the certified optimum."
+
+
+def _parts(cost: Cost) -> list[tuple[str, float]]:
+    """(what a total is, ± at 95 %)."""
+    priced = cost.expected.priced
+    names = ["the sum of squares" if total.squares else "the sum" if total.column and not total.counts else "the count"
+             for total in priced.totals]  # fmt: skip
+    return list(zip(names, priced.widths))

@@ -1,0 +1,131 @@
+"""What the plan publishes, how far off it will be and what it costs, in a verdict and a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from dpcore.errors import InputError
+from dpcore.plan.rehearsal import Rehearsed
+from pages.shared import compute, frame, prose
+from pages.shared.messages import explain
+
+from . import draft
+from .draft import Reading
+from .work import Cost, Costs
+
+MOST_TOLD = 3
+"""Lines of which the sentence speaks."""
+
+
+def headline(
+    found: Reading, costs: Costs | None, rehearsed: Sequence[Rehearsed] | None, job: compute.Job | None
+) -> None:
+    """Verdict and sentence, or what is missing."""
+    if found.plan is None:
+        unready(found)
+        return
+    if costs is None:
+        if job is not None and isinstance(job.error, InputError):
+            st.error(f"This cannot be kept: {told(job.error)}", icon=":material/error:")
+        elif job is not None and job.done:
+            frame.headline("The computation was stopped.", verdict="**What the plan costs is not known**")
+        else:
+            frame.headline("Sensitivities, shares and errors are being worked out …", verdict="**Working it out …**")
+        return
+    frame.headline(sentence(costs, rehearsed), verdict=verdict(costs))
+    for warning in warnings(costs):
+        st.warning(warning, icon=":material/warning:")
+
+
+def told(error: InputError) -> str:
+    """What a plan is refused for, with the line it is about."""
+    parts = error.field.split(".")
+    where = f" ({prose.literal('.'.join(parts[1:-1]))})" if len(parts) > 2 else ""
+    return explain(InputError(parts[-1], error.value, error.accepted), draft.LABELS) + where
+
+
+def unready(found: Reading) -> None:
+    """How much is to be put right before anything can be said."""
+    count = len(found.complaints)
+    if not found.statistics:
+        frame.headline(
+            "Say which columns you have and which statistics you want; what they cost and how far off they will be "
+            "is then shown here.", verdict="**Nothing to publish yet**",
+        )  # fmt: skip
+        return
+    entries = "one entry" if count == 1 else f"{count} entries"
+    frame.headline(" ".join(list(found.complaints.values())[:2]), verdict=f"**{entries.capitalize()} to put right**")
+
+
+def verdict(costs: Costs) -> str:
+    """What everything costs together."""
+    count = len(costs.lines)
+    what = "This statistic costs" if count == 1 else f"These {count} statistics cost"
+    return f"**{what} every person at most ε = {prose.at_most(costs.split.total, 4)}**"
+
+
+def sentence(costs: Costs, rehearsed: Sequence[Rehearsed] | None) -> str:
+    """How far off the first lines will be."""
+    parts, looked_up = [], False
+    for number, cost in enumerate(costs.lines[:MOST_TOLD]):
+        name, error = prose.literal(cost.expected.name, 60), cost.error
+        if error is None and rehearsed is not None:
+            error, looked_up = max(rehearsed[number].width), True
+        parts.append(f"“{name}” by at most **±{prose.at_most(error, 3)}**" if error is not None else f"“{name}” …")
+    more = len(costs.lines) - len(parts)
+    listed = ", ".join(parts) + (f", and {more} more" if more else "")
+    tail = " Where the error depends on the data it is that on made-up people." if looked_up else ""
+    delta = costs.split.plan.delta
+    kept = f" and δ = {prose.delta_text(delta)}" if delta else ""
+    return f"In 95 of 100 releases the noise moves {listed}. Nobody’s presence can be told beyond that ε{kept}.{tail}"
+
+
+def warnings(costs: Costs) -> list[str]:
+    """What to think over."""
+    plan, found = costs.split.plan, []
+    if plan.warnings and plan.people.number:
+        n = prose.count(plan.people.number)
+        found.append(
+            f"δ = {prose.delta_text(plan.delta)} is more than 1/n = 1/{n}: such a promise allows publishing somebody’s "
+            f"whole row. Take δ well below 1/{n}."
+        )  # fmt: skip
+    if costs.split.total > 5:
+        found.append(
+            f"ε = {prose.number(costs.split.total, 3)} is a weak promise: what one person’s row is like may well show."
+        )
+    return found
+
+
+def table(costs: Costs, rehearsed: Sequence[Rehearsed] | None) -> list[dict[str, str]]:
+    """Every line with its share, sensitivity and error."""
+    return [row(cost, rehearsed[i] if rehearsed else None) for i, cost in enumerate(costs.lines)]
+
+
+def row(cost: Cost, seen: Rehearsed | None) -> dict[str, str]:
+    """One line."""
+    priced = cost.expected.priced
+    return {
+        "statistic": cost.expected.name, "ε": prose.at_most(priced.privacy.epsilon, 4),
+        "± at 95 %": error(cost, seen),
+        "relative": relative(cost, seen),
+    }  # fmt: skip
+
+
+def error(cost: Cost, seen: Rehearsed | None) -> str:
+    """± at 95 %; of what depends on the data that on made-up people, marked by ≈."""
+    if cost.error is not None:
+        return f"±{prose.at_most(cost.error, 4)}"
+    return "…" if seen is None else f"≈ ±{prose.number(max(seen.width), 3)}"
+
+
+def relative(cost: Cost, seen: Rehearsed | None) -> str:
+    """± as a share of the number itself, on made-up people; of a table the middle one of its cells."""
+    if seen is None:
+        return "…"
+    shares = sorted(
+        (cost.error if cost.error is not None else width) / abs(true)
+        for width, true in zip(seen.width, seen.true) if true
+    )  # fmt: skip
+    return prose.percent(shares[len(shares) // 2]) if shares else "–"

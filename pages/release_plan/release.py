@@ -1,0 +1,239 @@
+"""The release, on explicit request, and the ledger of the tab: what these data have been asked for so far.
+
+Neither the data nor what was released is in the link; both end with the tab.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from dataclasses import dataclass, field
+
+import streamlit as st
+
+from dpcore import __version__
+from dpcore.errors import InputError
+from dpcore.plan.files import plan_to_toml
+from dpcore.plan.release import ROUNDING, Released, carry_out
+from pages.shared import compute, drawing, frame, prose, watching
+
+from . import charts, headline, upload, work
+from .controls import PAGE
+from .work import Costs
+
+TEXT = prose.sections("release_plan")
+
+
+@dataclass
+class Ledger:
+    """What has been spent on one set of data.   limit : (ε, δ) that may be, the first plan's unless it is raised."""
+
+    limit: tuple[float, float]
+    spent: list[tuple[float, float]] = field(default_factory=list)
+
+    @property
+    def sums(self) -> tuple[float, float]:
+        """(Σε, Σδ)."""
+        return sum(one for one, _ in self.spent), sum(one for _, one in self.spent)
+
+    def left(self) -> tuple[float, float]:
+        """(ε, δ) that may still be spent."""
+        return max(self.limit[0] - self.sums[0], 0.0), max(self.limit[1] - self.sums[1], 0.0)
+
+    def suffices(self, epsilon: float, delta: float) -> bool:
+        """So much is left."""
+        left = self.left()
+        return epsilon <= left[0] + ROUNDING * self.limit[0] and delta <= left[1] + ROUNDING * self.limit[1]
+
+
+@dataclass(frozen=True)
+class Done:
+    """A release that was made.   plan : its text."""
+
+    plan: str
+    data: str
+    numbers: tuple[Released, ...]
+    price: tuple[float, float]
+
+
+def release(costs: Costs) -> None:
+    """Choose the data, ask, confirm, look."""
+    frame.heading("Release", TEXT["release"])
+    st.segmented_control("Data", PAGE.options("data"), format_func=PAGE.label("data"), key="data", required=True)
+    opened = None
+    if PAGE["data"] == "file":
+        opened = upload.table(costs.split.plan)
+        if opened is None:
+            return
+    else:
+        st.caption(TEXT["made-up"])
+    book = ledger(costs)
+    _told(book, costs)
+    waiting = st.session_state.get("release under way")
+    if waiting is not None and PAGE["data"] == "made-up":
+        _follow(costs, waiting)
+    elif st.session_state.get("release asked") == PAGE["data"]:
+        _confirm(book, costs, opened)
+    else:
+        label = "Release once more …" if book.spent else "Release these numbers …"
+        st.button(label, key="release_ask", type="primary", on_click=_ask)
+    done = st.session_state.get(f"released {PAGE['data']}")
+    if done is not None:
+        _show(done, costs)
+
+
+def ledger(costs: Costs) -> Ledger:
+    """Of the data chosen; the budget of the first release is that of its plan."""
+    books: dict[str, Ledger] = st.session_state.setdefault("release ledgers", {})
+    price = costs.split.total, costs.split.plan.delta
+    book = books.get(PAGE["data"])
+    if book is None or not book.spent:
+        book = books[PAGE["data"]] = Ledger((max(costs.split.plan.epsilon or 0.0, price[0]), price[1]))
+    return book
+
+
+def _told(book: Ledger, costs: Costs) -> None:
+    """What has been spent, and what this would cost."""
+    spent, left = book.sums, book.left()
+    columns = st.columns(3)
+    columns[0].metric("This release costs ε", prose.at_most(costs.split.total, 4))
+    columns[1].metric("Spent on these data in this tab", prose.at_most(spent[0], 4) if spent[0] else "0")
+    columns[2].metric("Left", prose.at_least(left[0], 4) if left[0] > 1e-9 else "0")
+    st.caption(TEXT["ledger"])
+
+
+def _ask() -> None:
+    st.session_state["release asked"] = PAGE["data"]
+
+
+def _forget() -> None:
+    st.session_state.pop("release asked", None)
+
+
+def _confirm(book: Ledger, costs: Costs, opened) -> None:
+    """The second click says what it costs; more than is left is refused."""
+    price = costs.split.total, costs.split.plan.delta
+    cost = f"ε = {prose.at_most(price[0], 4)}" + (f" and δ = {prose.delta_text(price[1])}" if price[1] else "")
+    with st.container(border=True, key="release_confirm"):
+        if not book.suffices(*price):
+            left = prose.at_least(book.left()[0], 4) if book.left()[0] > 1e-9 else "0"
+            st.error(
+                f"Refused: this costs {cost}, and ε = {left} is left of these data’s budget.", icon=":material/block:"
+            )
+            total = book.sums[0] + price[0]
+            with st.container(horizontal=True):
+                st.button(f"Raise the budget to ε = {prose.at_most(total, 4)}", key="release_raise", on_click=_raise,
+                          args=(book, price))  # fmt: skip
+                st.button("Leave it", key="release_cancel", on_click=_forget)
+            return
+        st.markdown(f"This spends **{cost}** for every person in the data, and cannot be taken back.")
+        with st.container(horizontal=True):
+            pressed = st.button(
+                f"Spend {cost} and release",
+                key="release_confirmed",
+                type="primary",
+                on_click=_begin if opened is None else None,
+                args=(book, price) if opened is None else None,
+            )
+            st.button("Not now", key="release_cancel", on_click=_forget)
+    if pressed and opened is not None:
+        _from_file(book, costs, opened)
+
+
+def _raise(book: Ledger, price: tuple[float, float]) -> None:
+    spent = book.sums
+    book.limit = spent[0] + price[0], spent[1] + price[1]
+
+
+def _begin(book: Ledger, price: tuple[float, float]) -> None:
+    """Enter the price before a number is drawn."""
+    book.spent.append(price)
+    st.session_state["release under way"] = secrets.token_hex(16)
+    _forget()
+
+
+def _follow(costs: Costs, turn: str) -> None:
+    """The release of made-up people, until it is there."""
+    text = plan_to_toml(costs.split.plan)
+    job = compute.ask("release", work.Asked(text, turn), None, task=work.draw)
+    watching.strip(watching.under_way({"release": job}), lambda: st.markdown("Drawing the noise exactly …"),
+                   label="Stop", key="stop_release")  # fmt: skip
+    if not job.done:
+        return
+    st.session_state.pop("release under way")
+    if job.solution is None:
+        st.error(headline.told(job.error) if isinstance(job.error, InputError) else "Nothing was released.")
+        return
+    st.session_state["released made-up"] = Done(
+        text, PAGE["data"], job.solution, (costs.split.total, costs.split.plan.delta)
+    )
+    st.rerun()
+
+
+def _from_file(book: Ledger, costs: Costs, opened) -> None:
+    """The release of a visitor's table, which never leaves this session's memory."""
+    price = costs.split.total, costs.split.plan.delta
+    try:
+        with st.spinner("Reading the file and drawing the noise …"), opened() as source:
+            source.check(costs.split.plan.people, costs.split.plan.columns)
+            book.spent.append(price)
+            numbers = carry_out(costs.split, source)
+    except InputError as error:
+        st.error(headline.told(error), icon=":material/error:")
+        return
+    _forget()
+    st.session_state["released file"] = Done(plan_to_toml(costs.split.plan), PAGE["data"], numbers, price)
+    st.rerun()
+
+
+# What was released ------------------------------------------------------------------------------------
+
+
+def _show(done: Done, costs: Costs) -> None:
+    """The numbers, with intervals; tables as figures."""
+    whose = "made-up people" if done.data == "made-up" else "your file"
+    frame.heading(f"Released: {whose}", TEXT["released"])
+    if done.plan != plan_to_toml(costs.split.plan):
+        st.info("The plan has been changed since; these numbers are of the plan before.")
+    singles = [one for one in done.numbers if not one.labels]
+    for place, one in zip(st.columns(max(len(singles), 1)), singles):
+        with place:
+            st.metric(prose.literal(one.name, 60), prose.plain(one.values[0], 7))
+            if one.measured[0]:
+                st.caption(f"the data say {_between(one.measured[0])} (95 %)")
+    for number, one in enumerate(one for one in done.numbers if one.labels):
+        labels = [" · ".join(label) for label in one.labels]
+        widths = [(ends[1] - ends[0]) / 2 if ends else 0.0 for ends in one.measured]
+        st.markdown(f"**{prose.literal(one.name, 80)}**")
+        figure = charts.cells(labels, one.values, widths, drawing.colours(), what=charts.plain(one.name, 40))
+        told = "; ".join(
+            f"{prose.literal(label, 40)} {prose.plain(value)}" for label, value in list(zip(labels, one.values))[:12]
+        )
+        drawing.draw(figure, key=f"chart_released_{number}", alt=f"Released: {told}.",
+                     table=lambda one=one: st.dataframe(_rows(one), hide_index=True))  # fmt: skip
+    st.download_button("Released numbers as JSON", _json(done), "release.json", "application/json", on_click="ignore")
+
+
+def _between(ends: tuple[float, float]) -> str:
+    return f"{prose.plain(ends[0], 5)} to {prose.plain(ends[1], 5)}"
+
+
+def _rows(one: Released) -> list[dict[str, str]]:
+    return [
+        {"cell": " · ".join(label), "released": prose.plain(value, 7), "95 %": _between(ends) if ends else "–"}
+        for label, value, ends in zip(one.labels, one.values, one.measured)
+    ]  # fmt: skip
+
+
+def _json(done: Done) -> str:
+    """What was released, its price and the plan."""
+    import tomllib
+
+    lines = [
+        {"name": one.name, "cells": [list(label) for label in one.labels], "values": list(one.values),
+         "measured_95": one.measured, "population_95": one.population}
+        for one in done.numbers
+    ]  # fmt: skip
+    told = {"format": 1, "version": __version__, "data": done.data, "epsilon": done.price[0], "delta": done.price[1],
+            "lines": lines, "plan": tomllib.loads(done.plan)}  # fmt: skip
+    return json.dumps(told, ensure_ascii=False, indent=1)
