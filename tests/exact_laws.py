@@ -12,14 +12,23 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import accumulate, combinations
+from itertools import accumulate, chain, islice
 
 from exact_losses import Bounds, ExactLoss, enclosed, ends, exp_bounds
 from mpmath import iv
 
 BITS = 200
 MOST_UNITS = 40_000
-"""Longest law that is taken apart into cells of one length; others are compared break by break."""
+"""Longest law that is taken apart into cells of one length in any case; others where that is less work than to compare
+them break by break."""
+
+BREAK = 20
+"""Work at a break, which is a fraction, in that of a whole cell."""
+
+MOST_SHIFTS, MOST_WORK = 1 << 20, 40_000_000
+"""Break by break not more differences than this are listed, and then looked at only so many that the work, in whole
+cells, stays below this: an even choice of them, the largest among them. A law is then refuted or not by what was looked
+at."""
 
 
 def floor_bits(x: Fraction) -> int:
@@ -104,10 +113,21 @@ class Cells:
         yield Fraction(0), Fraction(self.atom, self.total)
         limit = reach / self.unit
         signs = (1,) if self._mirrors_itself else (1, -1)
-        if self.breaks[-1] - self.breaks[0] <= MOST_UNITS * self._step:
+        cells = (self.breaks[-1] - self.breaks[0]) // self._step
+        shifts = self._differences(limit)
+        if cells <= MOST_UNITS or cells * limit / self._step <= BREAK * len(self.breaks) * len(shifts):
             yield from self._on_a_grid(epsilon, limit, signs)
         else:
-            yield from self._break_by_break(epsilon, limit, signs)
+            yield from self._break_by_break(epsilon, shifts, signs)
+
+    def _differences(self, limit: Fraction) -> list[Fraction]:
+        """Those of breaks, up to a limit and with it; see `MOST_SHIFTS`."""
+        breaks = self.breaks
+        ends = [bisect_right(breaks, b + limit) for b in breaks]
+        thin = 1 + sum(end - i - 1 for i, end in enumerate(ends)) // MOST_SHIFTS
+        pairs = chain.from_iterable((b - a for b in breaks[i + 1 : ends[i]]) for i, a in enumerate(breaks))
+        found = sorted({*map(Fraction, {*islice(pairs, 0, None, thin)}), limit}, reverse=True)
+        return found[:: 1 + BREAK * len(breaks) * len(found) // MOST_WORK]
 
     @cached_property
     def _step(self) -> int:
@@ -149,13 +169,12 @@ class Cells:
                 yield sign * limit * self.unit, (1 - part) * value(whole, sign) + part * value(whole + 1, sign)
 
     def _break_by_break(
-        self, epsilon: Fraction, limit: Fraction, signs: tuple[int, ...]
+        self, epsilon: Fraction, shifts: list[Fraction], signs: tuple[int, ...]
     ) -> Iterator[tuple[Fraction, Fraction]]:
         """Cells of any lengths: kinks are at the differences of breaks."""
         E, breaks = Fraction(floor_bits(exp_bounds(epsilon)[0]), 1 << BITS), self.breaks
         height = [Fraction(w, b - a) for a, b, w in zip(breaks, breaks[1:], self.weights)]
-        differences = {Fraction(b - a) for a, b in combinations(breaks, 2)}
-        for shift in (s for s in {*differences, limit} if 0 < s <= limit):
+        for shift in shifts:
             for sign in signs:
                 other = [b + sign * shift for b in breaks]
                 places = sorted({*breaks, *other})

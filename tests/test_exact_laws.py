@@ -89,10 +89,25 @@ def test_shortfalls_of_cells(seed, monkeypatch):
         ends_of_part = [(at(s * int(whole)) if whole else atom, at(s * (int(whole) + 1))) for s in signs]
         expected += [(one + two) / 2 for one, two in ends_of_part]
     found = []
-    for most in (40_000, 0):
+    for most, work in ((40_000, 20), (0, 0), (0, 10**9)):
         monkeypatch.setattr("exact_laws.MOST_UNITS", most)
+        monkeypatch.setattr("exact_laws.BREAK", work)
         found.append(max(value for _, value in law.shortfalls(epsilon, limit * law.unit)))
         assert 0 <= found[-1] - max(expected) < Fraction(1, 10**18)
+
+
+def test_long_laws_are_looked_at_in_bounded_work(monkeypatch):
+    """Thousands of breaks are not compared two by two; of what is looked at the whole reach is part."""
+    breaks = tuple(7 * i + i * i % 5 for i in range(3001))
+    law = Cells(Fraction(1, 50), Fraction(0), breaks, (1,) * 3000, 3000)
+    monkeypatch.setattr("exact_laws.MOST_WORK", 10**6)
+    for limit in (Fraction(10), Fraction(400)):
+        shifts = law._differences(limit * 50)
+        assert 0 < len(shifts) <= 10**6 / 20 / 3001 + 1
+        assert shifts[0] == limit * 50
+    on_grid = max(value for _, value in law._on_a_grid(Fraction(1, 10), Fraction(60), (1, -1)))
+    found = max(value for _, value in law.shortfalls(Fraction(1, 10), Fraction(6, 5)))
+    assert found == on_grid
 
 
 @pytest.mark.parametrize("seed", range(6))
