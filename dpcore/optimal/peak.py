@@ -36,7 +36,7 @@ HALVES = (6, 12, 24, 48)
 FINEST = 40_000
 """Most nodes per sensitivity."""
 
-MOST_TERMS = 1_500_000
+MOST_TERMS = 2_500_000
 """Most multipliers of a lattice: shifts times nodes of the top step."""
 
 PERIODS = 3.5
@@ -68,6 +68,10 @@ SETTLED = 3e-4
 
 LEVELS = 8
 """So many levels are tried on a lattice."""
+
+LESS, CUT = (3e-4, 1e-3, 5e-3), 1e-4
+"""And levels so much below the largest where a share of its bound is lost to slices that were cut, which δ makes dear:
+lower levels may need less cutting."""
 
 
 def peaks_lower(problem: NoiseProblem, staircase: Staircase, done: Callable[[float], bool]) -> float:
@@ -104,13 +108,15 @@ def peak_lower(
         if not (4 if flat is None else 2) * nodes < k <= FINEST or 4 * k * nodes > MOST_TERMS:
             break
         lattice = _Lattice.of(loss, sensitivity, k, 1 / max(2.0, 1 + 2 * nodes * privacy.delta / (1 - privacy.delta)))
-        passes: Callable[[float], bool] = lambda share: (  # noqa: E731
-            not done(0.0) and _Peak(lattice, privacy.epsilon, share * staircase).unmet <= UNMET * staircase  # noqa: B023
-        )
+        peak: Callable[[float], _Peak] = lambda share: _Peak(lattice, privacy.epsilon, share * staircase)  # noqa: B023, E731
+        passes: Callable[[float], bool] = lambda share: not done(0.0) and peak(share).unmet <= UNMET * staircase  # noqa: B023, E731
         low = bisection(passes, low, high, rounds=LEVELS)[0]
         if done(0.0):
             break
-        before, found = found, max(found, _Peak(lattice, privacy.epsilon, low * staircase).proof.lower(privacy))
+        best = peak(low)
+        if best.promise(privacy.delta) < (1 - privacy.delta) * best.level * (1 - CUT):
+            best = max((best, *(peak(low - less) for less in LESS)), key=lambda one: one.promise(privacy.delta))
+        before, found = found, max(found, best.proof.lower(privacy))
         if done(found) or found < max(0.5 * (1 - privacy.delta) * low * staircase, before * (1 + SETTLED)):
             break
         low, high = (low + step for step in NEXT)
@@ -248,13 +254,23 @@ class Slices:
         left = mass - share * total
         return left if left > self.floor else 0.0
 
-    def terms(self) -> tuple[Ints, Ints, Array]:
-        """(by how much to the right, node, weight) of all multipliers."""
+    @property
+    def rates(self) -> float:
+        """Σ over shifts of the largest weight."""
+        return float(self._to_shifts()[1].max(axis=0, initial=0.0).sum())
+
+    def _to_shifts(self) -> tuple[Ints, Array]:
+        """(shifts that are used, counted from k to the left on, what every node hands by each of them)."""
         placed = np.array([weights for _, _, weights in self.handed]).reshape(-1, 2 * self.k + 1)
         used = np.flatnonzero(placed.any(axis=0))
         handed = np.zeros((len(self.demand), len(used)))
         for (first, last, _), weights in zip(self.handed, placed[:, used]):
             handed[self.top + first : self.top + last + 1] += weights
+        return used, handed
+
+    def terms(self) -> tuple[Ints, Ints, Array]:
+        """(by how much to the right, node, weight) of all multipliers."""
+        used, handed = self._to_shifts()
         nodes, far = np.nonzero(handed)
         return used[far] - self.k, nodes + self.first, handed[nodes, far]
 
@@ -307,6 +323,12 @@ class _Peak:
     def unmet(self) -> float:
         """The largest demand that finds no supply."""
         return math.inf if self.slices is None else self.slices.unmet
+
+    def promise(self, delta: float) -> float:
+        """About what the multipliers prove."""
+        if self.slices is None:
+            return -math.inf
+        return self.level - self.unmet - delta * float(self.right.max() + self.left.max() + self.slices.rates)
 
     @property
     def proof(self) -> Proof:

@@ -25,6 +25,8 @@ def problem_of(epsilon: float, delta: float, spec: str, **more: object) -> Noise
         (9, 1e-9, "lp:3"),
         (17, 0.01, "asym:1:5"),
         (11, 1e-4, "huber:0.1"),
+        (18.7, 0.581, "l2"),
+        (17, 0.3, "lp:1.5"),
     ],
 )
 def test_bracket_of_closed_forms_is_narrow(epsilon: float, delta: float, spec: str) -> None:
