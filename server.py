@@ -20,7 +20,7 @@ from streamlit.runtime.app_session import AppSession
 
 from dpcore import __version__, figures
 from pages.shared import compute
-from service import configuration, log, metrics
+from service import configuration, log, metrics, uploads
 from service.headers import Headers
 from work import warm
 
@@ -29,6 +29,8 @@ net_util.get_external_ip = lambda: None
 
 # Any browser may send the word to empty all caches: every visitor's jobs would end, and the pool would be forgotten.
 AppSession._handle_clear_cache_request = lambda self: None
+
+uploads.keep_in_memory()
 
 # Loaded before there are two threads that might load them at the same time.
 for name in ("pandas", "plotly.graph_objects", "plotly.io", "scipy.optimize", "scipy.special"):

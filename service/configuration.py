@@ -28,6 +28,7 @@ class Configuration:
     address_length : longest address (path and query) that is answered, in bytes.
     log : "plain" leaves logging to the libraries; "json" prints one line per event, without user data.
     metrics : "host:port" where monitoring may ask; None for nowhere.
+    uploads : a page takes tables of people's data where `service.uploads` finds no other barrier.
     """
 
     store: Path | None = field(default_factory=default_folder)
@@ -38,6 +39,7 @@ class Configuration:
     address_length: int = 32_768
     log: str = "plain"
     metrics: tuple[str, int] | None = None
+    uploads: bool = True
 
 
 def read(environment: Mapping[str, str]) -> Configuration:
@@ -105,10 +107,13 @@ def _whole(low: int, high: int) -> Callable[[str, str], int]:
     return lambda name, text: whole(low, high, **{name: text})
 
 
-def _log(name: str, text: str) -> str:
-    if text not in ("plain", "json"):
-        raise InputError(name, text, "plain or json")
-    return text
+def _word(*words: str) -> Callable[[str, str], str]:
+    def read(name: str, text: str) -> str:
+        if text not in words:
+            raise InputError(name, text, " or ".join(words))
+        return text
+
+    return read
 
 
 def _host_and_port(name: str, text: str) -> tuple[str, int]:
@@ -125,6 +130,7 @@ _READERS: dict[str, Callable[[str, str], object]] = {
     "seconds": lambda name, text: in_range(1, 3600, **{name: text}),
     "jobs_per_session": _whole(2, 100),
     "address_length": _whole(1024, 60_000),
-    "log": _log,
+    "log": _word("plain", "json"),
     "metrics": _host_and_port,
+    "uploads": lambda name, text: _word("on", "off")(name, text.lower()) == "on",
 }

@@ -92,6 +92,14 @@ def test_ports_variables_and_health_agree():
     assert set(COMPOSE["services"]["proxy"]["depends_on"]) == set(copies)
 
 
+def test_people_s_data_are_taken_by_no_copy():
+    """Said in so many words, besides that a copy is bound to more than the loopback address."""
+    assert DOCKERFILE[-1].environment[f"{PREFIX}UPLOADS"] == "off"
+    copies = [service for name, service in COMPOSE["services"].items() if name.startswith("dashboard")]
+    assert all(service["environment"][f"{PREFIX}UPLOADS"] == "off" for service in copies)
+    assert not read({f"{PREFIX}UPLOADS": "off"}).uploads
+
+
 def test_the_proxy_keeps_a_visitor_with_one_copy_and_shuts_what_is_not_for_visitors():
     assert "lb_policy cookie" in CADDYFILE and "health_uri /_stcore/health" in CADDYFILE
     assert re.search(r"@shut path /_stcore/metrics\* /_stcore/agent/\*\s+respond @shut 404", CADDYFILE)
@@ -109,7 +117,7 @@ def test_the_proxy_understands_its_file():
 def test_every_variable_is_in_the_manual_and_every_one_of_the_manual_exists():
     rows = dict(re.findall(r"^\| `(DP_FRONTIER_\w+)` \| [^|]+ \| ([^|]+) \|", MANUAL, re.M))
     default = Configuration()
-    told = {None: "none"}
+    told = {None: "none", True: "on"}
     expected = {PREFIX + f.name.upper(): getattr(default, f.name) for f in fields(Configuration)}
     assert rows.keys() == expected.keys()
     assert rows[f"{PREFIX}STORE"].strip() == "the user's cache folder"

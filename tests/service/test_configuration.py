@@ -18,10 +18,10 @@ def test_nothing_set_is_the_default():
 def test_every_variable_is_read(tmp_path):
     given = {
         "STORE": str(tmp_path / "a" / "b"), "STORE_MEGABYTES": "7", "WORKERS": "3", "SECONDS": "12.5",
-        "JOBS_PER_SESSION": "4", "ADDRESS_LENGTH": "2048", "LOG": "json", "METRICS": "[::1]:9464",
+        "JOBS_PER_SESSION": "4", "ADDRESS_LENGTH": "2048", "LOG": "json", "METRICS": "[::1]:9464", "UPLOADS": "off",
     }  # fmt: skip
     found = read({PREFIX + name: text for name, text in given.items()})
-    assert found == Configuration(Path(tmp_path / "a" / "b"), 7, 3, 12.5, 4, 2048, "json", ("::1", 9464))
+    assert found == Configuration(Path(tmp_path / "a" / "b"), 7, 3, 12.5, 4, 2048, "json", ("::1", 9464), False)
     assert (tmp_path / "a" / "b").is_dir()
     assert read({f"{PREFIX}STORE": "off"}).store is None
 
@@ -32,7 +32,9 @@ def test_every_variable_is_read(tmp_path):
         ("WORKERS", "0", "a whole number from 1 to 64"), ("WORKERS", "two", "a whole number from 1 to 64"),
         ("WORKERS", "1.5", "a whole number from 1 to 64"), ("SECONDS", "nan", "a number from 1 to 3600"),
         ("SECONDS", "1e9", "a number from 1 to 3600"), ("LOG", "xml", "plain or json"),
-        ("METRICS", "9464", "HOST:PORT"), ("METRICS", "localhost:0", "HOST:PORT"), ("METRICS", "a:70000", "HOST:PORT"),
+        ("METRICS", "9464", "HOST:PORT"),
+        ("UPLOADS", "public", "on or off"),
+        ("METRICS", "localhost:0", "HOST:PORT"), ("METRICS", "a:70000", "HOST:PORT"),
         ("STORE", "relative/folder", "the absolute path"), ("STORE", "/proc/nowhere/at/all", "the absolute path"),
         ("STORE", "/dev/null/x", "the absolute path"), ("STORE", "/a\x00b", "the absolute path"),
         ("STORE_MEGABYTES", "-1", "a whole number from 1"), ("ADDRESS_LENGTH", "99", "a whole number from 1024"),
