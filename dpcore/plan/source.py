@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -56,6 +56,7 @@ class Source:
     def __init__(self, connection: Any, relation: str, name: str) -> None:
         self._connection, self._relation, self._name = connection, relation, name
         self._bound: str | None = None
+        self._interrupted = False
 
     @classmethod
     @contextmanager
@@ -110,8 +111,12 @@ class Source:
             yield cls(connection, "people", "the table")
 
     def interrupt(self) -> None:
-        """End what is being read, from another thread: it raises `Interrupted`."""
-        self._connection.interrupt()
+        """End what is being read, from another thread: that and whatever is asked later raises `Interrupted`."""
+        import duckdb
+
+        self._interrupted = True
+        with suppress(duckdb.Error):  # it was closed already
+            self._connection.interrupt()
 
     def look(self) -> dict[str, bool]:
         """Name of every column → whether everything in it that is not missing is a number; the whole file is read.
@@ -165,12 +170,12 @@ class Source:
         if not people.identifier:
             self._bound = f"(SELECT {used} FROM {self._relation})"
             return
-        self._execute(f"SELECT setseed({secrets.randbelow(1 << 53) / (1 << 53)})")
+        self._rows(f"SELECT setseed({secrets.randbelow(1 << 53) / (1 << 53)})")
         whose = _name(people.identifier)
         chance = f"SELECT *, random() AS chance_of_row FROM {self._relation} WHERE {whose} IS NOT NULL"
         turns = f"row_number() OVER (PARTITION BY {whose} ORDER BY chance_of_row) AS turn_of_row"
         kept = f"SELECT {used}, {turns} FROM ({chance}) QUALIFY turn_of_row <= {people.rows_each}"
-        self._execute(f"CREATE OR REPLACE TEMP TABLE {ROWS} AS {kept}")
+        self._rows(f"CREATE OR REPLACE TEMP TABLE {ROWS} AS {kept}")
         self._bound = ROWS
 
     def _read(self, column: Column) -> str:
@@ -221,15 +226,14 @@ class Source:
         return [int(value) for value, _ in rows], [int(times) for _, times in rows]
 
     def _rows(self, text: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        rows: list[tuple[Any, ...]] = self._execute(text, values).fetchall()
-        return rows
-
-    def _execute(self, text: str, values: Sequence[Any] = ()) -> Any:
         import duckdb
 
+        if self._interrupted:
+            raise Interrupted
         refusal: Exception
         try:
-            return self._connection.execute(text, list(values))
+            rows: list[tuple[Any, ...]] = self._connection.execute(text, list(values)).fetchall()
+            return rows
         except duckdb.InterruptException:
             refusal = Interrupted()
         except duckdb.OutOfMemoryException:

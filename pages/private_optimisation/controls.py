@@ -112,7 +112,7 @@ def _data(story: str) -> tuple[bytes, ...]:
         _number("investors", "Investors, each with 0 to 1 (private)", 100)
         _number("target", "Mean return of at least", 0.1)
         upload = st.file_uploader(
-            "Returns (CSV): a column per asset, a row per period", type="csv", key="returns",
+            "Returns (CSV): a column per asset, a row per period", type="csv", key="returns", max_upload_size=5,
             help="Read for this session only. Without a file: 28 simulated assets.",
         )  # fmt: skip
         return (upload.getvalue(),) if upload else ()
@@ -122,8 +122,8 @@ def _data(story: str) -> tuple[bytes, ...]:
         _number("change", "Sensitivity of the budgets, $", 10.0)
         _choice("cents", "Budgets are")
     else:
-        model = st.file_uploader("Model (MPS or LP)", type=["mps", "lp"], key="model_file")
-        rows = st.file_uploader("Private rows (CSV: row,limit)", type="csv", key="rows_file")
+        model = st.file_uploader("Model (MPS or LP)", type=["mps", "lp"], key="model_file", max_upload_size=5)
+        rows = st.file_uploader("Private rows (CSV: row,limit)", type="csv", key="rows_file", max_upload_size=5)
         _number("own_sensitivity", "ℓ1-sensitivity of the private limits", 0.5)
         _number("own_step", "Limits are multiples of (empty: real numbers)", 1.0)
         if model and rows:
