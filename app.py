@@ -25,7 +25,7 @@ def run() -> None:
         menus.setdefault(one.menu, []).append(page)
     page = st.navigation(menus, position="top")
     with compute.PAGE_LOCK.taken():
-        frame.bar(tour=not page.url_path)
+        frame.bar(page.url_path or PAGES[0].name)
         compute.turn_to(page.url_path)
         page.run()
         FRAME.close()

@@ -193,7 +193,7 @@ class Address:
         """Bring the controls into the session and the session into the address. Before any widget is drawn."""
         if self is not FRAME and any(key not in st.session_state for key in FRAME.controls):
             FRAME.open()  # a page that runs by itself
-        state, kept = st.session_state, _kept().get(self.name)
+        state, kept = st.session_state, remembered().get(self.name)
         if kept is None or self._told_otherwise():
             values, state[f"notes of {self.name}"] = self.read(st.query_params)
             first = {} if st.query_params else self.first or {}
@@ -207,7 +207,7 @@ class Address:
                     state[key] = kept[key]
             if state.get("cut short") or time.monotonic() < state.get("settled at", 0.0):
                 self._repeat()
-        _kept()[self.name] = self.values()
+        remembered()[self.name] = self.values()
         if self.name:
             if self._arriving():
                 state["settled at"] = time.monotonic() + SETTLING
@@ -306,17 +306,17 @@ class Address:
 
     def kept(self) -> dict[str, object]:
         """The values with which the page was left, or its first ones."""
-        return self.read({})[0] | _kept().get(self.name, {})
+        return self.read({})[0] | remembered().get(self.name, {})
 
     def elsewhere(self, values: Mapping[str, object]) -> dict[str, str]:
         """The address of this page, seen from another one, as it was left but for some values, which are all told."""
         told = {key: self.controls[key].write(value) for key, value in values.items()}
-        return {**FRAME.query(FRAME.values()), **self.query(self.kept() | dict(values)), **told}
+        return {**FRAME.query(FRAME.values()), **self.query(self.remembered() | dict(values)), **told}
 
     def leave(self, values: Mapping[str, object]) -> None:
         """Set controls before any is drawn, for a page that will be left at once."""
         self.choose(values)
-        _kept()[self.name] = self.values()
+        remembered()[self.name] = self.values()
 
     def link(self) -> str:
         """The address of the screen as others see it, from its "?" on."""
@@ -338,7 +338,7 @@ class Address:
         return back and self.name == st.session_state.get("address")
 
 
-def _kept() -> dict[str, dict[str, object]]:
+def remembered() -> dict[str, dict[str, object]]:
     """The values of every page visited in this session."""
     return st.session_state.setdefault("kept", {})
 

@@ -14,21 +14,23 @@ from urllib.parse import urlsplit, urlunsplit
 import streamlit as st
 
 from dpcore import __version__, figures
+from pages.registry import PAGES
 
-from . import actions, drawing, fields, prose
+from . import actions, drawing, fields, prose, travel
 from .address import FRAME, Address
 
 _citation: ContextVar = ContextVar("citation")
 """Where the bar keeps a place for the page's citation, during one run of the script."""
 
 
-def bar(*, tour: bool) -> None:
-    """The row above the page: explain, projector, link, citation. Before the page runs; with the tour of the first
-    visit."""
+def bar(page: str) -> None:
+    """The row above a page: the problem the visitor brings, explain, projector, link, citation. Before the page runs;
+    with the tour of the first visit on the first one."""
     _recall()
     projected = bool(FRAME["projector"])
     _style(projected)
     with st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center", key="bar"):
+        travel.offer(page)
         if not projected:
             st.toggle("Explain", key="explain", help="Unfold the explanations of every panel.", on_change=_wished)
         st.toggle("Projector", key="projector", help="Larger type and fewer controls, for a lecture hall.")
@@ -44,7 +46,7 @@ def bar(*, tour: bool) -> None:
         _remember(data={"explain": st.session_state["explain wished"]}, key="remember")
     cite("Noise for differential privacy with certified bounds.", {})
     fields.notice()
-    if tour and not projected:
+    if page == PAGES[0].name and not projected:
         _tour(data={"steps": tour_steps()}, key="tour")
 
 

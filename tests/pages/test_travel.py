@@ -1,0 +1,102 @@
+"""ε, δ, sensitivity, unit and loss go along when a visitor turns to another page and asks for it."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.registry import PAGES
+from pages.shared import compute, travel
+
+ROOT = Path(__file__).parents[2]
+NAMED = {page.name: page for page in PAGES if page.name in travel.PLACES}
+SOLVED = [name for name in NAMED if name != "release_plan"]
+
+
+@pytest.fixture(autouse=True)
+def nothing_goes_on():
+    yield
+    compute.rest()
+
+
+def first(name: str) -> dict[str, object]:
+    controls = NAMED[name].controls
+    return controls.read({})[0] | dict(controls.first or {})
+
+
+@pytest.mark.parametrize(("here", "there"), list(itertools.permutations(SOLVED, 2)))
+@pytest.mark.parametrize(
+    "loss", [{"loss": "l1"}, {"loss": "l2"}, {"loss": "lp", "exponent": 1.5}, {"loss": "exceed", "threshold": 2.5}]
+)
+def test_there_and_back_is_the_same_problem(here, there, loss):
+    """Of what both pages have controls for."""
+    problem = {"epsilon": 0.7, "delta": 0.03, "sensitivity": 1.5, "unit": "€", **loss}
+    values = first(here) | travel.PLACES[here].write(problem, first(here))
+    told = travel.PLACES[here].read(values)
+    gone = first(there) | travel.PLACES[there].write(told, first(there))
+    back = travel.PLACES[there].read(gone)
+    for key in ("epsilon", "delta"):
+        assert back[key] == told[key] == problem[key]
+    for key in {"sensitivity", "unit", "loss", "exponent", "threshold"} & told.keys() & back.keys():
+        if loss["loss"] != "exceed" or "vector_queries" not in (here, there) or key == "sensitivity":
+            assert back[key] == told[key], key
+    read, malformed = NAMED[there].controls.read(NAMED[there].controls.query(gone))
+    assert not malformed and travel.PLACES[there].read(read) == back, "all of it is in the link"
+
+
+def test_a_vector_stays_one():
+    vector = {"epsilon": 2.0, "delta": 1e-6, "sensitivity": 0.5, "loss": "l2", "dimension": 7}
+    gone = first("vector_queries") | travel.PLACES["vector_queries"].write(vector, first("vector_queries"))
+    assert gone["numbers"] == ",".join(["0.5"] * 7) and gone["l2"] == 0.5
+    assert travel.PLACES["vector_queries"].read(gone) == vector
+
+
+def app(page: str, **query: str) -> AppTest:
+    test = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    for key, value in query.items():
+        test.query_params[key] = value
+    test.run()
+    return test if page == PAGES[0].name else test.switch_page(NAMED[page].script).run()
+
+
+def buttons(test: AppTest) -> dict:
+    return {button.key: button for button in test.button}
+
+
+def test_a_problem_goes_along_and_changes_nothing_else():
+    test = app(
+        "optimal_noise",
+        epsilon="0.7",
+        delta="0.03",
+        sensitivity="1.5",
+        unit="€",
+        loss="exceed",
+        threshold="2.5",
+        gap="50",
+    )
+    assert "travel" not in buttons(test)
+    test.switch_page(NAMED["tradeoff_maps"].script).run()
+    assert not test.exception
+    assert "0.7" in buttons(test)["travel"].help and "Optimal noise" in buttons(test)["travel"].help
+    assert test.session_state["at_epsilon"] == 1.0, "nothing moves unless it is asked for"
+    buttons(test)["travel"].click().run()
+    assert not test.exception
+    told = {
+        key: test.session_state[key] for key in ("at_epsilon", "at_delta", "sensitivity", "unit", "loss", "threshold")
+    }
+    assert told == dict(zip(told, (0.7, 0.03, 1.5, "€", "exceed", 2.5))) and test.session_state["steps"] == 9
+    assert "travel" not in buttons(test), "it is this page's problem now"
+
+
+def test_a_problem_waits_on_pages_that_have_none():
+    test = app("optimal_noise", epsilon="0.7", gap="50")
+    test.switch_page(next(page.script for page in PAGES if page.name == "composition")).run()
+    assert "travel" not in buttons(test)
+    test.switch_page(NAMED["isotropic"].script).run()
+    buttons(test)["travel"].click().run()
+    assert not test.exception and test.session_state["epsilon"] == 0.7
+    test.switch_page(NAMED["optimal_noise"].script).run()
+    assert test.session_state["epsilon"] == 0.7
