@@ -6,7 +6,6 @@ nothing keeps them when the thread has ended: neither its answer nor, if there i
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -14,7 +13,6 @@ from typing import Generic, TypeVar
 
 from dpcore.errors import InputError
 from dpcore.plan.source import Interrupted, Source
-from service import log
 
 MOST = 4
 """Readings that have a turn at the same time."""
@@ -33,23 +31,33 @@ class Reading(Generic[Answer]):
     """One reading, begun at once or when it is its turn.
 
     answer : what the task returned.   error : why there is none.   stopped : it was ended before.
-    waiting : it is not its turn yet.
+    waiting : it is not its turn yet.   failed : is called with an error that is no refusal.
     """
 
     def __init__(
-        self, data: Callable[[], AbstractContextManager[Source]], task: Task[Answer], *, seconds: float = SECONDS
+        self,
+        data: Callable[[], AbstractContextManager[Source]],
+        task: Task[Answer],
+        *,
+        seconds: float = SECONDS,
+        failed: Callable[[Exception], object] = lambda _: None,
     ) -> None:
         self.answer: Answer | None = None
         self.error: Exception | None = None
         self.waiting, self.stopped = True, False
         self._end, self._ended = threading.Event(), threading.Event()
         self._source: Source | None = None
-        threading.Thread(target=self._run, args=(data, task, seconds), name="reading", daemon=True).start()
+        threading.Thread(target=self._run, args=(data, task, seconds, failed), name="reading", daemon=True).start()
 
     @property
     def done(self) -> bool:
         """It has ended."""
         return self._ended.is_set()
+
+    @property
+    def over(self) -> bool:
+        """It is to end."""
+        return self._end.is_set()
 
     def wait(self, seconds: float | None = None) -> bool:
         """Wait until it has ended, at most so many seconds; whether it has."""
@@ -65,7 +73,13 @@ class Reading(Generic[Answer]):
         if self._end.is_set():
             raise Interrupted
 
-    def _run(self, data: Callable[[], AbstractContextManager[Source]], task: Task[Answer], seconds: float) -> None:
+    def _run(
+        self,
+        data: Callable[[], AbstractContextManager[Source]],
+        task: Task[Answer],
+        seconds: float,
+        failed: Callable[[Exception], object],
+    ) -> None:
         limit = threading.Timer(seconds, self._expire, (seconds,))
         try:
             with self._turn():
@@ -78,7 +92,7 @@ class Reading(Generic[Answer]):
         except InputError as error:
             self.error = error.with_traceback(None)
         except Exception as error:
-            log.record("script error", level=logging.ERROR, error=type(error).__name__, place=log.place(error))
+            failed(error)
             self.error = InputError("data", "this table", "one that can be read")
         finally:
             limit.cancel()

@@ -78,7 +78,9 @@ def test_nothing_of_the_data_is_kept(how, caplog):
             raise ValueError(raw[:30])
         return forever(source, tick) if how == "stop" else source.look()
 
-    reading = Reading(lambda raw=raw: Source.held(raw, "people.csv"), task)
+    failures: list[Exception] = []
+    told = lambda error: failures.append(type(error)("…"))  # noqa: E731
+    reading = Reading(lambda raw=raw: Source.held(raw, "people.csv"), task, failed=told)
     del task
     if how == "stop":
         reading.stop()
@@ -88,4 +90,5 @@ def test_nothing_of_the_data_is_kept(how, caplog):
             thread.join(30)
     gc.collect()
     assert sys.getrefcount(raw) == before
+    assert [type(error) for error in failures] == [ValueError] * (how == "failure")
     assert "31;a" not in caplog.text and "31;a" not in str(reading.error)
