@@ -93,8 +93,9 @@ def filled(template: str, **values: object) -> str:
 
 
 def summary(lines: Iterable[str]) -> str:
-    """Lines of a docstring, none of them too long."""
-    return "\n".join(textwrap.fill(line, 110) for line in lines)
+    """Lines of a docstring, none of them too long; quotation marks in them do not end it."""
+    text = "\n".join(textwrap.fill(line, 110) for line in lines)
+    return text.replace("\\", "\\\\").replace('"', '\\"')
 
 
 def literal(data: dict[str, Any]) -> str:

@@ -66,6 +66,7 @@ ALLOWED = {
     "inversion": LAWS | {"optimal", "mechanisms"},
     "plan": SEARCH | FILES | {"accounting", "mechanisms", "inversion", "exact", "script"},
     "learning": SEARCH | {"accounting", "mechanisms", "plan", "vector", "data_dependent"},
+    "integrations": LAWS,
     "private_optimization": LAWS | {"lp", "rows", "optimal", "exact"},
     "data_dependent": SEARCH | FILES | {"exact", "export", "reload", "script", "snippet"},
     "cli": (

@@ -29,7 +29,7 @@ def add_parser(commands: Any) -> None:
     run.add_argument("--spill", metavar="FOLDER", help="for what does not fit there; nothing is written otherwise")
     run.set_defaults(run=_run)
     export = actions.add_parser("export", help="the plan as a program that needs nothing but Python, or a notebook")
-    export.add_argument("--as", dest="kind", choices=("script", "notebook", "toml"), default="script")
+    export.add_argument("--as", dest="kind", choices=("script", "opendp", "notebook", "toml"), default="script")
     export.set_defaults(run=_export)
     for one in (check, run, export):
         one.add_argument("plan", metavar="PLAN", help="a TOML file")
@@ -87,8 +87,10 @@ def _export(arguments: argparse.Namespace) -> int:
     made = _split(arguments)
     if arguments.kind == "toml":
         write_out(plan_to_toml(made.plan), arguments.out)
+    elif arguments.kind == "notebook":
+        write_out(plan_notebook(made), arguments.out)
     else:
-        write_out((plan_script if arguments.kind == "script" else plan_notebook)(made), arguments.out)
+        write_out(plan_script(made, opendp=arguments.kind == "opendp"), arguments.out)
     return 0
 
 

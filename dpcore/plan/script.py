@@ -1,13 +1,21 @@
-"""A plan as a Python script that needs nothing but Python: the same totals, the same laws, exact draws."""
+"""A plan as a Python script that needs nothing but Python: the same totals, the same laws, exact draws.
+
+Or one whose noise is OpenDP's, for the lines whose law OpenDP has.
+"""
 
 from __future__ import annotations
 
+import math
 import textwrap
 from typing import Any
 
 from .. import __version__
+from .._validate import decimal
+from ..errors import InputError
 from ..extras import needs
-from ..script import carried, filled, in_order, summary
+from ..noise import Gaussian, Noise
+from ..noise.lattice import whole_law
+from ..script import LawScript, carried, filled, in_order, summary
 from . import ranks, rows
 from .budget import Priced, Split
 from .files import plan_to_dict
@@ -19,10 +27,11 @@ _SCRIPT = '''\
 
     python release.py people.csv        reads the file once and prints what is published, as JSON
 
-Every run spends the whole budget. Only whole numbers and the operating system's random source are used for the noise.
+Every run spends the whole budget. $source
 """
 
 $imports
+$enabled
 
 VERSION = $version
 PLAN = $plan
@@ -72,6 +81,34 @@ if __name__ == "__main__":
     print(json.dumps(release(sys.argv[1]), indent=2, ensure_ascii=False))
 '''
 
+_OWN = "Only whole numbers and the operating system's random source are used for the noise."
+_THEIRS = "The noise is drawn by OpenDP (pip install opendp)."
+
+_OPENDP_LAPLACE = """\
+step = Fraction("$step")
+noisy = dp.m.make_laplace(dp.atom_domain(T="i64"), dp.absolute_distance(T="i64"), scale=$scale)
+
+def added(value):
+    return noisy(int(value / step)) * step
+"""
+
+_OPENDP_GAUSSIAN = """\
+noisy = dp.m.make_gaussian(dp.atom_domain(T=float, nan=False), dp.absolute_distance(T=float), scale=$scale)
+
+def added(value):
+    return noisy(float(value))
+"""
+
+_OPENDP_DRAW = '''\
+def draw(firsts, counts, penalties, rate):
+    """The candidate with the least penalty after Gumbel noise, which is the exponential mechanism."""
+    space = dp.vector_domain(dp.atom_domain(T="i64")), dp.linf_distance(T="i64")
+    scale = math.nextafter(float(1 / rate), math.inf)
+    least = dp.m.make_noisy_max(*space, dp.zero_concentrated_divergence(), scale=scale, negate=True)
+    place = least([penalty for penalty, count in zip(penalties, counts) for _ in range(count)])
+    return [first + i for first, count in zip(firsts, counts) for i in range(count)][place]
+'''
+
 _LAW = """\
 def law_$place():
     # $told
@@ -80,22 +117,31 @@ $text
 """
 
 
-def plan_script(split: Split) -> str:
+def plan_script(split: Split, *, opendp: bool = False) -> str:
     """The plan with its shares and laws.
+
+    opendp : noise by that library, for lines whose law it has; the others are left out, and the script says so.
 
     Raises
     ------
-    InputError : a law has no exact sampler.
+    InputError : a law has no exact sampler; or OpenDP has none of them.
     """
     plan = split.plan
-    imports, functions = carried(rows.read, rows.total, rows.occurring, ranks.runs, ranks.draw, ratio, deviation)
+    used = [one for one in split.lines if not opendp or one.ranks or one.line.noise != "optimum"]
+    if not used:
+        raise InputError("as", "opendp", "script: OpenDP has no law that is the certified optimum")
+    draws = [] if opendp else [ranks.draw]
+    imports, functions = carried(rows.read, rows.total, rows.occurring, ranks.runs, *draws, ratio, deviation)
     imports |= {"import json", "import sys", "from fractions import Fraction", "import secrets"}
+    if opendp:
+        imports |= {"import opendp.prelude as dp"}
+        functions += "\n\n\n" + _OPENDP_DRAW.rstrip()
     laws: list[str] = []
     lines = []
-    for one in split.lines:
+    for one in used:
         names = []
         for noise in one.noises:
-            law = noise.script()
+            law = _of_opendp(noise) if opendp else noise.script()
             imports |= law.imports
             text = textwrap.indent(law.text, "    ")
             laws.append(filled(_LAW, place=len(laws) + 1, told=noise.name, text=text))
@@ -110,11 +156,27 @@ def plan_script(split: Split) -> str:
         f"Release plan{title} ({plan.people.neighbours}). Made by DP Frontier {__version__}.",
         f"Together ({split.total:.9g}, {plan.delta:g})-differentially private, by exact joint accounting.",
     ]
+    if len(used) < len(split.lines):
+        missing = ", ".join(f"“{one.line.name}”" for one in split.lines if one not in used)
+        told.append(f"Left out, because OpenDP does not have the certified optimum: {missing}.")
     return filled(
-        _SCRIPT, summary=summary(told), imports=in_order(imports), version=repr(__version__),
+        _SCRIPT, summary=summary(told), source=_THEIRS if opendp else _OWN, imports=in_order(imports),
+        enabled='\ndp.enable_features("contrib")' if opendp else "", version=repr(__version__),
         plan=repr(plan_to_dict(plan)), epsilon=repr(split.total), delta=repr(plan.delta), functions=functions,
         laws="\n\n".join(laws), lines="\n".join(lines), number=check,
     )  # fmt: skip
+
+
+def _of_opendp(noise: Noise) -> LawScript:
+    """The same law by OpenDP; its scale is rounded up."""
+    if isinstance(noise, Gaussian):
+        return LawScript(set(), filled(_OPENDP_GAUSSIAN, scale=repr(noise.sigma)).rstrip(), "", "")
+    found = whole_law(noise)
+    assert found is not None  # Laplace in whole steps
+    law, step = found
+    scale = math.nextafter(1 / float(law.rate), math.inf)
+    text = filled(_OPENDP_LAPLACE, step=decimal(step), scale=repr(scale))
+    return LawScript(set(), text.rstrip(), "", "")
 
 
 def plan_notebook(split: Split) -> str:

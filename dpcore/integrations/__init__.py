@@ -1,0 +1,1 @@
+"""Certified laws in other libraries' clothes."""
