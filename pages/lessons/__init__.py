@@ -26,6 +26,8 @@ that is found by itself; `pages/mechanism_gallery/topics/randomised_response` is
   read), "picture" and any other that a panel's `about` names (the "?"), "theorem" (the statement and a proof sketch,
   with the number in Awan's lecture notes), "references".
 * **experiments**: three buttons that set controls of this topic.
-* **question**: options or a number; `right` and `because` call the core.
+* **question**: options or a number with its unit; `right` and `because` call the core, `hint` follows the first miss. Its
+  answer is nowhere on the page (a test looks). **vary** draws it with other numbers.
+* **start**: values that show the claim, where the defaults, on which links rely, do not.
 * **beside(page, values)** and **more(page)**, if any, draw what does not fit the above.
 """

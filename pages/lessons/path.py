@@ -30,7 +30,7 @@ class Step:
         return {"topic": self.topic.name} | (dict(self.topic.start) if untouched else {})
 
     def turn(self, here: Course) -> None:
-        """Turn to the topic from a page of the path (a callback); to another page once that run has begun (`turned`)."""
+        """Turn to the topic from a page of the path (a callback); to another page by `turned`."""
         if self.course is here:
             here.page.show(self.values())
         else:

@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping
 import streamlit as st
 
 from dpcore.errors import InputError
-from pages.shared import compute, drawing, fields, frame, prose, watching
+from pages.shared import compute, drawing, frame, watching
 from pages.shared.address import FRAME, Address
 from pages.shared.messages import explain
 
-from . import path
-from .course import UNANSWERED, Course
-from .topic import Panel, Picture, Question, Topic, Values
+from . import path, quiz
+from .course import Course
+from .topic import Panel, Picture, Topic, Values
 from .widgets import HEIGHT
 
 
@@ -38,7 +38,7 @@ def draw(course: Course) -> None:
     if topic.more is not None:
         topic.more(course.page)
     frame.experiments(course.page, ((one.label, one.values) for one in topic.experiments))
-    question(course.page, topic)
+    quiz.draw(course.page, topic)
     theorem(texts)
     turn_page(course, topic)
 
@@ -160,33 +160,6 @@ def _worked_out(page: Address, topic: Topic, values: Values, texts: Mapping[str,
 def follow(job: compute.Job, slot: str, text: str, *, key: str = "stop") -> None:
     """A word as long as a job is under way, and a button that ends it; then the page runs again by itself."""
     watching.strip({slot: job}, lambda: st.info(text, icon=":material/hourglass:"), key=key)
-
-
-def question(page: Address, topic: Topic) -> None:
-    """The question, and what the core says about the answer."""
-    asked = topic.question
-    st.subheader("A question", anchor=False)
-    st.markdown(asked.text)
-    if asked.options:
-        options = (UNANSWERED, *(str(number + 1) for number in range(len(asked.options))))
-        labels = {UNANSWERED: "Think first …"} | dict(zip(options[1:], asked.options))
-        st.radio("Your answer", options, format_func=labels.__getitem__, key=topic.answer, label_visibility="collapsed")
-        answer = None if page[topic.answer] == UNANSWERED else float(page[topic.answer]) - 1
-    else:
-        fields.number(page, topic.answer, "Your answer", width=260)
-        answer = page[topic.answer]
-    if answer is not None:
-        verdict(asked, float(answer))
-
-
-def verdict(asked: Question, answer: float) -> None:
-    """Right or wrong, and why."""
-    if asked.passes(answer):
-        st.success(f"Right. {asked.because()}", icon=":material/check:")
-        return
-    right = asked.right()
-    told = f"The answer is: {asked.options[int(right)] if asked.options else prose.number(right)}."
-    st.warning(f"Not quite. {told} {asked.because()}", icon=":material/close:")
 
 
 def theorem(texts: Mapping[str, str]) -> None:

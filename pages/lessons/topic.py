@@ -6,6 +6,7 @@ import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
+from random import Random
 from typing import Any
 
 import plotly.graph_objects as go
@@ -63,7 +64,8 @@ class Question:
     options : the answers to choose from; none if a number is asked for.
     right : computes the number of the right option (0, 1, …), or the number asked for.
     because : one sentence why, with its numbers computed as well.
-    tolerance : relative error accepted of a number.
+    tolerance : relative error accepted of a number.   unit : of the number, shown inside its box.
+    hint : after the first miss: where to look or how to begin, without the answer.
     """
 
     text: str
@@ -71,6 +73,8 @@ class Question:
     because: Callable[[], str]
     options: tuple[str, ...] = ()
     tolerance: float = 0.02
+    unit: str = ""
+    hint: str = ""
 
     def passes(self, answer: float) -> bool:
         """The answer is right."""
@@ -95,6 +99,7 @@ class Topic:
     has its texts; `pages.lessons` says what each part is for.
 
     name : in the link; that of the folder, with "-" for "_" if so wished.
+    vary : the same question with other numbers, drawn; asked when somebody wants another one.
     section : of Awan's notes, "3.2", by which all topics of all pages are ordered; "" comes after all of them.
     start : values that a visitor who turns to the topic finds where nothing else was chosen: those that show the claim.
         Links rely on the controls' own defaults, which stay.
@@ -116,6 +121,7 @@ class Topic:
     section: str
     work: Work | None = None
     start: Mapping[str, Any] = field(default_factory=dict)
+    vary: Callable[[Random], Question] | None = None
     beside: Callable[[Any, Values], None] | None = None
     more: Callable[[Any], None] | None = None
 
@@ -128,6 +134,10 @@ class Topic:
     def numbered(self) -> str:
         """The title with the section."""
         return f"{self.section} {self.title}".strip()
+
+    def asked(self, number: int) -> Question:
+        """The question of the `number`-th round: the first one is the same for all."""
+        return self.question if self.vary is None or number == 0 else self.vary(Random(f"{self.name} {number}"))
 
     @property
     def answer(self) -> str:

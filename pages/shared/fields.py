@@ -32,14 +32,14 @@ def notice() -> None:
 
 def number(
     page: Address, key: str, label: str, *, step: float | None = None, help: str | None = None, name: str = "",
-    width: int | str = "stretch",
+    width: int | str = "stretch", unit: str = "",
 ):  # fmt: skip
     """Draw the field of the number `key` and return a place for a complaint under it.
 
     Parameters
     ----------
     step : of the buttons; by default a tenth of the value's power of ten.
-    name : of the field in messages, where the label is long or says little.
+    name : of the field in messages, where the label is long or says little.   unit : shown inside the box.
     """
     control, name = page.controls[key], name or LABELS.get(key, label)
     refused = page.refused(key)
@@ -51,6 +51,8 @@ def number(
             st.text_input(
                 label, text, key=typed(key), help=help, autocomplete="off", on_change=_take, args=(page, key, name)
             )
+            if unit:
+                st.html(f'<span class="unit">{unit}</span>')
             for sign, word, icon in ((-1, "less", "remove"), (1, "more", "add")):
                 st.button(
                     f"{name}: {word}", key=f"{key}_{word}", icon=f":material/{icon}:",

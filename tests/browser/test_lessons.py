@@ -53,6 +53,8 @@ def test_a_link_holds_no_answer_and_the_projector_only_when_asked_to(dashboard, 
     box = page.get_by_role("textbox", name="Your answer")
     box.fill("70")
     box.press("Enter")
+    quiet(page)
+    page.get_by_role("button", name="Check").click()
     page.get_by_text("Right.").wait_for()
     quiet(page)
     plain = f"{dashboard}/mechanism_gallery?topic=randomised_response"

@@ -62,10 +62,11 @@ def controls(page, *kinds: str) -> set[str]:
 
 
 def answer(page: AppTest, topic: str, text: str) -> AppTest:
-    """The page once its question was answered: by a number, or the number of an option."""
+    """The page once an answer to its question was checked: a number, or the number of an option."""
     key = f"{topic}_answer"
     option = [radio for radio in page.radio if radio.key == key]
-    return (option[0] if option else number(page, key)).set_value(text).run()
+    (option[0] if option else number(page, key)).set_value(text).run()
+    return page.button(key="check").click().run()
 
 
 def words(page: AppTest) -> str:

@@ -254,6 +254,8 @@ TOPIC = Topic(
             f"with μ² added up. Adding up ε would "
             "ask for more than a hundred times the noise."
         ),
+        unit="times",
+        hint="Gaussian mechanisms compose to one with μ² added up.",
     ),
     more=more,
 )

@@ -233,6 +233,7 @@ TOPIC = Topic(
     name="growth",
     title="Composition",
     section="10.2",
+    start={"co_epsilon": 0.1},
     controls=CONTROLS,
     sidebar=sidebar,
     picture=picture,
@@ -261,6 +262,8 @@ TOPIC = Topic(
             f"grows with √k as long as it "
             "is small. Adding up assumes the worst of every single release."
         ),
+        unit="queries",
+        hint="Set ε = 0.01 and δ = 10⁻⁶ on the left and raise k until the exact curve reaches 1.",
         tolerance=0.1,
     ),
 )

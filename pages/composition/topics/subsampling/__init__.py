@@ -131,6 +131,21 @@ def tradeoffs(values: Values, colours: Palette) -> Panel:
     ).panel(colours)  # fmt: skip
 
 
+def asked(epsilon: float, rate: float) -> Question:
+    """ε after sampling, by the formula."""
+    promised = lambda: amplified(epsilon, 0.0, rate)[0]  # noqa: E731
+    return Question(
+        text=f"A mechanism is {epsilon:g}-DP. You run it on a Poisson sample with rate {100 * rate:g} %. What ε does "
+        "the formula promise?",
+        right=promised,
+        because=lambda: (
+            f"$\\ln(1+{rate:g}(e^{{{epsilon:g}}}-1))$ = {promised():.4f}: with probability {1 - rate:g} the person is "
+            f"not even looked at. More than {rate:g}·{epsilon:g}, because $e^\\varepsilon$, not ε, is what is averaged."
+        ),
+        hint="$e^\\varepsilon$ is averaged, not ε: over being in the sample and not.",
+    )
+
+
 TOPIC = Topic(
     name="subsampling",
     title="Subsampling",
@@ -152,13 +167,6 @@ TOPIC = Topic(
             {"su_epsilon": 2.0, "su_rate": 0.1, "su_mechanism": "gaussian", "su_kind": "poisson"},
         ),
     ),
-    question=Question(
-        text="A mechanism is 1-DP. You run it on a Poisson sample with rate 10 %. What ε does the formula promise?",
-        right=lambda: amplified(1.0, 0.0, 0.1)[0],
-        because=lambda: (
-            f"ln(1 + 0.1·(e − 1)) = {amplified(1.0, 0.0, 0.1)[0]:.4f}: with probability 0.9 the person is not even "
-            f"looked at. More than a tenth, "
-            "because $e^\\varepsilon$, not ε, is what is averaged."
-        ),
-    ),
+    question=asked(2.0, 0.25),
+    vary=lambda rng: asked(rng.choice((0.5, 1.5, 2.5, 3.0)), rng.choice((0.02, 0.05, 0.2, 0.4))),
 )

@@ -165,6 +165,7 @@ TOPIC = Topic(
             f"independent with mean near zero, so they add "
             "up like a random walk."
         ),
+        hint="How far does a random walk get in four times as many steps?",
     ),
     more=more,
 )

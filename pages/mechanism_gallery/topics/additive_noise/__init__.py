@@ -59,7 +59,9 @@ def laws(values: Values, colours: Palette) -> Panel:
     ]
     log_y = bool(values["an_log"])
     figure = figures.density(drawn, unit="people", colours=colours, log_y=log_y)
-    low, high = figure.layout.xaxis.range
+    reach = max(noise.interval(0.998)[1] for name, noise in noises.items() if name != "gaussian")
+    low, high = (max(end, -reach) if end < 0 else min(end, reach) for end in figure.layout.xaxis.range)
+    figure.update_xaxes(range=[low, high])  # a wide Gaussian does not squeeze the others
     whole = np.arange(np.ceil(low), np.floor(high) + 1)
     stride = max(1, len(whole) // 80)
     whole = whole[whole % stride == 0]
@@ -103,10 +105,21 @@ def errors(values: Values, costs: dict[str, float], colours: Palette) -> Panel:
     ).panel(colours)  # fmt: skip
 
 
-def saved() -> float:
-    """By how many percent geometric noise errs less than Laplace noise at ε = 1."""
-    costs = core.errors(1.0, 1e-6)
-    return 100 * (1 - costs["geometric"] / costs["laplace"])
+def asked(epsilon: float) -> Question:
+    """What whole numbers save."""
+    costs = lambda: core.errors(epsilon, 1e-6)  # noqa: E731
+    saved = lambda: 100 * (1 - costs()["geometric"] / costs()["laplace"])  # noqa: E731
+    return Question(
+        text=f"At ε = {epsilon:g}, by how much is the mean absolute error of a count smaller with geometric noise than "
+        "with Laplace noise?",
+        right=saved,
+        because=lambda: (
+            f"Laplace noise errs by 1/ε = {1 / epsilon:.4g} on average, geometric noise by 1/sinh ε = "
+            f"{costs()['geometric']:.4f}: it does not waste anything on fractions, {saved():.1f} % less."
+        ),
+        unit="%",
+        hint="Laplace noise errs by 1/ε on average, geometric noise by 1/sinh ε.",
+    )
 
 
 TOPIC = Topic(
@@ -121,13 +134,6 @@ TOPIC = Topic(
         Experiment("Weak privacy: the staircase's steps", {"epsilon": 4.0, "an_loss": "l1", "an_log": True}),
         Experiment("A generous δ = 0.1 for the Gaussian", {"epsilon": 0.5, "an_delta": 0.1, "an_loss": "l2"}),
     ),
-    question=Question(
-        text="At ε = 1, by how many percent is the mean absolute error of a count smaller with geometric noise than "
-        "with Laplace noise?",
-        right=saved,
-        because=lambda: (
-            "Laplace noise errs by 1/ε = 1 on average, geometric noise by 1/sinh ε = "
-            f"{core.errors(1.0, 1e-6)['geometric']:.4f}: it does not waste anything on fractions, {saved():.1f} % less."
-        ),
-    ),
+    question=asked(1.5),
+    vary=lambda rng: asked(rng.choice((0.5, 0.8, 2.0, 3.0))),
 )

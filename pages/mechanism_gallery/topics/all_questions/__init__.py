@@ -94,5 +94,6 @@ TOPIC = Topic(
             f"its complement do it: {int(left_over(8, 2.0, 'wary', 1)[1][-1])} database with all 8 rows wrong still "
             "fits."
         ),
+        hint="Whatever fits all answers differs from the truth in at most 4E rows.",
     ),
 )

@@ -160,10 +160,21 @@ def tail(told: Story, epsilon: float, colours: Palette) -> Panel:
     ).panel(colours)  # fmt: skip
 
 
-def odds() -> float:
-    """Of A against B in the question."""
-    masses = core.probabilities([30, 20], 0.5, 1)
-    return float(masses[0] / masses[1])
+def asked(ahead: int, epsilon: float) -> Question:
+    """Odds of two conditions, one of them so many cases ahead."""
+    masses = lambda: core.probabilities([20 + ahead, 20], epsilon, 1)  # noqa: E731
+    odds = lambda: float(masses()[0] / masses()[1])  # noqa: E731
+    return Question(
+        text=f"Condition A has {20 + ahead} cases, B has 20; the utility of each is its count (sensitivity 1). At "
+        f"ε = {epsilon:g}, how many times as likely is A to be named as B?",
+        right=odds,
+        because=lambda: (
+            f"The ratio is $e^{{\\varepsilon({20 + ahead}-20)/2\\Delta}}=e^{{{epsilon * ahead / 2:g}}}$ = "
+            f"{odds():.2f}: only differences of utility count."
+        ),
+        unit="times",
+        hint="Weights are $e^{\\varepsilon u/2\\Delta}$; divide one by the other.",
+    )
 
 
 TOPIC = Topic(
@@ -180,13 +191,6 @@ TOPIC = Topic(
         ),
         Experiment("Two camps: is there a median at all?", {"em_story": "camps", "em_people": 120, "epsilon": 1.0}),
     ),
-    question=Question(
-        text="Condition A has 30 cases, B has 20; the utility of each is its count (sensitivity 1). At ε = 0.5, how "
-        "many times as likely is A to be named as B?",
-        right=odds,
-        because=lambda: (
-            f"The ratio is $e^{{\\varepsilon(30-20)/2\\Delta}}=e^{{2.5}}$ = {odds():.2f}: only differences of utility "
-            "count."
-        ),
-    ),
+    question=asked(10, 0.5),
+    vary=lambda rng: asked(rng.randint(4, 12), rng.choice((0.2, 0.5, 0.8))),
 )

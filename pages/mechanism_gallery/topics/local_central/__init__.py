@@ -46,7 +46,7 @@ def picture(values: Values, colours: Palette) -> Picture:
     headline = (
         f"{prose.count(people)} people at ε = {epsilon:g}: without trust the noise makes the share wrong by "
         f"**±{points(local)}**, with a trusted curator by **±{points(central)}**. To match that locally takes "
-        f"**{prose.number(needed, 6)}** people, n²/2 at any ε."
+        f"**{prose.number(needed, 6)}** people."
     )
     facts = {
         "local, standard error": f"{prose.number(100 * local, 6)} percentage points, exact",
@@ -140,6 +140,23 @@ def rates(values: Values, colours: Palette) -> Panel:
     ).panel(colours)  # fmt: skip
 
 
+def asked(people: int) -> Question:
+    """How many people randomised response needs to match a curator who has so many."""
+    needed = lambda: core.price_of_distrust(people, 1.0)  # noqa: E731
+    return Question(
+        text=f"A trusted curator has the answers of {people} people. How many people does randomised response need, at "
+        "the same ε, for noise of the same size?",
+        right=needed,
+        because=lambda: (
+            "Its variance is $e^\\varepsilon/((e^\\varepsilon-1)^2n)$, the curator's "
+            "$2e^\\varepsilon/((e^\\varepsilon-1)^2n^2)$: the factor n/2 between them does "
+            f"not depend on ε, and {people}²/2 = {prose.count(round(needed()))}."
+        ),
+        unit="people",
+        hint="Local noise falls like 1/√n, the curator's like 1/n. Set them equal; the figure has both.",
+    )
+
+
 TOPIC = Topic(
     name="local_central",
     title="Local against central",
@@ -152,14 +169,6 @@ TOPIC = Topic(
         Experiment("A million phones at ε = 0.5", {"epsilon": 0.5, "lc_people": 1_000_000, "lc_share": 0.05}),
         Experiment("Means of bounded numbers: k = ∞", {"lc_moments": "inf"}),
     ),
-    question=Question(
-        text="A trusted curator is as accurate as the noise lets her be with 2000 people. How many people does "
-        "randomised response need, at the same ε, for noise of the same size?",
-        right=lambda: core.price_of_distrust(2000, 1.0),
-        because=lambda: (
-            "Its variance is $e^\\varepsilon/((e^\\varepsilon-1)^2n)$, the curator's "
-            "$2e^\\varepsilon/((e^\\varepsilon-1)^2n^2)$: the factor n/2 between them does "
-            f"not depend on ε, and 2000²/2 = {prose.count(round(core.price_of_distrust(2000, 1.0)))}."
-        ),
-    ),
+    question=asked(300),
+    vary=lambda rng: asked(rng.choice((40, 80, 600, 3000))),
 )

@@ -148,10 +148,13 @@ def one_table(values: Values, colours: Palette) -> Panel:
     return Panel(title, figures.finish(figure, colours, height=340), alt, table, "table")
 
 
+RARE = Privacy(1.0, 1e-12)
+
+
 @lru_cache(maxsize=1)
 def crossing() -> int:
-    """From how many columns on Gaussian noise errs less, at (1, 1e-6)."""
-    return core.gaussian_wins_from(Privacy(1.0, 1e-6))
+    """From how many columns on Gaussian noise errs less, at a δ that the page does not show at first."""
+    return core.gaussian_wins_from(RARE)
 
 
 GUESSES = (2, 12, 120, 1200)
@@ -169,12 +172,13 @@ TOPIC = Topic(
         Experiment("The worst column counts", {"mg_columns": 100, "mg_measure": "largest"}),
     ),
     question=Question(
-        text="At ε = 1 and δ = 10⁻⁶: from about how many columns on does Gaussian noise err less than Laplace noise?",
+        text="At ε = 1 and δ = 10⁻¹²: from about how many columns on does Gaussian noise err less than Laplace noise?",
         options=tuple(f"about {guess}" for guess in GUESSES),
         right=lambda: int(np.argmin(np.abs(np.log(np.array(GUESSES) / crossing())))),
         because=lambda: (
             f"From {crossing()} on. Laplace errors grow like d, Gaussian ones like √d, but with a factor of "
-            f"{prose.number(core.scale('gaussian', 2, 1, Privacy(1.0, 1e-6)), 3)} in front, the σ at sensitivity 1."
+            f"{prose.number(core.scale('gaussian', 2, 1, RARE), 3)} in front, the σ at sensitivity 1."
         ),
+        hint="Laplace errors grow like d, Gaussian ones like √d times σ at sensitivity 1, here about 7.",
     ),
 )

@@ -176,5 +176,6 @@ TOPIC = Topic(
             f"The old row leaves one count and the new one enters another: ε = 0.3 + 0.3 = {right_answer():g}. The "
             f"other eight groups do not change, so that it is not {0.3 * 10:g} either."
         ),
+        hint="How many of the ten counts can one replaced row change?",
     ),
 )  # fmt: skip

@@ -219,13 +219,13 @@ def relatives(asked: Asked, found: Bounds, colours: Palette) -> Panel:
 
 
 def least_cost() -> float:
-    """What every private noise costs at least, first example, δ = 0.2."""
-    return core.proved("jump", Privacy(1.0, 0.2)).lower
+    """What every private noise costs at least, first example, δ = 0.35."""
+    return core.proved("jump", Privacy(1.0, 0.35)).lower
 
 
 def reason() -> str:
     """Why, and what it says about the two bounds at ε = 1."""
-    said = core.proved("jump", Privacy(1.0, 0.2))
+    said = core.proved("jump", Privacy(1.0, 0.35))
     return (
         "A shift by almost any amount leaves a point mass uncovered, so that it is at most δ, and all other noise "
         f"costs at least 1: 1 − δ = {least_cost():g}. At ε = 1 some noise costs at most "
@@ -248,9 +248,10 @@ TOPIC = Topic(
         Experiment("A large δ opens the gap", {"nm_example": "jump", "nm_delta": 0.5, "epsilon": 2.0}),
     ),
     question=Question(
-        text="The loss is 0 at 0 alone and at least 1 elsewhere, δ = 0.2. Noise may be anything private, a point mass "
-        "as well. Below which cost does it never get, whatever ε is?",
+        text="The loss is 0 at 0 alone and at least 1 elsewhere, δ = 0.35. Noise may be anything private, a point mass "
+        "as well. Which cost does no noise undercut, whatever ε is?",
         right=least_cost,
         because=reason,
+        hint="How much probability may sit on one point, if a shift can leave it uncovered?",
     ),
 )

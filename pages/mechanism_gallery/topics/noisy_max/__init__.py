@@ -134,6 +134,7 @@ TOPIC = Topic(
     name="noisy_max",
     title="Report noisy max",
     section="5",
+    start={"nm_shape": "worst"},
     controls=CONTROLS,
     sidebar=sidebar,
     picture=picture,
@@ -156,5 +157,7 @@ TOPIC = Topic(
             f"1000 times as many cost (2/ε)·ln 1000 = {more():.1f} "
             "people. Error grows with ln k, not with k."
         ),
+        unit="people",
+        hint="A thousand times as many rivals weigh as much more. Which lead makes each weigh that much less?",
     ),
 )

@@ -208,5 +208,6 @@ TOPIC = Topic(
             f"From 100 to 10 000 people at ε = 1 the errors fall {gains()[0]:.0f} and {gains()[1]:.1f} times: a kink "
             "of slope n has width 1/n, a parabola of curvature n has width 1/√n."
         ),
+        hint="How wide is a kink of slope n, and how wide a parabola of curvature n?",
     ),
 )

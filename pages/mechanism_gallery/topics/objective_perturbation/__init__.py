@@ -219,14 +219,15 @@ def spending(values: Values, spent: core.Split, colours: Palette) -> Panel:
 
 
 def ridge_needed() -> float:
-    """γ at ε = 1, q = ½."""
-    return core.split(1.0, share=0.5).ridge
+    """γ at ε = 2, q = ½."""
+    return core.split(2.0, share=0.5).ridge
 
 
 TOPIC = Topic(
     name="objective_perturbation",
     title="Objective perturbation",
     section="6",
+    start={"op_ridge": 0.2},
     controls=CONTROLS,
     sidebar=sidebar,
     picture=picture,
@@ -236,12 +237,12 @@ TOPIC = Topic(
         Experiment("Nearly everything for the noise: q = 0.9", {"op_share": 0.9, "op_ridge": 0.1, "epsilon": 1.0}),
     ),
     question=Question(
-        text="Logistic losses have curvature at most λ = ¼ per person. At ε = 1, half of it for the noise: how large "
+        text="Logistic losses have curvature at most λ = ¼ per person. At ε = 2, half of it for the noise: how large "
         "must the ridge γ be?",
         right=ridge_needed,
         because=lambda: (
-            "The determinant may change by √e: 1 + λ/γ = √e, so γ = 0.25/(√e − 1) = "
-            f"{ridge_needed():.4f}, whatever n is."
+            f"The determinant may change by e: 1 + λ/γ = e, so γ = 0.25/(e − 1) = {ridge_needed():.4f}, whatever n is."
         ),
+        hint="Half of ε is left for the determinant: by which factor may it change?",
     ),
 )

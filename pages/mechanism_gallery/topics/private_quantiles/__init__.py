@@ -173,5 +173,6 @@ TOPIC = Topic(
             "at ε = 0.5, "
             "whatever n is.".format(*question_laws())
         ),
+        hint="The probability of an income falls by $e^{-\\varepsilon/2}$ per person between it and the median.",
     ),
 )

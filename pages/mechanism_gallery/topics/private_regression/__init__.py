@@ -239,5 +239,6 @@ TOPIC = Topic(
             f"By {core.change_l1(1, 1):.0f}, from (1, 1) to (0, −1): 1 + 2 + 1 + 1. They cannot all reach their "
             f"largest change at once, so the noise need not be made for {core.SEPARATE:.0f}."
         ),
+        hint="Moving Σx by 2 takes x = 1 and x′ = −1. What does Σx² do then?",
     ),
 )

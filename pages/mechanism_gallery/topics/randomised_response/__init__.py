@@ -131,6 +131,22 @@ def belief(epsilon: float, share: float, colours: Palette) -> Panel:
     ).panel(colours)  # fmt: skip
 
 
+def asked(yes: float) -> Question:
+    """The share behind so many answers "yes"."""
+    share = lambda: 100 * core.estimate(yes, core.epsilon_of(0.75))  # noqa: E731
+    return Question(
+        text=f"Every answer is the truth with probability 3/4. In all, {100 * yes:g} % of the answers are “yes”. What "
+        "is the unbiased estimate of the true share?",
+        right=share,
+        because=lambda: (
+            "Of the answers, 25 % would be “yes” even if nobody's truth were: "
+            f"({100 * yes:g} − 25) / (75 − 25) = {share():.0f} %."
+        ),
+        unit="%",
+        hint="How many answers would be “yes” if nobody's truth were, and how many if everybody's were?",
+    )
+
+
 TOPIC = Topic(
     name="randomised_response",
     title="Randomised response",
@@ -143,13 +159,6 @@ TOPIC = Topic(
         Experiment("A rare trait: 2 % of 500 people at ε = 0.5", {"epsilon": 0.5, "rr_share": 0.02, "rr_people": 500}),
         Experiment("ε = 5: an answer is a confession", {"epsilon": 5.0, "rr_share": 0.1, "rr_people": 1000}),
     ),
-    question=Question(
-        text="Every answer is the truth with probability 3/4. In all, 60 % of the answers are “yes”. What is the "
-        "unbiased estimate of the true share, in percent?",
-        right=lambda: 100 * core.estimate(0.6, core.epsilon_of(0.75)),
-        because=lambda: (
-            "Of the answers, 25 % would be “yes” even if nobody's truth were: (60 − 25) / (75 − 25) = "
-            f"{100 * core.estimate(0.6, core.epsilon_of(0.75)):.0f} %."
-        ),
-    ),
+    question=asked(0.6),
+    vary=lambda rng: asked(rng.choice((0.35, 0.4, 0.45, 0.5, 0.55, 0.65))),
 )

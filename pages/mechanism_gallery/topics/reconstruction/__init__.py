@@ -207,5 +207,6 @@ TOPIC = Topic(
             f"It is {right_answer():.1f} %: an estimate errs with standard deviation 2σ/√m = 1, twice the ½ from a bit "
             "to the cut. The attack fades; there is no cliff at √n."
         ),
+        hint="Drag the noise to σ = √n: the solid line is the average over the noise.",
     ),
 )

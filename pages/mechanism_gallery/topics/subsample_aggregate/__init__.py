@@ -140,15 +140,26 @@ def against(values: Values, error: float, colours: Palette) -> Panel:
     ).panel(colours)  # fmt: skip
 
 
-def scale(people: int, count: int) -> float:
-    """Scale of the Laplace noise on the mean of the blocks in the question."""
-    return core.release(np.full(count, 30.0), 1.0, "mean", low=0.0, high=100.0).law.scale
+def asked(count: int) -> Question:
+    """Scale of the Laplace noise on the mean of so many blocks."""
+    scale = lambda: core.release(np.full(count, 30.0), 1.0, "mean", low=0.0, high=100.0).law.scale  # noqa: E731
+    return Question(
+        text=f"The values of {count} blocks are clamped to 0 … 100 and averaged. Which scale does the Laplace noise "
+        "need at ε = 1?",
+        right=scale,
+        because=lambda: (
+            f"One person is in one block, which moves the mean by at most 100/{count}: scale {scale():.3g}, whatever "
+            "was computed in the blocks."
+        ),
+        hint="How many blocks can one person spoil, and how far does that move the average?",
+    )
 
 
 TOPIC = Topic(
     name="subsample_aggregate",
     title="Subsample & aggregate",
     section="8",
+    start={"sa_statistic": "maximum", "sa_range": 500},
     controls=CONTROLS,
     sidebar=sidebar,
     picture=picture,
@@ -165,13 +176,6 @@ TOPIC = Topic(
             {"sa_statistic": "maximum", "sa_range": 500, "sa_blocks": 50, "epsilon": 1.0},
         ),
     ),
-    question=Question(
-        text="The values of 50 blocks are clamped to 0 … 100 and averaged. Which scale does the Laplace noise need "
-        "at ε = 1?",
-        right=lambda: scale(2000, 50),
-        because=lambda: (
-            f"One person is in one block, which moves the mean by at most 100/50: scale {scale(2000, 50):.3g}, "
-            "whatever was computed in the blocks."
-        ),
-    ),
+    question=asked(50),
+    vary=lambda rng: asked(rng.choice((10, 20, 25, 40, 80))),
 )

@@ -157,19 +157,22 @@ def play(page, values: Values) -> None:
     )
 
 
-def _success() -> float:
-    return 100 * attack.success(Laplace(1.0), sensitivity=1.0)
+def asked(epsilon: float) -> Question:
+    """How often the best attacker of Laplace noise wins."""
+    wins = lambda: 100 * attack.success(Laplace(1 / epsilon), sensitivity=1.0)  # noqa: E731
+    return Question(
+        f"Laplace noise with ε = {epsilon:g}, both databases equally likely: how often does the best attacker win?",
+        wins,
+        lambda: (
+            f"$\\frac12+\\frac12(1-e^{{-\\varepsilon/2}})$ = {wins() / 100:.5f}. The promise ε = {epsilon:g} alone "
+            f"would allow $e^\\varepsilon/(1+e^\\varepsilon)$ = {attack.success_upper(Privacy(epsilon, 0.0)):.5f}; "
+            "randomised response reaches that, Laplace noise does not."
+        ),
+        unit="%",
+        hint="The attacker says A below ½ and B above. How probable is noise below ½?",
+    )
 
 
-QUESTION = Question(
-    "Laplace noise with ε = 1, both databases equally likely: in how many per cent of the rounds does the best "
-    "attacker win?",
-    _success,
-    lambda: (
-        f"$\\frac12+\\frac12(1-e^{{-1/2}})$ = {_success() / 100:.5f}. The promise ε = 1 alone would allow e/(1 + e) = "
-        f"{attack.success_upper(Privacy(1.0, 0.0)):.5f}; randomised response reaches that, Laplace noise does not."
-    ),
-)
 TOPIC = Topic(
     "game", "The attacker's game", {"guesses": Guesses("", MOST, linked=False), "seed": SEED}, sidebar, picture,
     (
@@ -178,5 +181,5 @@ TOPIC = Topic(
         Experiment("Bounded noise: sometimes certain",
                    {"mechanism": "truncated-laplace", "epsilon": 0.5, "delta": 0.2, "guesses": ""}),
     ),
-    QUESTION, section="3.7", beside=play,
+    asked(1.0), section="3.7", beside=play, vary=lambda rng: asked(rng.choice((0.3, 0.5, 1.5, 2.0, 3.0))),
 )  # fmt: skip

@@ -56,7 +56,7 @@ def curves(law: Law, size: int, total: float, bound: float, colours: Palette) ->
     sizes = sorted({1, max(size // 2, 1), size}, reverse=True)
     return Plot(
         "δ(ε) by size of the group", Axis("ε", {"range": [0, reach]}, lambda v: prose.number(v, 3)),
-        Axis("δ(ε)", {"range": [-0.02, 1.04]}, lambda v: told(law, v)), x,
+        Axis("δ(ε)", figures.log_ticks(1e-6, 1) | {"range": [-6.2, 0.05]}, lambda v: told(law, v)), x,
         tuple(
             Curve("1 person" if k == 1 else f"{k} people", law.profile(x, k), float(law.profile(total, k)))
             for k in sizes
@@ -107,9 +107,12 @@ def _three() -> float:
 
 
 QUESTION = Question(
-    "A (1, 0.01)-DP release: which δ does the formula promise to families of three, at ε = 3?",
-    _three,
-    lambda: f"0.01·(1 + e + e²) = {probability(_three())}: each step costs $e^\\varepsilon$ times the one before.",
+    text="A (1, 0.01)-DP release: which δ does the formula promise to families of three, at ε = 3?",
+    right=_three,
+    hint="The first person costs δ. By what factor does the next one multiply it?",
+    because=lambda: (
+        f"0.01·(1 + e + e²) = {probability(_three())}: each step costs $e^\\varepsilon$ times the one before."
+    ),
 )
 TOPIC = Topic(
     "groups", "Groups", {"size": SIZE}, sidebar, picture,

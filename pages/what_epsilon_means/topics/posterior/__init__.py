@@ -91,16 +91,22 @@ def belief(law: Law, prior: float, release: float, after: float, colours: Palett
     return Panel("Belief after a release", figures.finish(figure, colours, height=HEIGHT), alt, table)
 
 
-def _most() -> float:
-    return 100 * attack.posterior_bounds(0.05, 1.0)[1]
+def asked(prior: float, epsilon: float) -> Question:
+    """The largest belief after a release."""
+    most = lambda: 100 * attack.posterior_bounds(prior, epsilon)[1]  # noqa: E731
+    return Question(
+        f"An attacker believes with {100 * prior:g} % that you are in the data. Then comes a {epsilon:g}-DP release. "
+        "How large can the belief be after it?",
+        most,
+        lambda: (
+            f"Odds grow by at most $e^{{{epsilon:g}}}$: {prior:g}·$e^{{{epsilon:g}}}$/({prior:g}·$e^{{{epsilon:g}}}$ + "
+            f"{1 - prior:g}) = {most() / 100:.5f}."
+        ),
+        unit="%",
+        hint="Turn the belief into odds, multiply them by the largest factor, and turn them back.",
+    )
 
 
-QUESTION = Question(
-    "Before a 1-DP release an attacker believes with 5 % that you are in the data. With how many per cent at most "
-    "afterwards?",
-    _most,
-    lambda: f"Odds grow by at most e: 0.05e/(0.05e + 0.95) = {_most() / 100:.5f}.",
-)
 TOPIC = Topic(
     "posterior", "From prior to posterior", {"prior": PRIOR, "release": RELEASE}, sidebar, picture,
     (
@@ -110,5 +116,6 @@ TOPIC = Topic(
         Experiment("A release that proves it",
                    {"mechanism": "truncated-laplace", "epsilon": 1.0, "delta": 0.2, "prior": 0.01, "release": -1.2}),
     ),
-    QUESTION, section="3.6",
+    asked(0.05, 1.0), section="3.6",
+    vary=lambda rng: asked(rng.choice((0.01, 0.02, 0.1, 0.2)), rng.choice((0.5, 1.5, 2.0))),
 )  # fmt: skip

@@ -189,6 +189,7 @@ QUESTION = Question(
         f"{math.exp(_largest()):.3f}, "
         "below $e^\\varepsilon=e$, as for every pair of salaries."
     ),
+    hint="How far apart are the averages of the two data sets, in scales of the noise?",
     tolerance=0.05,
 )
 TOPIC = Topic(

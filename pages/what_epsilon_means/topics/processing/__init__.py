@@ -125,6 +125,7 @@ QUESTION = Question(
         "At other ε it does."
     ),
     ("worse than with the whole release", "as well as with the whole release", "better than with the whole release"),
+    hint="Which database does the best attacker name, and what does that choice depend on?",
 )
 TOPIC = Topic(
     "processing", "Post-processing", {"step": STEP, "width": WIDTH, "compare": COMPARE}, sidebar, picture,

@@ -136,16 +136,17 @@ def tests(epsilon: float, colours: Palette) -> Panel:
 
 
 def _rho() -> float:
-    return zero_concentrated(Laplace(1.0), sensitivity=1.0).rho
+    return zero_concentrated(Laplace(1 / 1.5), sensitivity=1.0).rho
 
 
 QUESTION = Question(
-    "Every ε-DP mechanism is ε²/2-zCDP. Laplace noise with ε = 1 does better: what is its ρ? (Two digits are enough.)",
+    "Every ε-DP mechanism is ε²/2-zCDP. Laplace noise with ε = 1.5 does better: what is its ρ? (Two digits are enough.)",
     _rho,
     lambda: (
         f"The ratio $D_\\alpha/\\alpha$ is largest as α falls to 1, where D is the Kullback–Leibler divergence "
         f"$\\varepsilon-1+e^{{-\\varepsilon}}$ = {_rho():.5f}."
     ),
+    hint="Where is the curve's slope seen from the origin the largest: at large orders, or at α = 1?",
 )
 TOPIC = Topic(
     "renyi", "Rényi and zCDP", {}, sidebar, picture,
@@ -154,5 +155,5 @@ TOPIC = Topic(
         Experiment("Laplace: levels off at ε", {"mechanism": "laplace", "epsilon": 1.0}),
         Experiment("The certified optimum: none", {"mechanism": "optimal", "epsilon": 1.0, "delta": 0.1}),
     ),
-    QUESTION, section="12",
+    QUESTION, section="12", start={"mechanism": "laplace"},
 )  # fmt: skip

@@ -39,12 +39,12 @@ def picture(values: Values, colours: Palette) -> Picture:
             "impossible under the other database, so this curve reaches 0 before α = 1."
         )
     else:
-        gdp = f"it is μ-GDP from μ = **{at_most(guarantee.mu, 5)}** on"
+        gdp = f"the noise is **{at_most(guarantee.mu, 3)}**-GDP"
         if law.noise.gaussian_mu(1.0) is not None:
             where = "is the curve itself, μ being the sensitivity in standard deviations"
         else:
             where = "lies nowhere above the curve and touches it"
-        note = f"$G_\\mu$ with μ = {at_most(guarantee.mu, 5)} {where}; no smaller μ will do."
+        note = f"$G_\\mu$ with μ = {at_most(guarantee.mu, 3)} {where}; no smaller μ will do."
     headline = (
         f"A test that raises a false alarm in {percent(alpha)} of the cases misses the change in at least "
         f"**{prose.at_least(100 * missed, 4)}\u202f%**; {gdp}."
@@ -103,19 +103,21 @@ def profile(law: Law, epsilon: float, colours: Palette) -> Panel:
     ).panel(colours)  # fmt: skip
 
 
-def _mu() -> float:
-    return float(gaussian_guarantee(Laplace(1.0), sensitivity=1.0).mu or math.nan)
+def asked(epsilon: float) -> Question:
+    """The least μ of Laplace noise."""
+    mu = lambda: float(gaussian_guarantee(Laplace(1 / epsilon), sensitivity=1.0).mu or math.nan)  # noqa: E731
+    return Question(
+        f"Laplace noise with ε = {epsilon:g}: what is the smallest μ for which it is μ-GDP? (Two digits are enough.)",
+        mu,
+        lambda: (
+            f"$2\\Phi^{{-1}}(1-e^{{-\\varepsilon/2}}/2)$ = {mu():.5f}: $G_\\mu$ touches the curve at "
+            "$\\alpha=e^{-\\varepsilon/2}/2$, where both errors are equal."
+        ),
+        tolerance=0.03,
+        hint="Look where both errors are equal: there $G_\\mu$ has $\\alpha=\\Phi(-\\mu/2)$.",
+    )
 
 
-QUESTION = Question(
-    "Laplace noise with ε = 1: what is the smallest μ for which it is μ-GDP? (Two digits are enough.)",
-    _mu,
-    lambda: (
-        f"$2\\Phi^{{-1}}(1-e^{{-\\varepsilon/2}}/2)$ = {_mu():.5f}: $G_\\mu$ touches the curve at "
-        "$\\alpha=e^{-\\varepsilon/2}/2$, where both errors are equal."
-    ),
-    tolerance=0.03,
-)
 TOPIC = Topic(
     "tradeoff", "Errors of the best test", {"alpha": ALPHA, "probe": PROBE}, sidebar, picture,
     (
@@ -124,5 +126,5 @@ TOPIC = Topic(
         Experiment("Bounded noise: no μ",
                    {"mechanism": "truncated-laplace", "epsilon": 1.0, "delta": 0.1, "probe": 1.0}),
     ),
-    QUESTION, section="13",
+    asked(1.0), section="13", vary=lambda rng: asked(rng.choice((0.5, 0.8, 1.5, 2.0, 3.0))),
 )  # fmt: skip

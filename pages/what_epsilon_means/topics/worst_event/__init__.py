@@ -33,9 +33,8 @@ def picture(values: Values, colours: Palette) -> Picture:
     if own > 0:
         headline = (
             f"The most telling event happens with probability **{probability(own)}** under database A and "
-            f"**{probability(other)}** under B: more than {prose.number(math.exp(epsilon))} times as often, by a "
-            f"surplus of "
-            f"δ = **{told(law, delta)}**."
+            f"**{probability(other)}** under B. Beyond {prose.number(math.exp(epsilon))} times as often, "
+            f"δ = **{told(law, delta)}** is left."
         )
     else:
         headline = (
@@ -85,19 +84,21 @@ def overlap(law: Law, epsilon: float, shift: float, own: float, other: float, de
     return Panel("Releases of two neighbours", figures.finish(figure, colours, height=HEIGHT), alt, table)
 
 
-def _delta_of_one() -> float:
-    return gaussian_delta(1.0, 1.0)
+def asked(sigma: float) -> Question:
+    """δ at ε = 1 of Gaussian noise."""
+    return Question(
+        f"Gaussian noise with standard deviation {sigma:g}, sensitivity 1: what is δ at ε = 1? (Two digits are "
+        "enough.)",
+        lambda: gaussian_delta(1.0, sigma),
+        lambda: (
+            f"Φ(1/(2σ) − σ) − e·Φ(−1/(2σ) − σ) = {delta_upper(Gaussian(sigma), 1.0, 1.0):.8f} for σ = {sigma:g}: a "
+            "promise with ε = 1 needs a δ no smaller than that."
+        ),
+        tolerance=0.03,
+        hint="A rises above e·B where (x − ½)/σ² < −1. What is the probability of that under each of them?",
+    )
 
 
-QUESTION = Question(
-    "Gaussian noise with standard deviation 1, sensitivity 1: what is δ at ε = 1? (Two digits are enough.)",
-    _delta_of_one,
-    lambda: (
-        f"Φ(−½) − e·Φ(−3⁄2) = {delta_upper(Gaussian(1.0), 1.0, 1.0):.8f}: a promise with ε = 1 needs a δ no smaller "
-        f"than that."
-    ),
-    tolerance=0.03,
-)
 TOPIC = Topic(
     "worst-event", "The worst event", {"probe": PROBE}, sidebar, picture,
     (
@@ -107,5 +108,5 @@ TOPIC = Topic(
         Experiment("Solved noise, where it is best",
                    {"mechanism": "optimal", "epsilon": 5.0, "delta": 0.2, "probe": 1.0}),
     ),
-    QUESTION, section="3.1",
+    asked(1.0), section="3.1", vary=lambda rng: asked(rng.choice((0.7, 0.8, 1.2, 1.5, 2.0))),
 )  # fmt: skip
