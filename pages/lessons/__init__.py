@@ -19,6 +19,9 @@ that is found by itself; `pages/mechanism_gallery/topics/randomised_response` is
   one x are described once, by a `plot.Plot`, from which the figure, the table behind it and its words are made. Other
   figures end in `figures.finish(figure, colours, height=HEIGHT)`; they, like the numbers, take their style from
   `dpcore.figures` and `pages.shared.prose`.
+* **moves**, if the picture is a closed form: the control along which it moves while it is dragged, as
+  `moves=Moves("epsilon", "ε = {:g}")`.
+  Nothing else is to be written: the states are the control's stops, thirty to sixty (`moving`).
 * **work**, if a picture takes longer than that: a task for the background and the question to it (`topic.Work`); the
   picture finds the answer in `values["found"]`, and until then the one before stays on the page, pale. Tasks are in
   `work.py` of the page's folder, which imports no Streamlit.
@@ -26,7 +29,7 @@ that is found by itself; `pages/mechanism_gallery/topics/randomised_response` is
   read), "picture" and any other that a panel's `about` names (the "?"), "theorem" (the statement and a proof sketch,
   with the number in Awan's lecture notes), "references".
 * **experiments**: three buttons that set controls of this topic.
-* **question**: options or a number with its unit; `right` and `because` call the core, `hint` follows the first miss. Its
+* **question**: options or a number with its unit; `right` and `because` call the core, `hint` follows a miss. Its
   answer is nowhere on the page (a test looks). **vary** draws it with other numbers.
 * **start**: values that show the claim, where the defaults, on which links rely, do not.
 * **beside(page, values)** and **more(page)**, if any, draw what does not fit the above.

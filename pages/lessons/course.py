@@ -37,6 +37,7 @@ class Course:
     examples : name → controls; a lecture begins with one of them.   note : what holds for the whole page.
     sidebar : draws the controls that the topics share; given the topic.
     given : values of the controls → the picture's, with what all topics look at; None while that is worked out.
+    known : the same at once, for values whose picture is a closed form; None for others.
     moved : topics that the page had in earlier versions, by their names in links.
     """
 
@@ -47,7 +48,13 @@ class Course:
     note: str
     sidebar: Callable[[Topic], None] = lambda topic: None
     given: Callable[[Topic, Values], Values | None] = lambda topic, values: values
+    known: Callable[[Values], Values | None] = lambda values: values
     moved: Mapping[str, Moved] = field(default_factory=dict)
+
+    def own(self, topic: Topic) -> dict[str, Any]:
+        """The values of the controls that a topic looks at: its own, and those that all topics share."""
+        others = {key for one in self.topics for key in (*one.controls, one.answer)} - topic.controls.keys()
+        return {key: value for key, value in self.page.values().items() if key not in {*others, "topic"}}
 
     def texts(self, topic: Topic) -> dict[str, str]:
         """A topic's texts: "in 60 seconds", "theorem", "references" and those that its panels name."""

@@ -11,7 +11,7 @@ from pages.shared import compute, drawing, frame, watching
 from pages.shared.address import FRAME, Address
 from pages.shared.messages import explain
 
-from . import path, quiz
+from . import motion, path, quiz
 from .course import Course
 from .topic import Panel, Picture, Topic, Values
 from .widgets import HEIGHT
@@ -32,7 +32,8 @@ def draw(course: Course) -> None:
         values = _values(course, topic, texts)
         if values is not None:
             beside = None if topic.beside is None else lambda: topic.beside(course.page, values)
-            first_screen(topic, topic.picture(values, drawing.colours()), texts, beside=beside)
+            picture = topic.picture(values, drawing.colours())
+            first_screen(topic, motion.moved(course, topic, picture), texts, beside=beside)
     except InputError as error:
         st.error(explain(error), icon=":material/error:")
     if topic.more is not None:
@@ -118,11 +119,12 @@ def panels(
     for note in picture.notes:
         st.caption(note)
     further = picture.panels[1:]
-    for start in range(0, len(further), 2):
-        row = further[start : start + 2]
-        for number, (column, panel) in enumerate(zip(st.columns(len(row), gap="large"), row), start + 2):
-            with column:
-                chart(panel, texts, f"chart_{topic.name}_{number}")
+    with st.container(key="further"):
+        for start in range(0, len(further), 2):
+            row = further[start : start + 2]
+            for number, (column, panel) in enumerate(zip(st.columns(len(row), gap="large"), row), start + 2):
+                with column:
+                    chart(panel, texts, f"chart_{topic.name}_{number}")
 
 
 def chart(panel: Panel, texts: Mapping[str, str], key: str) -> None:

@@ -94,11 +94,23 @@ class Work:
 
 
 @dataclass(frozen=True)
+class Moves:
+    """The first panel moves while it is dragged through the stops of a control; see `moving`.
+
+    key : of the control.   label : what a state is called, with the stop in braces.
+    """
+
+    key: str
+    label: str
+
+
+@dataclass(frozen=True)
 class Topic:
     """One topic: a folder `topics/<name>` of its page, whose `__init__.py` ends in TOPIC = Topic(…) and whose text.md
     has its texts; `pages.lessons` says what each part is for.
 
     name : in the link; that of the folder, with "-" for "_" if so wished.
+    moves : what the first panel moves along, where its picture is a closed form.
     vary : the same question with other numbers, drawn; asked when somebody wants another one.
     section : of Awan's notes, "3.2", by which all topics of all pages are ordered; "" comes after all of them.
     start : values that a visitor who turns to the topic finds where nothing else was chosen: those that show the claim.
@@ -121,6 +133,7 @@ class Topic:
     section: str
     work: Work | None = None
     start: Mapping[str, Any] = field(default_factory=dict)
+    moves: Moves | None = None
     vary: Callable[[Random], Question] | None = None
     beside: Callable[[Any, Values], None] | None = None
     more: Callable[[Any], None] | None = None

@@ -73,9 +73,9 @@ def _new_game() -> None:
 
 def given(topic: Topic, values: Values) -> Values | None:
     """The values with the mechanism; None, with a word on the page, while it is solved for."""
-    key, privacy = values["mechanism"], Privacy(values["epsilon"], values["delta"])
-    if key != "optimal":
-        return {**values, "law": laws.closed_form(key, privacy)}
+    if (found := known(values)) is not None:
+        return found
+    privacy = Privacy(values["epsilon"], values["delta"])
     job = compute.ask("law", laws.problem(privacy), laws.SETTINGS, task=solve)
     if job.done and job.solution is not None:
         return {**values, "law": Law("optimal", job.solution.noise, job.solution.problem.privacy)}
@@ -88,4 +88,11 @@ def given(topic: Topic, values: Values) -> Values | None:
     return None
 
 
-COURSE = Course("what_epsilon_means", PAGE, TOPICS, PRESETS, NOTE, sidebar, given, MOVED)
+def known(values: Values) -> Values | None:
+    """The values with a mechanism from the literature; None if it is the one to be solved for."""
+    if values["mechanism"] == "optimal":
+        return None
+    return {**values, "law": laws.closed_form(values["mechanism"], Privacy(values["epsilon"], values["delta"]))}
+
+
+COURSE = Course("what_epsilon_means", PAGE, TOPICS, PRESETS, NOTE, sidebar, given, known, MOVED)

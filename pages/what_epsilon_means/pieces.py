@@ -16,7 +16,7 @@ from pages.shared import prose
 from .laws import Law
 
 DELTA = Stops(0.1, (1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5))
-SHARE = Stops(1.0, tuple(round(0.05 * k, 2) for k in range(1, 21)))
+SHARE = Stops(1.0, tuple(round(0.025 * k, 3) for k in range(1, 41)))
 """How far the neighbour's answer is, in sensitivities."""
 PROBE = Stops(1.0, tuple(round(0.1 * k, 1) for k in range(31)))
 """ε′, at which an event is looked for, in multiples of ε."""

@@ -15,7 +15,7 @@ from dpcore.figures import Palette
 from pages.composition.pieces import DELTA, EPSILON
 from pages.lessons import widgets
 from pages.lessons.plot import Axis, Curve, Plot
-from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
+from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values
 from pages.lessons.widgets import Stops
 from pages.shared import prose
 from pages.shared.address import Choice
@@ -150,6 +150,7 @@ TOPIC = Topic(
     name="subsampling",
     title="Subsampling",
     section="11.1",
+    moves=Moves("su_epsilon", "ε = {:g}"),
     controls=CONTROLS,
     sidebar=sidebar,
     picture=picture,

@@ -11,7 +11,7 @@ from dpcore.gallery import additive_noise as core
 from dpcore.loss import FAMILIES
 from pages.lessons import widgets
 from pages.lessons.plot import Axis, Curve, Plot
-from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
+from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values
 from pages.lessons.widgets import HEIGHT, Stops
 from pages.shared import prose
 from pages.shared.address import Choice, Switch
@@ -126,6 +126,7 @@ TOPIC = Topic(
     name="additive_noise",
     title="Additive noise",
     section="3.3",
+    moves=Moves("epsilon", "ε = {:g}"),
     controls=CONTROLS,
     sidebar=sidebar,
     picture=picture,

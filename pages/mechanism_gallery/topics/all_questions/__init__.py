@@ -12,7 +12,7 @@ from dpcore.figures import Palette
 from dpcore.gallery import reconstruction as core
 from pages.lessons import curves as parts
 from pages.lessons import widgets
-from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
+from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values
 from pages.lessons.widgets import HEIGHT, Stops
 from pages.shared import prose
 from pages.shared.address import Choice
@@ -20,7 +20,7 @@ from pages.shared.address import Choice
 KINDS = {"random": "random, uniform within ±E", "wary": "chosen to protect this database"}
 CONTROLS = {
     "aq_rows": Stops(10, tuple(range(4, core.MOST_EXHAUSTED + 1))),
-    "aq_error": Stops(1.5, (0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0)),
+    "aq_error": Stops(1.5, tuple(round(0.1 * k, 1) for k in range(31))),
     "aq_noise": Choice("wary", KINDS), "seed": widgets.SEED,
 }  # fmt: skip
 
@@ -76,6 +76,7 @@ TOPIC = Topic(
     name="all_questions",
     title="Attack: ask everything",
     section="2",
+    moves=Moves("aq_error", "E = {:g}"),
     controls=CONTROLS,
     sidebar=sidebar,
     picture=picture,

@@ -14,7 +14,7 @@ from dpcore.figures import Palette
 from dpcore.gallery import exponential_mechanism as core
 from pages.lessons import widgets
 from pages.lessons.plot import Axis, Curve, Plot
-from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
+from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values
 from pages.lessons.widgets import HEIGHT, Stops
 from pages.shared import prose
 from pages.shared.address import Choice
@@ -181,6 +181,7 @@ TOPIC = Topic(
     name="exponential_mechanism",
     title="Exponential mechanism",
     section="7",
+    moves=Moves("epsilon", "ε = {:g}"),
     controls=CONTROLS,
     sidebar=sidebar,
     picture=picture,

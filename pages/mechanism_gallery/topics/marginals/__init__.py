@@ -14,7 +14,7 @@ from dpcore.gallery import marginals as core
 from dpcore.privacy import Privacy
 from pages.lessons import widgets
 from pages.lessons.plot import Axis, Curve, Plot
-from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
+from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values
 from pages.lessons.widgets import Stops
 from pages.shared import prose
 from pages.shared.address import Choice
@@ -163,6 +163,7 @@ TOPIC = Topic(
     name="marginals",
     title="Many columns at once",
     section="10.1",
+    moves=Moves("epsilon", "ε = {:g}"),
     controls=CONTROLS,
     sidebar=sidebar,
     picture=picture,

@@ -11,12 +11,12 @@ from dpcore.gallery import neighbours as core
 from pages.lessons import curves as parts
 from pages.lessons import widgets
 from pages.lessons.plot import Axis, Curve, Plot
-from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
+from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values
 from pages.lessons.widgets import HEIGHT, Stops
 from pages.shared import prose
 from pages.shared.address import Choice
 
-BUDGETS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0, 1.2, 1.5, 2.0, 2.5, 3.0)
+BUDGETS = tuple(round(0.1 * k, 1) for k in range(1, 31))
 CELLS = ("under 30", "30 to 59", "60 and over")
 COUNTS = (41, 58, 23)
 RELEASES = {"counts": "noisy counts", "sizes": "exact sizes of the groups"}
@@ -158,6 +158,7 @@ TOPIC = Topic(
     name="neighbours",
     title="Who is a neighbour?",
     section="4.1",
+    moves=Moves("nb_first", "ε of the first group: {:g}"),
     controls=CONTROLS,
     sidebar=sidebar,
     picture=picture,

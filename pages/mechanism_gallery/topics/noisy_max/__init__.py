@@ -10,7 +10,7 @@ from dpcore.figures import Palette
 from dpcore.gallery import noisy_max as core
 from pages.lessons import widgets
 from pages.lessons.plot import Axis, Curve, Plot
-from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
+from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values
 from pages.lessons.widgets import Stops
 from pages.shared import prose
 from pages.shared.address import Choice
@@ -134,6 +134,7 @@ TOPIC = Topic(
     name="noisy_max",
     title="Report noisy max",
     section="5",
+    moves=Moves("epsilon", "ε = {:g}"),
     start={"nm_shape": "worst"},
     controls=CONTROLS,
     sidebar=sidebar,

@@ -13,7 +13,7 @@ from dpcore.gallery import norm_gradient as core
 from pages.lessons import curves as parts
 from pages.lessons import widgets
 from pages.lessons.plot import Axis, Curve, Plot
-from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
+from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values
 from pages.lessons.widgets import HEIGHT, Stops
 from pages.shared import prose
 from pages.shared.address import Choice
@@ -185,6 +185,7 @@ TOPIC = Topic(
     name="norm_gradient",
     title="K-norm gradient",
     section="7.5",
+    moves=Moves("epsilon", "ε = {:g}"),
     controls=CONTROLS,
     sidebar=sidebar,
     picture=picture,

@@ -13,7 +13,7 @@ from dpcore.figures import Palette
 from dpcore.gallery import private_quantiles as core
 from pages.lessons import widgets
 from pages.lessons.plot import Axis, Curve, Plot
-from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
+from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values
 from pages.lessons.widgets import HEIGHT, Stops
 from pages.shared import prose
 from pages.shared.address import Choice
@@ -151,6 +151,7 @@ TOPIC = Topic(
     name="private_quantiles",
     title="Private quantiles",
     section="7.3",
+    moves=Moves("epsilon", "ε = {:g}"),
     controls=CONTROLS,
     sidebar=sidebar,
     picture=picture,

@@ -15,7 +15,7 @@ from dpcore.noise import Laplace
 from pages.lessons import curves as parts
 from pages.lessons import widgets
 from pages.lessons.plot import Axis, Curve, Plot
-from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
+from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values
 from pages.lessons.widgets import HEIGHT, Stops
 from pages.shared import prose
 from pages.shared.address import Choice
@@ -25,11 +25,12 @@ STATISTICS = {
 }  # fmt: skip
 PEOPLE = (200, 500, 1000, 2000, 5000, 10_000)
 BLOCKS = (2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200)
+STOPS = tuple(sorted({*range(2, 11), *range(12, 21, 2), *range(25, 101, 5), *BLOCKS}))
 RANGES = (50, 100, 200, 500, 1000)
 REPEATS = 20
 CONTROLS = {
     "epsilon": widgets.EPSILON, "sa_statistic": Choice("median", STATISTICS),
-    "sa_aggregate": Choice("mean", core.AGGREGATES), "sa_blocks": Stops(50, BLOCKS), "sa_people": Stops(2000, PEOPLE),
+    "sa_aggregate": Choice("mean", core.AGGREGATES), "sa_blocks": Stops(50, STOPS), "sa_people": Stops(2000, PEOPLE),
     "sa_range": Stops(100, RANGES), "seed": widgets.SEED,
 }  # fmt: skip
 
@@ -159,6 +160,7 @@ TOPIC = Topic(
     name="subsample_aggregate",
     title="Subsample & aggregate",
     section="8",
+    moves=Moves("sa_blocks", "{:g} blocks"),
     start={"sa_statistic": "maximum", "sa_range": 500},
     controls=CONTROLS,
     sidebar=sidebar,

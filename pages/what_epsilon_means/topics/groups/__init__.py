@@ -14,7 +14,7 @@ from dpcore.figures import Palette
 from dpcore.noise import Noise
 from dpcore.privacy import Privacy
 from pages.lessons.plot import Axis, Curve, Plot
-from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
+from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values
 from pages.lessons.widgets import Stops, slider
 from pages.shared import prose
 from pages.what_epsilon_means import laws
@@ -122,5 +122,5 @@ TOPIC = Topic(
         Experiment("Bounded noise and large groups",
                    {"mechanism": "truncated-laplace", "epsilon": 0.5, "delta": 0.01, "size": 10}),
     ),
-    QUESTION, section="3.6",
+    QUESTION, section="3.6", moves=Moves("epsilon", "ε = {:g}"),
 )  # fmt: skip

@@ -11,13 +11,29 @@ from dpcore import figures
 from dpcore.accounting import attack
 from dpcore.accounting.pairs import privacy_loss
 from dpcore.figures import Palette
-from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
+from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values
 from pages.lessons.widgets import HEIGHT, Stops, slider
 from pages.shared import prose
 from pages.what_epsilon_means.laws import Law
 from pages.what_epsilon_means.pieces import GREY, A, percent, places, probability, window
 
-PRIOR = Stops(0.5, (0.001, 0.01, 0.02, *(round(0.05 * k, 2) for k in range(1, 20)), 0.98, 0.99, 0.999))
+PRIOR = Stops(
+    0.5,
+    (
+        0.001,
+        0.003,
+        0.01,
+        0.02,
+        0.03,
+        *(round(0.05 * k, 2) for k in range(1, 20)),
+        0.97,
+        0.98,
+        0.99,
+        0.995,
+        0.997,
+        0.999,
+    ),
+)
 RELEASE = Stops(0.0, tuple(round(0.1 * k, 1) for k in range(-60, 71)))
 
 
@@ -99,8 +115,8 @@ def asked(prior: float, epsilon: float) -> Question:
         "How large can the belief be after it?",
         most,
         lambda: (
-            f"Odds grow by at most $e^{{{epsilon:g}}}$: {prior:g}·$e^{{{epsilon:g}}}$/({prior:g}·$e^{{{epsilon:g}}}$ + "
-            f"{1 - prior:g}) = {most() / 100:.5f}."
+            f"Odds change by a factor of at most $e^{{{epsilon:g}}}$: {prior:g}·$e^{{{epsilon:g}}}$/"
+            f"({prior:g}·$e^{{{epsilon:g}}}$ + {1 - prior:g}) = {most() / 100:.5f}."
         ),
         unit="%",
         hint="Turn the belief into odds, multiply them by the largest factor, and turn them back.",
@@ -116,6 +132,6 @@ TOPIC = Topic(
         Experiment("A release that proves it",
                    {"mechanism": "truncated-laplace", "epsilon": 1.0, "delta": 0.2, "prior": 0.01, "release": -1.2}),
     ),
-    asked(0.05, 1.0), section="3.6",
+    asked(0.05, 1.0), section="3.6", moves=Moves("prior", "belief before: {:g}"),
     vary=lambda rng: asked(rng.choice((0.01, 0.02, 0.1, 0.2)), rng.choice((0.5, 1.5, 2.0))),
 )  # fmt: skip

@@ -12,7 +12,7 @@ from dpcore.accounting.pairs import privacy_loss
 from dpcore.figures import Palette
 from dpcore.noise import Gaussian, Laplace, Noise
 from dpcore.privacy import Privacy
-from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
+from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values
 from pages.lessons.widgets import HEIGHT, slider
 from pages.shared import prose
 from pages.what_epsilon_means import laws
@@ -201,5 +201,5 @@ TOPIC = Topic(
                    {"mechanism": "truncated-laplace", "delta": 0.1, "apart": 1.0}),
         Experiment("A neighbour half as far", {"apart": 0.5}),
     ),
-    QUESTION, section="9.1",
+    QUESTION, section="9.1", moves=Moves("apart", "answers {:g} sensitivities apart"),
 )  # fmt: skip

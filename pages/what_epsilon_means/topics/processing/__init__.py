@@ -14,7 +14,7 @@ from dpcore.audit import delta_upper
 from dpcore.figures import Palette
 from dpcore.noise import Laplace
 from pages.lessons.plot import Axis, Curve, Plot
-from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
+from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values
 from pages.lessons.widgets import HEIGHT, Stops, slider
 from pages.shared import prose
 from pages.what_epsilon_means import laws
@@ -25,7 +25,7 @@ STEP = Stops(2.0, (0.05, 0.1, 0.2, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0))
 WIDTH = Stops(10.0, (0.0, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0))
 """Half-width of the interval to which releases are clamped; the last one means not at all."""
 
-COMPARE = Stops(0.5, tuple(round(0.1 * k, 1) for k in range(21)))
+COMPARE = Stops(0.5, tuple(round(0.05 * k, 2) for k in range(41)))
 """Where the curves are compared, in multiples of ε."""
 
 
@@ -134,5 +134,5 @@ TOPIC = Topic(
         Experiment("Clamped to the possible answers", {"step": 0.1, "width": 0.5}),
         Experiment("One bit", {"step": 1.0, "width": 0.5}),
     ),
-    QUESTION, section="3.4",
+    QUESTION, section="3.4", moves=Moves("compare", "ε′ = {:g} ε"),
 )  # fmt: skip

@@ -12,7 +12,7 @@ from dpcore.accounting.renyi import disagreement, renyi_curve, zero_concentrated
 from dpcore.figures import Palette
 from dpcore.noise import Laplace
 from pages.lessons.plot import Axis, Curve, Plot
-from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
+from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values
 from pages.lessons.widgets import HEIGHT
 from pages.shared import prose
 from pages.what_epsilon_means import laws
@@ -140,7 +140,8 @@ def _rho() -> float:
 
 
 QUESTION = Question(
-    "Every ε-DP mechanism is ε²/2-zCDP. Laplace noise with ε = 1.5 does better: what is its ρ? (Two digits are enough.)",
+    "Every ε-DP mechanism is ε²/2-zCDP. Laplace noise with ε = 1.5 does better: what is its ρ? (Two "
+    "digits are enough.)",
     _rho,
     lambda: (
         f"The ratio $D_\\alpha/\\alpha$ is largest as α falls to 1, where D is the Kullback–Leibler divergence "
@@ -155,5 +156,5 @@ TOPIC = Topic(
         Experiment("Laplace: levels off at ε", {"mechanism": "laplace", "epsilon": 1.0}),
         Experiment("The certified optimum: none", {"mechanism": "optimal", "epsilon": 1.0, "delta": 0.1}),
     ),
-    QUESTION, section="12", start={"mechanism": "laplace"},
+    QUESTION, section="12", moves=Moves("epsilon", "ε = {:g}"), start={"mechanism": "laplace"},
 )  # fmt: skip

@@ -12,7 +12,7 @@ from dpcore.accounting.tradeoff import gaussian_guarantee, gaussian_tradeoff, gu
 from dpcore.figures import Palette
 from dpcore.noise import Laplace
 from pages.lessons.plot import Axis, Curve, Plot
-from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
+from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values
 from pages.lessons.widgets import HEIGHT, Stops, slider
 from pages.shared import prose
 from pages.what_epsilon_means.laws import Law
@@ -126,5 +126,6 @@ TOPIC = Topic(
         Experiment("Bounded noise: no μ",
                    {"mechanism": "truncated-laplace", "epsilon": 1.0, "delta": 0.1, "probe": 1.0}),
     ),
-    asked(1.0), section="13", vary=lambda rng: asked(rng.choice((0.5, 0.8, 1.5, 2.0, 3.0))),
+    asked(1.0), section="13", moves=Moves("probe", "ε′ = {:g} ε"),
+    vary=lambda rng: asked(rng.choice((0.5, 0.8, 1.5, 2.0, 3.0))),
 )  # fmt: skip

@@ -11,7 +11,7 @@ from dpcore.audit import delta_upper
 from dpcore.figures import Palette
 from dpcore.noise import Gaussian
 from dpcore.noise.gaussian import gaussian_delta
-from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
+from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values
 from pages.lessons.widgets import HEIGHT, slider
 from pages.shared import prose
 from pages.what_epsilon_means.laws import Law
@@ -70,6 +70,16 @@ def overlap(law: Law, epsilon: float, shift: float, own: float, other: float, de
         x=edge_x, y=edge_y, fill="toself", fillcolor=colours.fill, mode="lines", line={"width": 0},
         name=f"area δ(ε′) = {told(law, delta)}", hoverinfo="skip",
     )  # fmt: skip
+    if edge_x:
+        sum_ = f"{probability(own)} − {prose.number(math.exp(epsilon))} × {probability(other)}"
+        sign = "≤" if law.solved else "="
+        figure.layout.annotations = [
+            {
+                "text": f"{sum_} {sign} <b>{told(law, delta)}</b>", "x": 0.99, "xref": "paper", "xanchor": "right",
+                "y": 0.97, "yref": "paper", "yanchor": "top", "showarrow": False,
+                "font": {"size": colours.type + 1, "color": colours.text}, "bgcolor": colours.background,
+            }
+        ]  # fmt: skip
     alt = (
         f"Densities of releases of {law.name} noise for two databases {shift:.4g} sensitivities apart. The event "
         f"where A is "
@@ -108,5 +118,6 @@ TOPIC = Topic(
         Experiment("Solved noise, where it is best",
                    {"mechanism": "optimal", "epsilon": 5.0, "delta": 0.2, "probe": 1.0}),
     ),
-    asked(1.0), section="3.1", vary=lambda rng: asked(rng.choice((0.7, 0.8, 1.2, 1.5, 2.0))),
+    asked(1.0), section="3.1", moves=Moves("probe", "ε′ = {:g} ε"),
+    vary=lambda rng: asked(rng.choice((0.7, 0.8, 1.2, 1.5, 2.0))),
 )  # fmt: skip

@@ -1,0 +1,191 @@
+"""Pictures that move: one figure with the states of a topic's picture along a control, through which the browser runs.
+
+A topic says what it moves along, `topic.Moves`: its states are the stops of that control. They are computed in the
+background by the very function that draws the still picture, so that no number has a second formula; what is the same
+in all states is sent once.
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from dpcore.figures import Palette, palette
+from work.question import TICK
+
+PLAIN = 250
+"""Points that a line may have before some are left out."""
+
+SLIDER = 64
+"""Pixels that the slider adds to a figure."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """All states of a topic's picture.
+
+    folder, topic : where it is.   values : of the controls, but for the one that moves; for which palette.
+    """
+
+    folder: str
+    topic: str
+    values: tuple[tuple[str, Any], ...]
+    dark: bool
+    projected: bool
+
+
+@dataclass(frozen=True)
+class Moving:
+    """traces : of all states, in order, with what is the same in all of them.   layout : as well.
+    frames : one by one, the traces' and the layout's other properties.   headlines : one by one.
+    """
+
+    traces: tuple[dict[str, Any], ...]
+    layout: dict[str, Any]
+    frames: tuple[tuple[tuple[dict[str, Any], ...], dict[str, Any]], ...]
+    headlines: tuple[str, ...]
+
+
+def states(asked: Asked, settings: None, *, progress: Callable[[Any], bool]) -> Moving:
+    """The states of a picture, one by one: a task for the background."""
+    course = import_module(f"pages.{asked.folder}.controls").COURSE
+    topic = next(one for one in course.topics if one.name == asked.topic)
+    values, colours = {**course.page.read({})[0], **dict(asked.values)}, palette(asked.dark, asked.projected)
+    drawn, headlines = [], []
+    for stop in course.page.controls[topic.moves.key].stops:
+        picture = topic.picture(course.known({**values, topic.moves.key: stop}), colours)
+        drawn.append(picture.panels[0].figure.to_plotly_json())
+        headlines.append(picture.headline)
+        if progress(TICK):
+            break
+    return joined(drawn, headlines)
+
+
+def joined(drawn: Sequence[Mapping[str, Any]], headlines: Sequence[str]) -> Moving:
+    """Figures as one: a trace that not all of them have is hidden in the others."""
+    keyed = [_by_key(one["data"]) for one in drawn]
+    order: list[tuple] = []
+    for one in keyed:
+        place = 0
+        for key in one:
+            if key not in order:
+                order.insert(place, key)
+            place = order.index(key) + 1
+    split = [_split([one.get(key) for one in keyed]) for key in order]
+    layout, layouts = _common([dict(one["layout"]) for one in drawn])
+    frames = tuple((tuple(rest[number] for _, rest in split), layouts[number]) for number in range(len(drawn)))
+    return Moving(tuple(same for same, _ in split), layout, frames, tuple(headlines))
+
+
+def moving(still: go.Figure, found: Moving, here: int, labels: Sequence[str], colours: Palette) -> go.Figure:
+    """The still picture, its states as frames, and a slider below it.
+
+    here : number of the state that the still picture shows.   labels : what the states are called.
+    """
+    traces, layout = found.frames[here]
+    figure = go.Figure([{**same, **rest} for same, rest in zip(found.traces, traces)], found.layout | layout)
+    figure.frames = [
+        go.Frame(data=list(data), layout=more, name=str(number), traces=list(range(len(data))))
+        for number, (data, more) in enumerate(found.frames)
+    ]
+    at_once = {"mode": "immediate", "frame": {"duration": 0, "redraw": True}, "transition": {"duration": 0}}
+    steps = [
+        {"label": label, "method": "animate", "args": [[str(number)], at_once]} for number, label in enumerate(labels)
+    ]
+    clear = {"size": 1, "color": "rgba(0,0,0,0)"}
+    figure.layout.sliders = [
+        {
+            "active": here, "steps": steps, "x": 0, "len": 1, "y": 0, "pad": {"t": 52, "b": 0}, "ticklen": 0,
+            "font": clear, "minorticklen": 0, "tickcolor": "rgba(0,0,0,0)", "bgcolor": colours.impossible,
+            "bordercolor": colours.muted, "activebgcolor": colours.accent,
+            "currentvalue": {
+                "xanchor": "left", "offset": 4,
+                "font": {"size": colours.type, "color": colours.text},
+            },
+        }
+    ]  # fmt: skip
+    figure.layout.height = still.layout.height + SLIDER
+    return figure
+
+
+def _by_key(traces: Sequence[Mapping[str, Any]]) -> dict[tuple, dict[str, Any]]:
+    """Traces by what they are: kind, the words of the name without its numbers, and how many of those came before."""
+    found: dict[tuple, dict[str, Any]] = {}
+    for trace in traces:
+        words = re.sub(r"[^a-z]+", " ", re.sub(r"<[^>]*>", "", str(trace.get("name") or "")).lower()).strip()
+        key = (trace.get("type", "scatter"), words)
+        found[(*key, sum(other[:2] == key for other in found))] = dict(trace)
+    return found
+
+
+def _split(traces: Sequence[dict[str, Any] | None]) -> tuple[dict[str, Any], tuple[dict[str, Any], ...]]:
+    """(what all states of a trace have, what each has besides)."""
+    some = next(trace for trace in traces if trace is not None)
+    if any(trace is None for trace in traces):
+        traces = [{**some, "visible": False} if trace is None else {**trace, "visible": True} for trace in traces]
+    same, rest = _common([_packed(trace) for trace in traces])
+    return same, tuple({"type": some.get("type", "scatter"), **one} for one in rest)
+
+
+def _common(parts: Sequence[dict[str, Any]]) -> tuple[dict[str, Any], tuple[dict[str, Any], ...]]:
+    """(entries that all of some dictionaries have alike, the others' of each; None stands for what one lacks)."""
+    keys = list(dict.fromkeys(key for part in parts for key in part))
+    alike = [key for key in keys if all(key in part and _equal(part[key], parts[0].get(key)) for part in parts)]
+    return {key: parts[0][key] for key in alike}, tuple(
+        {key: part.get(key) for key in keys if key not in alike} for part in parts
+    )
+
+
+def _equal(one: Any, other: Any) -> bool:
+    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
+        both = np.asarray(one), np.asarray(other)
+        return both[0].shape == both[1].shape and bool(np.array_equal(*both, equal_nan=both[0].dtype.kind == "f"))
+    return one == other
+
+
+def _packed(trace: dict[str, Any]) -> dict[str, Any]:
+    """The trace with its places in single precision, a screen's, without those that a line passes through anyway."""
+    found = {key: single(value) if key in ("x", "y") else value for key, value in trace.items()}
+    x, y = found.get("x"), found.get("y")
+    line = trace.get("mode") == "lines" and trace.get("fill") != "toself"
+    if line and isinstance(x, np.ndarray) and isinstance(y, np.ndarray) and len(x) > PLAIN:
+        kept = _telling(x.astype(float), y.astype(float))
+        found |= {"x": x[kept], "y": y[kept]}
+        if "customdata" in found:
+            found["customdata"] = single(found["customdata"])[kept]
+    return found
+
+
+def _telling(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Which points of a line are needed: without the others it is nowhere off by a pixel, nor by much of its value."""
+    kept = np.arange(len(x))
+    allowed = 5e-4 * np.minimum(np.nanmax(y) - np.nanmin(y), 2 * np.abs(y))
+    for _ in range(4):
+        left, middle, right = kept[:-2:2], kept[1:-1:2], kept[2::2]
+        count = min(len(left), len(middle), len(right))
+        left, middle, right = left[:count], middle[:count], right[:count]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            share = (x[middle] - x[left]) / (x[right] - x[left])
+            off = np.abs(y[left] + share * (y[right] - y[left]) - y[middle])
+        kept = np.setdiff1d(kept, middle[off <= 0.25 * allowed[middle]])
+    return kept
+
+
+def single(values: Any) -> Any:
+    """Numbers, gaps among them, as an array; texts as they are."""
+    if isinstance(values, Mapping):  # as Plotly packs them
+        values = np.frombuffer(base64.b64decode(values["bdata"]), dtype=values["dtype"])
+    if isinstance(values, np.ndarray):
+        return values.astype(np.float32) if values.dtype.kind in "iuf" else values
+    numbers = [math.nan if value is None else value for value in values]
+    if not all(isinstance(value, int | float | np.number) for value in numbers):
+        return values
+    return np.asarray(numbers, dtype=np.float32)
