@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -16,8 +16,10 @@ from . import referee
 from .channel import Channel, Grid
 from .constraints import MARGIN, rows_lower, rows_upper
 from .costs import Queries, cell_costs_upper, node_costs_lower, queries
+from .pricing import priced, unfolded
 from .problem import DataDependentProblem
 from .program import ChannelProgram, FurtherRows, Outcome
+from .referee import Multipliers
 from .resolutions import MAX_CELLS
 from .whole import WholeProgram
 from .windows import coarser_costs, points_of, windows
@@ -42,6 +44,15 @@ ACCURACY = 3e-5
 
 RELEASED = 1e-3
 """A point that no value is released as with this probability is left out of finer channels."""
+
+KEPT = 6
+"""Of the points that a lower program leaves out about so many per sensitivity stay: those between are easily priced."""
+
+MISSED = 1e-4
+"""Points that a lower program misses are added until the bound is within this share of its value."""
+
+PRICINGS = 4
+"""So often at most."""
 
 
 @dataclass(frozen=True)
@@ -133,15 +144,54 @@ def _term_lower(
     else:
         further = rows_lower(problem, term, nodes, cap)
     given = _Given(costs, term.related, privacy.amplification, delta, None, further, term.folds)
-    outcome = _outcome(given, cap, seed, None, deadline, stop, enough=GAIN, gain=GAIN)
+
+    def prove(multipliers: Multipliers) -> float:
+        return referee.multiplier_bound_lower(
+            costs, multipliers, epsilon=privacy.epsilon, delta=privacy.delta, related=term.related, mirrored=term.folds
+        )
+
+    alone = costs.shape[0] == costs.shape[1] and not len(further.limits)
+    if seed is not None and alone and not given.few:
+        outcome = _column_generation(given, term.reach, seed, prove, deadline, stop)
+    else:
+        outcome = _outcome(given, cap, seed, None, deadline, stop, enough=GAIN, gain=GAIN)
     floor = max(float(problem.loss.value(0.0)), 0.0) * float(term.weights.sum()) * (1 - 1e-12)
     if outcome is None:
         return floor, None
-    proved = referee.multiplier_bound_lower(
-        costs, outcome.multipliers, epsilon=privacy.epsilon, delta=privacy.delta, related=term.related,
-        mirrored=term.folds,
-    )  # fmt: skip
-    return max(floor, proved), outcome
+    return max(floor, prove(outcome.multipliers)), outcome
+
+
+def _column_generation(
+    given: _Given, reach: int, seed: Seed, prove: Callable[[Multipliers], float], deadline: float, stop: Stop
+) -> Outcome | None:
+    """A lower program with the points that a coarser one released to and a few others; those that are missing are added
+    [pricing]. Atoms stand for the points of the laws themselves."""
+    costs, free = given.costs, given.costs.diagonal().copy()
+    elsewhere = seed.masses - np.diag(seed.masses.diagonal())
+    used = _released(elsewhere, len(costs), wide=False)
+    half = (len(costs) + 1) // 2 if given.mirrored else len(costs)
+    used[: half : max(reach // KEPT, 1)] = True
+    best, best_value = None, -math.inf
+    for _ in range(PRICINGS):
+        used = used | used[::-1] if given.mirrored else used
+        outcome = _outcome(given._replace(atom_costs=free), None, None, used, deadline, stop, enough=GAIN)
+        if outcome is None or outcome.rates is None:
+            return best
+        proof, rates = outcome.multipliers, outcome.rates
+        if given.mirrored:
+            proof, rates = unfolded(proof, rates, len(costs))
+        value = float((costs * outcome.masses).sum() + free @ outcome.atoms)
+        enough = 0.1 * MISSED * value / len(costs)
+        full, missing = priced(costs, proof, rates, used, given.amplification, enough=enough)
+        proved = prove(full)
+        if proved > best_value:
+            best, best_value = replace(outcome, multipliers=full), proved
+        if proved >= (1 - MISSED) * value or outcome.status != "optimal" or not (missing < -enough).any():
+            return best
+        around = np.pad(missing, 1)
+        lowest = (missing <= around[:-2]) & (missing <= around[2:]) & (missing < 0.1 * missing.min())
+        used = used | lowest
+    return best
 
 
 def _row_costs(terms: Queries, nodes: Array) -> Array:
@@ -192,7 +242,7 @@ def upper_step(
     atoms = delta > 0 and not problem.partition  # a law shared by an interval cannot name the true value
     atom_costs = _atom_costs(problem, grid) if atoms else None
     further, seed = rows_upper(problem, grid, cap, atoms=atoms), seeds[0] if seeds else None
-    used = None if seed is None or len(further.limits) else _released(seed, grid.cells)
+    used = None if seed is None or len(further.limits) else _released(seed.masses, grid.cells)
     if grid.cells > MAX_CELLS:  # of a partition: without one there would be as many laws
         used = points_of(breaks, grid.cells)
         used = used | used[::-1] if problem.folds else used
@@ -262,14 +312,23 @@ def _outcome(
     return WholeProgram(*given, used).solve(deadline, stop, accuracy=ACCURACY)
 
 
-def _released(seed: Seed, points: int) -> NDArray[np.bool_]:
-    """Points at or next to those that a coarser channel releases; others would be released with next to nothing."""
-    coarse = seed.masses.shape[1]
-    likely = seed.masses.max(axis=0) > RELEASED
+def _released(masses: Array, points: int, *, wide: bool = True) -> NDArray[np.bool_]:
+    """Points at or next to those that a coarser channel releases; others would be released with next to nothing. Next
+    to: a coarse cell, or (not `wide`) a fine one."""
+    coarse = masses.shape[1]
+    likely = masses.max(axis=0) > RELEASED
     likely = likely | likely[::-1]
-    likely = likely | np.append(likely[1:], False) | np.append(False, likely[:-1])
-    used: NDArray[np.bool_] = likely[np.minimum((np.arange(points) + 0.5) * coarse / points, coarse - 1).astype(int)]
-    return used
+    used: NDArray[np.bool_] = (_around(likely) if wide else likely)[
+        np.minimum((np.arange(points) + 0.5) * coarse / points, coarse - 1).astype(int)
+    ]
+    used = used if wide else _around(used)
+    return used | used[::-1]
+
+
+def _around(mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The places of a mask and those next to them."""
+    found: NDArray[np.bool_] = mask | np.append(mask[1:], False) | np.append(False, mask[:-1])
+    return found
 
 
 def _atom_costs(problem: DataDependentProblem, grid: Grid) -> Array:

@@ -71,7 +71,7 @@ class FurtherRows:
 @dataclass(frozen=True)
 class Outcome:
     """A solved program: the channel (rows normalised), multipliers, which pairs of laws mattered, how many slacks, how
-    it ended."""
+    it ended; rates : (G, G) multipliers of the pairs' limits, where all of them are there."""
 
     masses: Array
     atoms: Array
@@ -79,6 +79,7 @@ class Outcome:
     active: NDArray[np.bool_]
     pairs: int
     status: str
+    rates: Array | None = None
 
 
 @dataclass

@@ -110,10 +110,11 @@ class WholeProgram:
         masses, atoms = masses / total[:, None], atoms / total
         terms = self._pairs[:, 0], self._pairs[:, 1], self._points
         multipliers = self._further.multipliers(terms, found.terms, found.limits[self._privacy :], self._costs.size)
-        return Outcome(masses, atoms, multipliers, self._active(found.limits), self.terms, found.status)
+        rates = np.zeros(self._related.shape)
+        rates[tuple(self._limit_pairs.T)] = found.limits[: self._privacy]
+        return Outcome(masses, atoms, multipliers, self._active(rates), self.terms, found.status, rates)
 
-    def _active(self, limits: Array) -> NDArray[np.bool_]:
+    def _active(self, rates: Array) -> NDArray[np.bool_]:
         """Pairs of laws whose limit has a multiplier that counts."""
-        active, rates = np.zeros(self._related.shape, dtype=bool), limits[: self._privacy]
-        active[tuple(self._limit_pairs.T)] = rates > 1e-6 * rates.max(initial=0.0)
+        active: NDArray[np.bool_] = rates > 1e-6 * rates.max(initial=0.0)
         return active | active[::-1, ::-1] if self._mirrored else active
