@@ -8,11 +8,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+from numba.core.caching import _CacheLocator
+
 ROOT = Path(__file__).parents[1]
 COPIED = (
     "app.py", "server.py", "pyproject.toml", ".streamlit", "assets", "docs", "dpcore", "pages", "service", "work",
     "tests",
 )  # fmt: skip
+UNFINISHED = shutil.ignore_patterns("*.pyc.*", "*.tmp.*")
+"""What another process is just compiling."""
 
 
 class Tree:
@@ -22,13 +26,21 @@ class Tree:
     """
 
     def __init__(self, folder: Path) -> None:
-        self.root = folder
+        self.root, self._compiled = folder, folder / "__pycache__"
         for name in COPIED:
             if (ROOT / name).is_dir():
-                shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "*.pyc"))
+                shutil.copytree(ROOT / name, folder / name, ignore=UNFINISHED)
             else:
                 shutil.copy(ROOT / name, folder)
+        self._keep_kernels()
         self._before = self._files()
+
+    def _keep_kernels(self) -> None:
+        """What Numba compiled of a folder is kept by the folder's path; sources keep their dates in the copy."""
+        place, kernels = _CacheLocator.get_suitable_cache_subpath, "dpcore/kernels/any.py"
+        kept = Path(os.environ["NUMBA_CACHE_DIR"], place(str(ROOT / kernels)))
+        if kept.exists():
+            shutil.copytree(kept, self._compiled / place(str(self.root / kernels)), ignore=UNFINISHED)
 
     def _files(self) -> dict[str, bytes]:
         found = (path for path in self.root.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
@@ -58,6 +70,7 @@ class Tree:
         as the tests of pages do."""
         paths = os.pathsep.join([str(self.root), str(self.root / "tests" / "pages")])
         environment = {**os.environ, "PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1"}
+        environment["NUMBA_CACHE_DIR"] = str(self._compiled)
         command = [sys.executable, *words]
         done = subprocess.run(command, cwd=self.root, env=environment, capture_output=True, text=True)
         assert done.returncode == 0, f"{words}: {done.stderr[-4000:]}"

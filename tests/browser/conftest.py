@@ -15,8 +15,8 @@ QUIET = ["--no-sandbox", "--disable-background-networking", "--disable-component
 
 
 class Profile:
-    """A browser profile with one page left open, which keeps the process and what it has compiled: `clear` gives it back
-    as new."""
+    """A browser profile with one page left open, which keeps the process and what it has compiled; as new once it is
+    cleared."""
 
     def __init__(self, browser, address: str) -> None:
         self._context = browser.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")

@@ -9,6 +9,7 @@ from pathlib import Path
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
+from pages.shared import compute
 from pages.shared.fields import typed
 
 ROOT = Path(__file__).parents[2]
@@ -35,10 +36,18 @@ def settle(page: AppTest) -> AppTest:
     for _ in range(300):
         if not any(str(button.key).startswith("stop") for button in page.button):
             break
-        time.sleep(0.1)
+        idle(30)
         page.run()
     assert not page.exception
     return page
+
+
+def idle(seconds: float) -> None:
+    """Wait for all jobs, at most so long and at least a moment: pages that are drawn meanwhile slow them down."""
+    deadline = time.monotonic() + seconds
+    time.sleep(0.05)
+    while time.monotonic() < deadline and (now := compute.figures()).jobs_running + now.jobs_waiting:
+        time.sleep(0.02)
 
 
 def until(page: AppTest, *texts: str) -> AppTest:

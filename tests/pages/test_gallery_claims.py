@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-import time
 
 import numpy as np
 import pytest
 from scipy.stats import expon, laplace
+from screens import idle
 from streamlit.testing.v1 import AppTest
 
 from dpcore import figures
@@ -214,7 +214,7 @@ def test_the_computed_bounds_appear():
         assert not page.exception
         if not any("being computed" in block.value for block in page.caption):
             break
-        time.sleep(0.4)
+        idle(10)
         page.run()
     assert any("Finer grids do not help" in block.value for block in page.header)
     assert not page.warning

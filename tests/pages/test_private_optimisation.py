@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
+from screens import idle
 from streamlit.testing.v1 import AppTest
 
 from dpcore.figures import DARK, LIGHT
@@ -27,13 +27,13 @@ def opened(**query: str) -> AppTest:
     return app.run()
 
 
-def finished(app: AppTest, seconds: float = 40) -> AppTest:
+def finished(app: AppTest) -> AppTest:
     """The page once the releases are there."""
-    for _ in range(int(seconds / 0.5)):
+    for _ in range(80):
         assert not app.exception
         if any("keeps every limit" in text.value or "must not depend" in text.value for text in app.markdown):
             return app
-        time.sleep(0.5)
+        idle(0.5)
         app.run()
     raise AssertionError("no releases")
 

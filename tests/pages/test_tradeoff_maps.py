@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from screens import settle, turn, words
+from screens import idle, settle, turn, words
 from streamlit.testing.v1 import AppTest
 
 from dpcore.figures import DARK, LIGHT, hue
@@ -41,7 +41,7 @@ def test_says_which_epsilon_an_error_takes():
         found = [float(x) for x in re.findall(r"\*\*([\d.]+)\*\*", line)[1:]]
         if len(found) == 4:
             break
-        time.sleep(0.1)
+        idle(30)
         page.run()
     laplace, truncated, lower, upper = found
     assert laplace == 1.251, "rounded up: 1.25 is not quite enough with rounding"

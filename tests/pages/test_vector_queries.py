@@ -6,11 +6,10 @@ import json
 import math
 import re
 import shlex
-import time
 
 import numpy as np
 import pytest
-from screens import until, words
+from screens import idle, until, words
 from streamlit.testing.v1 import AppTest
 
 from dpcore import __version__
@@ -40,7 +39,7 @@ def settle(page: AppTest) -> AppTest:
         assert not page.exception, page.exception[0].value
         if not any("Still looking" in c.value or "tried so far" in c.value for c in page.caption):
             return page
-        time.sleep(0.3)
+        idle(10)
         page.run()
     return page
 

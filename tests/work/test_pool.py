@@ -123,9 +123,10 @@ def count_up(problem, settings, progress) -> None:
 
 
 def report_where(problem, settings, progress) -> None:
-    """Reports once, and computes for some seconds."""
+    """Reports once, and computes until a file is there."""
     progress(os.getpid())
-    time.sleep(problem)
+    while not os.path.exists(problem):
+        time.sleep(0.01)
 
 
 def close_in(problem, settings, progress) -> None:
@@ -205,8 +206,8 @@ def test_whatever_goes_wrong_there_is_told_here_and_goes_on_nowhere(pool, what, 
     until(lambda: pool.answer(at_work, None, None, print) == 1)
 
 
-def test_a_question_goes_to_a_process_that_computes_for_nobody(pool):
-    pids, go = [], threading.Event()
+def test_a_question_goes_to_a_process_that_computes_for_nobody(pool, tmp_path):
+    pids, go, done = [], threading.Event(), tmp_path / "done"
 
     def hold(pid: int) -> bool:
         pids.append(pid)
@@ -216,13 +217,14 @@ def test_a_question_goes_to_a_process_that_computes_for_nobody(pool):
         pids.append(pid)
         return False
 
-    first = threading.Thread(target=pool.answer, args=(report_where, 1.0, None, note))
-    second = threading.Thread(target=pool.answer, args=(report_where, 0.0, None, hold))
+    first = threading.Thread(target=pool.answer, args=(report_where, str(done), None, note))
+    second = threading.Thread(target=pool.answer, args=(report_where, str(done), None, hold))
     for thread in (first, second):
         before = len(pids)
         thread.start()
         until(lambda before=before: len(pids) > before)
     assert pool.answer(where, None, None, print) == pids[1] != pids[0]
+    done.touch()
     go.set()
     first.join()
     second.join()
