@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import json
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import streamlit as st
 
 from dpcore import __version__
 from dpcore.errors import InputError
+from dpcore.plan.budget import Split
 from dpcore.plan.files import plan_to_toml
 from dpcore.plan.release import ROUNDING, Released, carry_out
+from dpcore.plan.source import Source
 from pages.shared import compute, drawing, frame, prose, watching
 
 from . import charts, headline, upload, work
@@ -60,10 +63,10 @@ def release(costs: Costs) -> None:
     """Choose the data, ask, confirm, look."""
     frame.heading("Release", TEXT["release"])
     st.segmented_control("Data", PAGE.options("data"), format_func=PAGE.label("data"), key="data", required=True)
-    opened = None
+    own = None
     if PAGE["data"] == "file":
-        opened = upload.table(costs.split.plan)
-        if opened is None:
+        own = upload.table(costs.split.plan)
+        if own is None:
             return
     else:
         st.caption(TEXT["made-up"])
@@ -72,8 +75,10 @@ def release(costs: Costs) -> None:
     waiting = st.session_state.get("release under way")
     if waiting is not None and PAGE["data"] == "made-up":
         _follow(costs, waiting)
+    elif own is not None and own.release is not None:
+        _follow_reading(own)
     elif st.session_state.get("release asked") == PAGE["data"]:
-        _confirm(book, costs, opened)
+        _confirm(book, costs, own)
     else:
         label = "Release once more …" if book.spent else "Release these numbers …"
         st.button(label, key="release_ask", type="primary", on_click=_ask)
@@ -110,7 +115,7 @@ def _forget() -> None:
     st.session_state.pop("release asked", None)
 
 
-def _confirm(book: Ledger, costs: Costs, opened) -> None:
+def _confirm(book: Ledger, costs: Costs, own: upload.Table | None) -> None:
     """The second click says what it costs; more than is left is refused."""
     price = costs.split.total, costs.split.plan.delta
     cost = f"ε = {prose.at_most(price[0], 4)}" + (f" and δ = {prose.delta_text(price[1])}" if price[1] else "")
@@ -128,16 +133,9 @@ def _confirm(book: Ledger, costs: Costs, opened) -> None:
             return
         st.markdown(f"This spends **{cost}** for every person in the data, and cannot be taken back.")
         with st.container(horizontal=True):
-            pressed = st.button(
-                f"Spend {cost} and release",
-                key="release_confirmed",
-                type="primary",
-                on_click=_begin if opened is None else None,
-                args=(book, price) if opened is None else None,
-            )
+            begin, given = (_begin, (book, price)) if own is None else (_begin_reading, (book, price, costs.split, own))
+            st.button(f"Spend {cost} and release", key="release_confirmed", type="primary", on_click=begin, args=given)
             st.button("Not now", key="release_cancel", on_click=_forget)
-    if pressed and opened is not None:
-        _from_file(book, costs, opened)
 
 
 def _raise(book: Ledger, price: tuple[float, float]) -> None:
@@ -170,20 +168,30 @@ def _follow(costs: Costs, turn: str) -> None:
     st.rerun()
 
 
-def _from_file(book: Ledger, costs: Costs, opened) -> None:
-    """The release of a visitor's table, which never leaves this session's memory."""
-    price = costs.split.total, costs.split.plan.delta
-    try:
-        with st.spinner("Reading the file and drawing the noise …"), opened() as source:
-            source.check(costs.split.plan.people, costs.split.plan.columns)
-            book.spent.append(price)
-            numbers = carry_out(costs.split, source)
-    except InputError as error:
-        st.error(headline.told(error), icon=":material/error:")
-        return
+def _begin_reading(book: Ledger, price: tuple[float, float], split: Split, own: upload.Table) -> None:
+    """Have a visitor's table read; the price is entered before a number is drawn."""
+
+    def carried(source: Source, tick: Callable[[], None]) -> Done:
+        source.check(split.plan.people, split.plan.columns)
+        tick()
+        book.spent.append(price)
+        return Done(plan_to_toml(split.plan), "file", carry_out(split, source, tick), price)
+
+    own.release = own.read(carried)
     _forget()
-    st.session_state["released file"] = Done(plan_to_toml(costs.split.plan), PAGE["data"], numbers, price)
-    st.rerun()
+
+
+def _follow_reading(own: upload.Table) -> None:
+    """The release of a visitor's table, until it is there."""
+    reading = own.release
+    if reading is None or not upload.follow(reading, "stop_release"):
+        return
+    own.release = None
+    if reading.answer is not None:
+        st.session_state["released file"] = reading.answer
+        st.rerun()
+    refusal = reading.error
+    st.error(headline.told(refusal) if isinstance(refusal, InputError) else "Nothing was released.")
 
 
 # What was released ------------------------------------------------------------------------------------

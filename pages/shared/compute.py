@@ -39,8 +39,8 @@ from work.session import Session
 from work.workers import Figures, Workers
 
 __all__ = [
-    "Figures", "Job", "TooMany", "ask", "baselines", "current", "figures", "forget", "open_pool", "pace", "rest",
-    "stop", "store", "turn_to",
+    "Figures", "Job", "TooMany", "ask", "baselines", "current", "deserted", "figures", "forget", "open_pool", "pace",
+    "rest", "stop", "store", "turn_to",
 ]  # fmt: skip
 
 PATIENCE = 0.3
@@ -96,7 +96,7 @@ def ask(
     """
     session = _session()
     job = session.ask(slot, Question(task, problem, settings), urgent=urgent)
-    if _deserted():
+    if deserted():
         session.close()
     if not job.done:
         patience, began = getattr(_run, "patience", PATIENCE), time.monotonic()
@@ -106,7 +106,7 @@ def ask(
     return job
 
 
-def _deserted() -> bool:
+def deserted() -> bool:
     """The visitor left while this run was under way: the session was closed already, and this is a new one."""
     context = get_script_run_ctx()
     return context is not None and runtime.exists() and not runtime.get_instance().is_active_session(context.session_id)
