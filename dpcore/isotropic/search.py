@@ -169,7 +169,7 @@ class Search(Anytime[IsotropicProblem, IsotropicSolution]):
 
     def _solution(self) -> IsotropicSolution:
         if self.best is None:
-            raise SolverError("no law was found within the time limit")
+            raise SolverError("no law was found that is proved to keep the promise")
         found = self.best
         certificate = Certificate(
             self.lower, found.upper, found.delta_upper, self.problem.sensitivity, found.repaired
@@ -189,12 +189,7 @@ class Search(Anytime[IsotropicProblem, IsotropicSolution]):
 
     def _start(self) -> None:
         """The best known law on many shells: close to the optimum in many dimensions."""
-        privacy = self.problem.privacy
-
-        def over() -> bool:
-            return self._stop() or time.perf_counter() >= self._deadline
-
-        found = first_law(self._known, privacy, self.problem.sensitivity, over)
+        found = first_law(self._known, self.problem.privacy, self.problem.sensitivity, self._stop)
         if found is not None:
             self._keep(*found, NAMES[self._known.q])
             self._report()

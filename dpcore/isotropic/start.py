@@ -33,8 +33,9 @@ CORE = 1e-14
 UNIT = 2.0**-20
 """Of radii, as a share of the scale of the law's width; rounded to a power of two."""
 
-TRIES, FIRST_RAISE, LEAST_RAISE, MORE = 12, 1e-3, 0.02, 1.02
-"""How the scale is raised until the law is private: secant steps in the logarithm of δ, a little longer; LEAST_RAISE:
+TRIES, FIRST_RAISE, LEAST_RAISE, MORE = 12, 1e-3, 0.02, 1.25
+"""How the scale is raised until the law is private: secant steps in the logarithm of δ, a quarter longer, since a
+try costs more than the scale; LEAST_RAISE:
 least share of the first logarithm that is added at a time."""
 
 MOST_RAISED = 4.0
@@ -72,17 +73,15 @@ def stepped(law: PowerLaw, privacy: Privacy, sensitivity: float, raised: float) 
 
 
 def first_law(
-    law: PowerLaw, privacy: Privacy, sensitivity: float, over: Callable[[], bool]
+    law: PowerLaw, privacy: Privacy, sensitivity: float, look: Callable[[], bool]
 ) -> tuple[RadialNoise, float] | None:
-    """(the law on shells, its audited δ), private; None where time ends before."""
+    """(the law on shells, its audited δ), private; None where raising its scale did not prove it private."""
     raised, known = 0.0, []
     for _ in range(TRIES):
         found = stepped(law, privacy, sensitivity, raised)
-        delta = audit.delta_upper(found, privacy.epsilon, look=over)
+        delta = audit.delta_upper(found, privacy.epsilon, look=look)
         if delta <= privacy.delta:
             return found, delta
-        if over():
-            return None
         known.append((raised, math.log(delta / privacy.delta)))
         (x, fx), (y, fy) = known[0], known[-1]
         if len(known) == 1:

@@ -136,3 +136,9 @@ def test_who_leaves_is_let_go_before_the_first_law():
 
     with pytest.raises(Left):
         Search(PROBLEM, SETTINGS, leave).run()
+
+
+@pytest.mark.parametrize("dimension", [2, 20])
+def test_there_is_a_law_however_short_the_time(dimension):
+    found = solve(IsotropicProblem(dimension, Privacy(1.0, 1e-6)), SolverSettings(gap=1e-6, time_limit=1e-6))
+    assert found.certificate.delta_upper <= 1e-6 and math.isfinite(found.upper)
