@@ -114,9 +114,13 @@ assert page.query_params["di_sides"][0] == "4" and not page.exception
 def test_a_new_topic(tree):
     """Its folder, and nothing else: the page finds it, in its place, with controls, link, text and experiments."""
     assert "pages/<page>/topics/<name>" in recipe("Add a topic")
-    folder, sections = "pages/mechanism_gallery/topics/dice", ("in 60 seconds", "picture", "theorem", "references")
+    folder, sections = (
+        "pages/mechanism_gallery/topics/dice",
+        ("claim", "in 60 seconds", "picture", "theorem", "references"),
+    )
     tree.write(f"{folder}/__init__.py", TOPIC)
-    tree.write(f"{folder}/text.md", "\n".join(f"## {section}\nThrow, and count." for section in sections))
+    words = "\n".join(f"## {section}\nThrow, and count." for section in sections)
+    tree.write(f"{folder}/text.md", f"{words}\n## prediction\nHow many throws?\n* six\n* more")
     tree.run("-c", SEE_TOPIC)
     tests = ["tests/pages/test_mechanism_gallery.py", "-k", "dice or keys", "-p", "no:cacheprovider", "-n", "0", "-q"]
     assert " passed" in tree.run("-m", "pytest", *tests)

@@ -9,6 +9,7 @@ from importlib import import_module
 import streamlit as st
 
 from pages.registry import PAGES, Page
+from pages.shared import prose
 
 from .course import Course, Moved
 from .topic import Topic
@@ -65,6 +66,11 @@ def turned() -> None:
         st.switch_page(there[0], query_params=there[1])
 
 
+def keys() -> None:
+    """Have a presenter's keys turn the page."""
+    _keys(key="path_keys")
+
+
 def carried(course: Course, other: Course) -> dict[str, object]:
     """The values that both pages have in a control of the same name and kind: ε stays when the topic changes."""
     ours, theirs = course.page.controls, other.page.controls
@@ -77,3 +83,6 @@ def follow(course: Course, moved: Moved) -> None:
     course.page.leave({"topic": course.page.default("topic")})
     step = next(one for one in steps() if one.topic.name == moved.topic)
     st.switch_page(step.place.script, query_params=step.course.page.elsewhere(values | {"topic": moved.topic}))
+
+
+_keys = st.components.v2.component("dp_frontier_path", js=prose.asset("path.js"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import streamlit as st
 
@@ -11,7 +12,7 @@ from pages.shared import compute, drawing, frame, watching
 from pages.shared.address import FRAME, Address
 from pages.shared.messages import explain
 
-from . import motion, path, quiz
+from . import motion, path, predicting, quiz
 from .course import Course
 from .topic import Panel, Picture, Topic, Values
 from .widgets import HEIGHT
@@ -56,6 +57,7 @@ def _sidebar(course: Course) -> Topic:
         topic = next(one for one in course.topics if one.name == page["topic"])
         course.sidebar(topic)
         topic.sidebar(page)
+        st.toggle("Predict first", key="predict", help="Headline and notes stay covered until an answer is chosen.")
         if not FRAME["projector"]:
             st.selectbox(
                 "Start from", list(course.examples), index=None, placeholder="a lecture's example …", key="lecture",
@@ -95,8 +97,14 @@ def first_screen(
     topic: Topic, picture: Picture, texts: Mapping[str, str], *, beside: Callable[[], object] | None = None
 ) -> None:
     """Headline, picture, and beside it what the topic wants there and the explanation; a lecturer explains without."""
-    frame.headline(picture.headline)
-    frame.cite(picture.headline.replace("*", ""), picture.facts)
+    hidden = predicting.covered(topic)
+    if hidden:
+        predicting.ask(topic, texts)
+        picture = replace(picture, notes=())
+    else:
+        frame.headline(picture.headline)
+        predicting.said(topic)
+        frame.cite(picture.headline.replace("*", ""), picture.facts)
     with st.container(key="picture"):
         panels(topic, picture, texts, beside=beside)
 
@@ -172,6 +180,8 @@ def theorem(texts: Mapping[str, str]) -> None:
 
 def turn_page(course: Course, topic: Topic) -> None:
     """Buttons to the topics before and after on the path, whichever page they are on, and how far along this one is."""
+    if FRAME["projector"]:
+        path.keys()
     words = ("The path begins here", "← {}"), ("The path ends here", "{} →")
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", key="turn"):
         for way, step, (end, label) in zip((-1, 1), path.beside(topic), words):

@@ -353,7 +353,7 @@ def _write(query: Mapping[str, str]) -> None:
         st.query_params.from_dict(query)
 
 
-FRAME = Address("", explain=Switch(), projector=Switch())
+FRAME = Address("", explain=Switch(), projector=Switch(), predict=Switch())
 """Controls that are on every page."""
 
 OWN = ("projector",)

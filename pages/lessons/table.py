@@ -1,0 +1,48 @@
+"""The table of all topics in docs/learn.md: `python -m pages.lessons.table` writes it again, a test compares."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pages.shared.address import Address
+
+from . import path, predicting
+
+DOCS = Path(__file__).parents[2] / "docs" / "learn.md"
+HEAD = ("§", "topic", "claim", "begins with", "prediction", "moves along", "question, and whether its numbers vary")
+
+
+def rows() -> list[tuple[str, ...]]:
+    """Of all topics in the order of the path."""
+    found = []
+    for step in path.steps():
+        topic, texts, address = step.topic, step.course.texts(step.topic), step.course.page
+        begins = ", ".join(f"`{key}={address.controls[key].write(value)}`" for key, value in topic.start.items())
+        asked, options = predicting.prediction(texts)
+        moves = _moves(address, topic.moves.key) if topic.moves else "–"
+        question = f"{topic.question.text} ({'varies' if topic.vary else 'fixed'})"
+        name = f"{topic.title} (`{step.place.name}?topic={topic.name}`)"
+        told = (topic.section or "–", name, texts["claim"], begins or "the defaults", f"{asked} {' / '.join(options)}")
+        found.append((*told, moves, question))
+    return found
+
+
+def _moves(address: Address, key: str) -> str:
+    stops = address.controls[key].stops
+    return f"`{key}`, {len(stops)} states from {stops[0]:g} to {stops[-1]:g}"
+
+
+def table() -> str:
+    """In Markdown."""
+    lines = [HEAD, ("---",) * len(HEAD), *rows()]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines) + "\n"
+
+
+def written() -> str:
+    """The whole page: what stands before the table stays."""
+    text = DOCS.read_text(encoding="utf-8")
+    return text[: text.index(f"| {HEAD[0]} |")] + table()
+
+
+if __name__ == "__main__":
+    DOCS.write_text(written(), encoding="utf-8")

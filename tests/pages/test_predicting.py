@@ -1,0 +1,44 @@
+"""Predict, then reveal; the table of all topics in the documentation."""
+
+from __future__ import annotations
+
+from screens import ROOT, settle, turn, words
+from streamlit.testing.v1 import AppTest
+
+from pages.lessons import path, predicting, table
+
+
+def visit(name: str, **query: str) -> AppTest:
+    page = turn(AppTest.from_file(str(ROOT / "app.py"), default_timeout=60), name)
+    for key, value in query.items():
+        page.query_params[key] = value
+    return settle(page.run())
+
+
+def test_every_topic_has_a_claim_and_a_prediction_to_choose():
+    for step in path.steps():
+        texts = step.course.texts(step.topic)
+        asked, options = predicting.prediction(texts)
+        assert texts["claim"].endswith(".") and asked and 2 <= len(set(options)) == len(options) <= 4
+
+
+def test_headline_notes_and_citation_are_covered_until_an_answer_is_chosen():
+    page = visit("what_epsilon_means", predict="true")
+    asked, options = predicting.prediction(path.steps()[2].course.texts(path.steps()[2].topic))
+    assert asked in words(page) and "The most telling event" not in words(page)
+    assert not any("0.2658" in block.value for block in page.code)
+    page.button(key="predict_1").click().run()
+    assert "The most telling event" in words(page) and f"You predicted: {options[1]}." in words(page)
+    page.selectbox(key="topic").set_value("renyi").run()
+    assert "Predict first." in words(page), "every topic asks for itself"
+    page.button(key="predict_3").click().run()
+    assert "Predict first." not in words(page) and "You predicted" not in words(page)
+
+
+def test_nothing_is_covered_where_a_link_does_not_say_so():
+    assert "Predict first." not in words(visit("what_epsilon_means"))
+
+
+def test_the_table_in_the_documentation_is_that_of_the_topics():
+    assert table.DOCS.read_text(encoding="utf-8") == table.written(), "python -m pages.lessons.table"
+    assert len(table.rows()) == len(path.steps())
