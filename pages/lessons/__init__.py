@@ -26,9 +26,9 @@ that is found by itself; `pages/mechanism_gallery/topics/randomised_response` is
   picture finds the answer in `values["found"]`, and until then the one before stays on the page, pale. Tasks are in
   `work.py` of the page's folder, which imports no Streamlit.
 * **text.md**, by its headings: "claim" (one sentence), "prediction" (what to predict before the numbers are seen, and
-  the answers to choose from, as a list; `predicting`), "in 60 seconds" (at most 120 words, no formula that
-  a first-year student could not read), "picture" and any other that a panel's `about` names (the "?"), "theorem" (the statement and a proof sketch,
-  with the number in Awan's lecture notes), "references".
+  the answers to choose from, as a list; `predicting`), "in 60 seconds" (at most 120 words, no formula that a first-year
+  student could not read), "picture" and any other that a panel's `about` names (the "?"), "theorem" (the statement and
+  a proof sketch, with the number in Awan's lecture notes), "references".
 * **experiments**: three buttons that set controls of this topic.
 * **question**: options or a number with its unit; `right` and `because` call the core, `hint` follows a miss. Its
   answer is nowhere on the page (a test looks). **vary** draws it with other numbers.

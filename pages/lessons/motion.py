@@ -12,6 +12,7 @@ from work.question import Question
 
 from . import moving
 from .course import Course
+from .predicting import covered
 from .topic import Picture, Topic
 
 SOON = 0.25
@@ -72,7 +73,8 @@ def _follow(course: Course, topic: Topic, found: moving.Moving, here: int) -> No
         stop = st.session_state["motion"]["settled"]
         course.page.choose({topic.moves.key: course.page.controls[topic.moves.key].stops[int(stop)]})
 
-    data = {"chart": f"chart_{topic.name}", "headlines": [plain(one) for one in found.headlines], "here": here}
+    told = ["" if covered(topic) else plain(one) for one in found.headlines]
+    data = {"chart": f"chart_{topic.name}", "headlines": told, "here": here}
     with st.container(key="moving"):
         _line(data=data, key="motion", on_settled_change=settled)
 

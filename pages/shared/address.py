@@ -311,7 +311,7 @@ class Address:
     def elsewhere(self, values: Mapping[str, object]) -> dict[str, str]:
         """The address of this page, seen from another one, as it was left but for some values, which are all told."""
         told = {key: self.controls[key].write(value) for key, value in values.items()}
-        return {**FRAME.query(FRAME.values()), **self.query(self.remembered() | dict(values)), **told}
+        return {**FRAME.query(FRAME.values()), **self.query(self.kept() | dict(values)), **told}
 
     def leave(self, values: Mapping[str, object]) -> None:
         """Set controls before any is drawn, for a page that will be left at once."""

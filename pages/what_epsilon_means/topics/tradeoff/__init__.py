@@ -67,7 +67,7 @@ def errors(law: Law, alpha: float, missed: float, epsilon: float, mu: float | No
                        fillcolor=colours.impossible,
                        line={"color": colours.muted, "width": 1.2}, hoverinfo="skip")  # fmt: skip
     if mu is not None:
-        figure.add_scatter(x=x, y=gaussian_tradeoff(mu, x), name=f"G<sub>μ</sub>, μ = {at_most(mu, 5)}", mode="lines",
+        figure.add_scatter(x=x, y=gaussian_tradeoff(mu, x), name=f"G<sub>μ</sub>, μ = {at_most(mu, 3)}", mode="lines",
                            line=figures.series(colours, 2), hoverinfo="skip")  # fmt: skip
     end = min((1 - delta) * math.exp(-epsilon), 1.0)
     figure.add_scatter(x=[0, end], y=[1 - delta, max(1 - delta - math.exp(epsilon) * end, 0.0)], mode="lines",
