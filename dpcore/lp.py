@@ -1,7 +1,8 @@
 """The one door to HiGHS: a linear program that grows by columns and rows and is solved in slices.
 
 Minimise costs·x subject to row_lower ≤ A x ≤ row_upper, lower ≤ x ≤ upper. One `LinearProgram` per job and
-thread: one simplex thread, presolve off, so that every run starts from the last basis and can be stopped
+thread: one simplex thread, costs as they are (perturbed ones, undone at the end, take up to twice the time where few
+rounds follow each other on a warm basis), presolve off, so that every run starts from the last basis and can be stopped
 after a slice of some 0.1 s at little cost. Slices are counted in iterations, never in seconds: an interruption changes
 the last digits of what follows, and the same question must have the same answer whatever else the machine does.
 Nothing returned here is believed: bounds come from `audit`.
@@ -54,6 +55,7 @@ class LinearProgram:
             ("threads", 1),
             ("presolve", "off"),
             ("solver", "simplex"),
+            ("dual_simplex_cost_perturbation_multiplier", 0.0),
             ("primal_feasibility_tolerance", tolerance),
             ("dual_feasibility_tolerance", tolerance),
         ):
