@@ -45,6 +45,9 @@ ACCURACY = 3e-5
 RELEASED = 1e-3
 """A point that no value is released as with this probability is left out of finer channels."""
 
+SPARED = 1e-5
+"""Points beyond which releases at the border cost less than this share of one release for all are left out."""
+
 KEPT = 6
 """Of the points that a lower program leaves out about so many per sensitivity stay: those between are easily priced."""
 
@@ -242,7 +245,10 @@ def upper_step(
     atoms = delta > 0 and not problem.partition  # a law shared by an interval cannot name the true value
     atom_costs = _atom_costs(problem, grid) if atoms else None
     further, seed = rows_upper(problem, grid, cap, atoms=atoms), seeds[0] if seeds else None
-    used = None if seed is None or len(further.limits) else _released(seed.masses, grid.cells)
+    used = None
+    if not len(further.limits) and grid.laws == grid.cells:
+        used = _worth_a_release(costs, problem.folds)
+        used = used & _released(seed.masses, grid.cells) if seed is not None else used
     if grid.cells > MAX_CELLS:  # of a partition: without one there would be as many laws
         used = points_of(breaks, grid.cells)
         used = used | used[::-1] if problem.folds else used
@@ -310,6 +316,14 @@ def _outcome(
     if not WholeProgram.would_fit(given.related, points, given.mirrored):
         return None
     return WholeProgram(*given, used).solve(deadline, stop, accuracy=ACCURACY)
+
+
+def _worth_a_release(costs: Array, mirrored: bool) -> NDArray[np.bool_]:
+    """Points but for those so far out that values beyond, which next to never count, may be released as the last one.
+    costs : (G, n) with one law per point."""
+    spared = SPARED * costs.sum(axis=0).min()
+    used = _around((np.triu(costs, 1).sum(axis=0) > spared) & (np.tril(costs, -1).sum(axis=0) > spared))
+    return used | used[::-1] if mirrored else used
 
 
 def _released(masses: Array, points: int, *, wide: bool = True) -> NDArray[np.bool_]:
