@@ -20,11 +20,11 @@ from pages.data_dependent.charts import tabulated
 from pages.data_dependent.panels import law_table
 from pages.data_dependent.work import nine_intervals
 from pages.shared import compute, drawing, frame, prose
-from pages.shared.watching import live, strip, under_way
+from pages.shared.watching import live
 
 from . import charts, data, work
 from .controls import PAGE, PANELS, PRIVACY_NAMES, REGIMES
-from .panels import CELLS, TEXT, heading, waiting
+from .panels import CELLS, TEXT, heading, stoppable, waiting
 
 FINER = (2, 4, 8, 16, 32, 64)
 """Cells per sensitivity of Figure 3: β from 1 to 1/32 with Δf = 2."""
@@ -210,7 +210,7 @@ def nine_laws(epsilon: float, delta: float) -> None:
         alt = f"Densities of the noise for intervals {named} of nine; error {lower} to {upper}."
         drawing.draw(figure, key="chart_nine", alt=alt, table=lambda: st.dataframe(law_table(table)))
 
-    strip(under_way({"nine laws": job}), lambda: st.caption("Solving nine laws …"), label="Stop", key="stop nine laws")
+    stoppable("nine laws", job, lambda: st.caption("Solving nine laws …"))
     live([job], draw)
     st.markdown(TEXT["nine"])
 
@@ -276,7 +276,7 @@ def plane() -> None:
         alt = "; ".join(f"{row['law']} ({row['from']}): {row['E‖X‖₁']}" for row in rows)
         drawing.draw(figure, key="chart_plane", alt=alt, table=lambda: st.dataframe(rows, hide_index=True))
 
-    strip(under_way({"plane": job}), lambda: st.caption("Solving for the radius …"), label="Stop", key="stop plane")
+    stoppable("plane", job, lambda: st.caption("Solving for the radius …"))
     live([job], draw)
     st.markdown(TEXT["plane note"])
 

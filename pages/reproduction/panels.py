@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import streamlit as st
 
@@ -59,10 +59,15 @@ def plane(loss: str) -> compute.Job:
 
 def waiting(slot: str, job: compute.Job, total: int, what: str = "") -> None:
     """How far a job is, with a way to stop it."""
-    if job.done and job.over:
-        st.caption("Stopped early.")
     so_far = lambda: min(1.0, len(job.trace) / total)  # noqa: E731
     say = lambda: st.progress(so_far(), text=" ".join(f"{len(job.trace)} of {total} {what} …".split()))  # noqa: E731
+    stoppable(slot, job, say)
+
+
+def stoppable(slot: str, job: compute.Job, say: Callable[[], object]) -> None:
+    """What is said about a job under way, with a way to stop it; a stopped one says so."""
+    if job.done and job.over:
+        st.caption("Stopped early.")
     strip(under_way({slot: job}), say, label="Stop", key=f"stop {slot}")
 
 
