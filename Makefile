@@ -46,6 +46,7 @@ bench: $(DEVELOP)
 	$(PYBIN) -m benchmarks.bench_sweep
 	$(PYBIN) -m benchmarks.bench_data_dependent
 	$(PYBIN) -m benchmarks.bench_vector
+	$(PYBIN) -m benchmarks.bench_learning
 	$(PYBIN) -m benchmarks.bench_plan
 	$(PYBIN) -m benchmarks.bench_intervals
 	$(PYBIN) -m benchmarks.bench_release

@@ -54,6 +54,7 @@ PAGES = (
     Page("reproduction", "Published figures", "fact_check", "Explore"),
     Page("release_plan", "Release plan", "assignment", "Apply"),
     Page("private_optimisation", "Private optimisation", "local_shipping", "Apply"),
+    Page("private_learning", "Private learning", "school", "Apply"),
     Page("what_epsilon_means", "What ε and δ mean", "balance", "Learn"),
     Page("composition", "Composition", "stacks", "Learn"),
     Page("mechanism_gallery", "Mechanism gallery", "museum", "Learn"),

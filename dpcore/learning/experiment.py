@@ -92,13 +92,18 @@ class Asked:
         """`cases` of naïve Bayes."""
         return tuple(tuple((share * self.weights[kind], count) for kind, share, count in case) for case in design.moved)
 
-    def law(self, key: str, table: LearningTable) -> Noise | None:
-        """The law of a key; None for "none"."""
+    def law(self, key: str, table: LearningTable, watch: noises.Watch = noises.NOBODY) -> Noise | None:
+        """The law of a key; None for "none".
+
+        Raises
+        ------
+        InputError : there is none.   StoppedError : `watch` said so.
+        """
         if key == "none":
             return None
         if self.budget == "each":
-            return noises.each(key, self.privacy)
-        return noises.together(key, self.privacy, self.cases(table))
+            return noises.each(key, self.privacy, watch)
+        return noises.together(key, self.privacy, self.cases(table), watch)
 
 
 @dataclass(frozen=True)
@@ -130,7 +135,10 @@ def simulate(
 
     stop : asked every tenth of a second or so; once true, the answer is of the splits that are done, None below two.
     """
-    law = asked.law(key, table)
+    try:
+        law = asked.law(key, table, noises.Watch(stop))
+    except noises.StoppedError:
+        return None
     draws = 1 if law is None else protocol.draws
     one = _bayes if asked.model == "naive-bayes" else _descended
     errors: list[tuple[float, float]] = []
