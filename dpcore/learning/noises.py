@@ -40,8 +40,8 @@ SHARE = 0.5
 """Of δ that laws with a δ of their own get one by one; the rest is what exact accounting saves ε with."""
 
 MOST_SOLVED = 50
-"""Of more releases together the search takes seconds between two looks at whether to end, and gains little: of 200 at
-(1, 10⁻⁵) nothing, at (10, 10⁻⁵) 1 % of the Gaussian's amplitude."""
+"""Of more releases together the search takes seconds between two looks at whether to end, and gains nothing: of 200 at
+(1, 10⁻⁵) and (10, 10⁻⁵) it ended at the Gaussian."""
 
 CLOSE = 2e-3
 """Relative accuracy of what is calibrated to a total; it errs to the private side."""

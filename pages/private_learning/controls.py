@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import streamlit as st
 
 from dpcore.errors import InputError
 from dpcore.learning.experiment import MODELS, Protocol
 from dpcore.learning.noises import NAMES
-from dpcore.learning.tables import FROM_DATA, SETS, LearningTable
+from dpcore.learning.tables import SETS, LearningTable
 from dpcore.privacy import DELTA, EPSILON, Privacy
 from pages.shared import fields, prose
-from pages.shared.address import FRAME, Address, Choice, Number, Text
+from pages.shared.address import FRAME, Address, Choice, Number
 from pages.shared.messages import LABELS, explain
 
-from .work import KEYS, Curve, Setting, Source
+from .work import KEYS, Curve, Setting, table_of
 
-DATA = SETS | {"upload": "my own table"}
 ROWS = {"outside": "test rows", "inside": "training rows"}
 PANELS = {
     "paper": "As published", "promise": "The whole promise", "sensitivities": "Sensitivities", "vector": "One vector",
@@ -26,9 +25,9 @@ LAWS = {key: NAMES[key] for key in KEYS} | {"none": "No noise"}
 
 PAGE = Address(
     "private_learning",
-    model=Choice("naive-bayes", MODELS), data=Choice("contraceptive", DATA), epsilon=Number(1.0), delta=Number(1e-5),
+    model=Choice("naive-bayes", MODELS), data=Choice("contraceptive", SETS), epsilon=Number(1.0), delta=Number(1e-5),
     rows=Choice("outside", ROWS), splits=Number(20, 2, 200, whole=True), draws=Number(100, 1, 1000, whole=True),
-    label=Text("", 200), ranges=Text("", 5000), each_epsilon=Number(1.0), each_delta=Number(0.1),
+    each_epsilon=Number(1.0), each_delta=Number(0.1),
     panel=Choice("paper", PANELS), better=Choice("optimal", LAWS), worse=Choice("truncated-laplace", LAWS),
 )  # fmt: skip
 """Every control of the page."""
@@ -37,8 +36,7 @@ STOPS = (0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)
 """Of the slider of ε."""
 
 FIELDS = LABELS | {
-    "each_epsilon": "ε of each", "each_delta": "δ of each", "label": "column of the classes",
-    "ranges": "public ranges", "data": "table",
+    "each_epsilon": "ε of each", "each_delta": "δ of each",
 }  # fmt: skip
 
 PRESETS = {
@@ -51,18 +49,17 @@ PRESETS = {
 
 @dataclass
 class Asked:
-    """What the controls say; table is None while there is none, with the complaint."""
+    """What the controls say; table is None while some control holds a value that is not accepted."""
 
-    source: Source
+    data: str
     model: str
     privacy: Privacy | None = None
     table: LearningTable | None = None
     complaint: str = ""
-    waiting: bool = False
 
     def curve(self) -> Curve:
         assert self.privacy is not None
-        return Curve(self.source, self.model, self.privacy.delta, PAGE["splits"], PAGE["draws"])
+        return Curve(self.data, self.model, self.privacy.delta, PAGE["splits"], PAGE["draws"])
 
     def setting(self) -> Setting:
         """Raises InputError where the numbers of each statistic are not accepted."""
@@ -70,7 +67,7 @@ class Asked:
             privacy = Privacy(PAGE["each_epsilon"], PAGE["each_delta"])
         except InputError as error:
             raise InputError(f"each_{error.field}", error.value, error.accepted) from None
-        return Setting(self.source, self.model, privacy, PAGE["splits"], PAGE["draws"])
+        return Setting(self.data, self.model, privacy, PAGE["splits"], PAGE["draws"])
 
 
 def sidebar() -> Asked:
@@ -81,7 +78,6 @@ def sidebar() -> Asked:
         st.subheader("Learner", anchor=False)
         st.selectbox("Model", PAGE.options("model"), format_func=PAGE.label("model"), key="model")
         st.selectbox("Data", PAGE.options("data"), format_func=PAGE.label("data"), key="data")
-        text = _upload() if PAGE["data"] == "upload" else ""
         st.subheader("Privacy of everything together", anchor=False)
         fields.stops(PAGE, "epsilon", f"ε — {EPSILON.help}", STOPS, "{:g}".format)
         if not FRAME["projector"]:
@@ -92,11 +88,7 @@ def sidebar() -> Asked:
                 fields.number(PAGE, "splits", "Random splits", step=10)
                 fields.number(PAGE, "draws", "Draws of the noise for each", step=50)
         below = st.container()
-    asked = Asked(Source(PAGE["data"], text, PAGE["label"], PAGE["ranges"]), PAGE["model"])
-    if PAGE["data"] == "upload" and not text:
-        return replace(asked, waiting=True)
-    if PAGE["data"] != "upload":
-        asked.source = Source(PAGE["data"])
+    asked = Asked(PAGE["data"], PAGE["model"])
     try:
         privacy = Privacy(PAGE["epsilon"], PAGE["delta"])
         if privacy.delta == 0:
@@ -104,18 +96,9 @@ def sidebar() -> Asked:
         if not 0.1 <= privacy.epsilon <= 10:
             raise InputError("epsilon", privacy.epsilon, "a number from 0.1 to 10")
         Protocol(PAGE["splits"], PAGE["draws"])
-        asked.table = asked.source.table(asked.model)
+        asked.table = table_of(asked.data, asked.model)
         asked.privacy = privacy
     except InputError as error:
         asked.complaint = explain(error, FIELDS)
         places.get(error.field, below).error(asked.complaint)
     return asked
-
-
-def _upload() -> str:
-    """The text of a file, "" without one."""
-    raw = st.file_uploader("CSV, names in its first line", type=["csv", "txt"], key="learning_file", max_upload_size=2)
-    st.text_input("Column of the classes", key="label", max_chars=200)
-    about = f"age=16:49; job=a|b|c — or {FROM_DATA}: read them from the file, which no promise covers."
-    st.text_area("What is public about the other columns", key="ranges", max_chars=5000, help=about)
-    return "" if raw is None else raw.getvalue().decode("utf-8-sig", errors="replace")

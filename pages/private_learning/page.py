@@ -15,14 +15,9 @@ TEXT = prose.sections("private_learning")
 controls.PAGE.open()
 st.title("Private learning", anchor=False)
 asked = controls.sidebar()
-if asked.waiting:
-    st.info("Choose a CSV file in the sidebar, name the column of the classes, and state what is public.")
-    st.stop()
 if asked.table is None:
     st.error(asked.complaint, icon=":material/error:")
     st.stop()
-if not asked.table.public:
-    st.warning("The ranges are read from the file itself; no promise below covers that reading.")
 
 job = compute.ask("curve", asked.curve(), None, task=work.curve)
 panels.progress(job)

@@ -169,7 +169,7 @@ def paper(asked: Asked) -> None:
 
 def _compared(asked: Asked, setting: work.Setting, cells: Sequence[Cell]) -> None:
     if (setting.privacy.epsilon, setting.privacy.delta) == (1.0, 0.1):
-        printed = PRINTED[asked.model].get(asked.source.name, {})
+        printed = PRINTED[asked.model].get(asked.data, {})
     else:
         printed = {}
     known = {one.key: one for one in cells if one.inside}

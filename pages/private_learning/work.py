@@ -11,7 +11,7 @@ from dpcore.errors import InputError
 from dpcore.learning import noises
 from dpcore.learning.experiment import Asked, Outcome, Protocol, simulate
 from dpcore.learning.noises import SHORT
-from dpcore.learning.tables import SETS, LearningTable, load, read_table
+from dpcore.learning.tables import LearningTable, load
 from dpcore.privacy import Privacy
 from dpcore.store import Store
 from service import configuration
@@ -26,35 +26,22 @@ NOTHING = "none"
 Report = Callable[[Any], bool]
 
 
-@dataclass(frozen=True)
-class Source:
-    """A table: one of `SETS`, or the text of a file with the column of its classes and what is public of the others."""
-
-    name: str
-    text: str = ""
-    label: str = ""
-    ranges: str = ""
-
-    def table(self, model: str) -> LearningTable:
-        """The table, for coordinate descent with two classes."""
-        found = load(self.name) if self.name in SETS else read_table(self.text, self.label, self.ranges)
-        two = model == "naive-bayes" or len(found.classes) == 2
-        return found if two else found.against(found.majority)
+def table_of(name: str, model: str) -> LearningTable:
+    """A table of `SETS`, for coordinate descent with two classes."""
+    found = load(name)
+    two = model == "naive-bayes" or len(found.classes) == 2
+    return found if two else found.against(found.majority)
 
 
 @dataclass(frozen=True)
 class Curve:
-    """Errors against total ε."""
+    """Errors against total ε on a table of `SETS`."""
 
-    source: Source | str
+    data: str
     model: str
     delta: float
     splits: int
     draws: int
-
-    @property
-    def data(self) -> Source:
-        return self.source if isinstance(self.source, Source) else Source(self.source)
 
 
 @dataclass(frozen=True)
@@ -87,7 +74,7 @@ def curve(asked: Curve, settings: None, *, progress: Report) -> Cells:
 
 def cells(asked: Curve, progress: Report) -> list[Cell]:
     """As `curve`, as a list."""
-    table = asked.data.table(asked.model)
+    table = table_of(asked.data, asked.model)
     plans = [(NOTHING, 1.0), *((key, epsilon) for epsilon in EPSILONS for key in KEYS)]
     found = []
     protocol = Protocol(asked.splits, asked.draws)
@@ -107,7 +94,7 @@ def cells(asked: Curve, progress: Report) -> list[Cell]:
 class Setting:
     """Every statistic (ε, δ), as published."""
 
-    source: Source
+    data: str
     model: str
     privacy: Privacy
     splits: int
@@ -116,12 +103,12 @@ class Setting:
 
 def setting(asked: Setting, settings: None, *, progress: Report) -> Cells:
     """Every law with a budget for each statistic."""
-    table, found = asked.source.table(asked.model), []
+    table, found = table_of(asked.data, asked.model), []
     store = Store(configuration.current().store)
     try:
         for key in (NOTHING, *SHORT):
             what = Asked(asked.model, asked.privacy, "each", "published")
-            cell = _cell(asked.source, table, what, key, Protocol(asked.splits, asked.draws), store, progress)
+            cell = _cell(asked.data, table, what, key, Protocol(asked.splits, asked.draws), store, progress)
             if cell is None or (found.append(cell) or progress(cell)):
                 break
     finally:
@@ -130,10 +117,10 @@ def setting(asked: Setting, settings: None, *, progress: Report) -> Cells:
 
 
 def _cell(
-    source: Source, table: LearningTable, asked: Asked, key: str, protocol: Protocol, store: Store, progress: Report
+    data: str, table: LearningTable, asked: Asked, key: str, protocol: Protocol, store: Store, progress: Report
 ) -> Cell | None:
     """One law, from the store if it is there; None where it was stopped."""
-    place = (source, asked, key, protocol)
+    place = (data, asked, key, protocol)
     if (raw := store.get("learning", place)) is not None:
         told = json.loads(raw)
         return Cell(**{name: tuple(value) if isinstance(value, list) else value for name, value in told.items()})
@@ -174,7 +161,7 @@ class Promised:
 
 def promised(asked: Setting, settings: float, *, progress: Report) -> Promised:
     """The account of a setting with corrected sensitivities, by law; settings : the δ at which ε is told."""
-    table, found = asked.source.table(asked.model), []
+    table, found = table_of(asked.data, asked.model), []
     what = Asked(asked.model, asked.privacy, "each", "corrected")
     cases = what.cases(table)
     added = asked.privacy.epsilon * max(sum(shift * count for shift, count in case) for case in cases)

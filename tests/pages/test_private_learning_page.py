@@ -45,7 +45,7 @@ def test_the_headline_is_that_of_the_curve():
 def test_bad_input_is_named_under_its_field():
     assert "ε = 12: expected a number from 0.1 to 10." in words(visit(epsilon="12"))
     assert "δ of each" in words(visit(each_delta="2"))
-    assert "Choose a CSV file" in words(visit(data="upload"))
+    assert "data = upload" in words(visit(data="upload")), "tables of people are for the command line"
 
 
 def test_cells_are_kept_and_stopping_keeps_what_is_done(tmp_path, monkeypatch):
@@ -56,10 +56,3 @@ def test_cells_are_kept_and_stopping_keeps_what_is_done(tmp_path, monkeypatch):
     assert work.cells(asked, lambda record: record is TICK) == [*found], "read again; the next one is stopped at once"
     figure = charts.errors(found, rows="inside", chosen=1.0, colours=LIGHT)
     assert {"Gaussian, analytic", "No noise"} <= {trace.name for trace in figure.data}
-
-
-def test_a_file_is_learnt_with_its_ranges():
-    text = "x,job,y\n" + "".join(f"{i % 7},{'ab'[i % 2]},{i % 3 % 2}\n" for i in range(60))
-    source = work.Source("upload", text, "y", "x=0:6; job=a|b")
-    found = work.cells(work.Curve(source, "naive-bayes", 1e-5, 2, 2), lambda record: record is not TICK)
-    assert found[0].key == "none" and 0 <= found[0].outcome.means[1] <= 1
