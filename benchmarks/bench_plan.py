@@ -2,9 +2,11 @@
 
     python -m benchmarks.bench_plan
     python -m benchmarks.bench_plan --rows 1000000
+    python -m benchmarks.bench_plan --session
 
 A table, a mean, a median, a count and a sum, once with every row a person of its own, once with an identifier and one
-row each. The columns are simulated: nobody's data.
+row each; then the memory that a page's session needs for a CSV file of 20 MB (at most 250 MB). The columns are
+simulated: nobody's data.
 """
 
 from __future__ import annotations
@@ -60,7 +62,12 @@ delta = 1e-6
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=10_000_000)
-    rows = parser.parse_args().rows
+    parser.add_argument("--session", action="store_true", help="only the memory of a page's session at 20 MB")
+    arguments = parser.parse_args()
+    rows = arguments.rows
+    if arguments.session:
+        session()
+        return
     rng = np.random.default_rng(0)
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder) / "people.parquet"
@@ -80,6 +87,53 @@ def main() -> None:
             taken = time.perf_counter() - start
             peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
             print(f"{rows:,} rows, {title}: {taken:.1f} s; largest process so far {peak:.0f} MB")
+        session()
+
+
+SESSION = """
+import resource, sys, threading
+from dpcore.plan import budget, files
+from dpcore.plan.release import carry_out
+from dpcore.plan.source import Source
+from work.reading import Reading
+
+def megabytes():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * resource.getpagesize() / 2**20
+
+split = budget.split(files.plan_from_toml(sys.argv[1]))
+split.total, [one.noises for one in split.lines if one.ranks is None]
+with Source.held(b"age,sex,person\\n1,f,2\\n" * 1, "warm") as source:
+    source.look()
+before = megabytes()
+rows = b"".join(b"%d,%s,%d\\n" % (i % 101, b"fm"[i % 2 : i % 2 + 1], i * 9 // 10) for i in range(2_000_000))
+raw = b"age,sex,person\\n" + rows[: rows.rindex(b"\\n", 0, 20_000_000) + 1]
+del rows
+held, most, ended = megabytes(), [0.0], threading.Event()
+
+def watch():
+    while not ended.wait(0.002):
+        most[0] = max(most[0], megabytes())
+
+watcher = threading.Thread(target=watch)
+watcher.start()
+for task in (lambda source, _: source.look(), lambda source, tick: carry_out(split, source, tick)):
+    reading = Reading(lambda: Source.held(raw, "people.csv"), task)
+    reading.wait()
+    assert reading.error is None, reading.error
+ended.set()
+watcher.join()
+size = len(raw) / 2**20
+print(f"{size + max(most[0] - held, 0):.0f} MB at most, of which {size:.0f} MB are the file")
+"""
+"""Prints what a session holds while its table is read, besides what the process needs anyway."""
+
+
+def session() -> None:
+    """The page's way: a CSV file of 20 MB in memory, looked at and released."""
+    for title, identifier in (("a row each", ""), ("with an identifier", 'identifier = "person"')):
+        print(f"a session with 20 MB of CSV, {title}: ", end="", flush=True)
+        subprocess.run([sys.executable, "-c", SESSION, PLAN.format(identifier=identifier)], check=True)
 
 
 if __name__ == "__main__":

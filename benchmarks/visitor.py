@@ -45,6 +45,7 @@ class Visitor:
     exceptions: list[str] = field(default_factory=list)
     runs: int = 0
     pages: dict[str, str] = field(default_factory=dict)
+    session: str = ""
     _page: str = ""
     _drawn: set[tuple[int, ...]] = field(default_factory=set)
     _finished: asyncio.Event = field(default_factory=asyncio.Event)
@@ -148,6 +149,7 @@ class Visitor:
     def _take(self, message: ForwardMsg, now: float) -> None:
         kind = message.WhichOneof("type")
         if kind == "new_session":
+            self.session = message.new_session.initialize.session_id
             self._page = message.new_session.page_script_hash
             if not message.metadata.run.fragment_ids:
                 self._quiet(list(self._timers))

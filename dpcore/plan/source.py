@@ -24,7 +24,7 @@ from .public import Category, Column, Number, People
 from .statistics import Condition, Ranks, Total
 
 MEMORY = "1GB"
-PAGE_MEMORY = "150MB"
+PAGE_MEMORY = "180MB"
 """That DuckDB may use, on the command line and for a file in memory."""
 
 NUMERIC = frozenset(
@@ -172,9 +172,10 @@ class Source:
             return
         self._rows(f"SELECT setseed({secrets.randbelow(1 << 53) / (1 << 53)})")
         whose = _name(people.identifier)
-        chance = f"SELECT *, random() AS chance_of_row FROM {self._relation} WHERE {whose} IS NOT NULL"
-        turns = f"row_number() OVER (PARTITION BY {whose} ORDER BY chance_of_row) AS turn_of_row"
-        kept = f"SELECT {used}, {turns} FROM ({chance}) QUALIFY turn_of_row <= {people.rows_each}"
+        drawn = f"{whose} AS whose_row, random() AS chance_of_row"
+        chance = f"SELECT {used}, {drawn} FROM {self._relation} WHERE {whose} IS NOT NULL"
+        turns = "row_number() OVER (PARTITION BY whose_row ORDER BY chance_of_row)"
+        kept = f"SELECT * EXCLUDE (whose_row, chance_of_row) FROM ({chance}) QUALIFY {turns} <= {people.rows_each}"
         self._rows(f"CREATE OR REPLACE TEMP TABLE {ROWS} AS {kept}")
         self._bound = ROWS
 
@@ -265,7 +266,7 @@ def _connection(place: str, memory: str, spill: str | Path | None, held: Any = N
             *([] if spill is None else [f"allowed_directories = [{folder}]"]),
             f"temp_directory = {folder}", "enable_external_access = false", f"memory_limit = {_text(memory)}",
             "threads = 2", "autoinstall_known_extensions = false", "autoload_known_extensions = false",
-            "enable_external_file_cache = false", "lock_configuration = true",
+            "enable_external_file_cache = false", "enable_progress_bar = false", "lock_configuration = true",
         ):  # fmt: skip
             connection.execute(f"SET {setting}")
         yield connection
