@@ -115,3 +115,41 @@ def test_delta_leads_to_the_worst_event(dashboard, visitor):
         opened.value.get_by_role("heading", name="The worst event", level=1).wait_for()
         opened.value.locator(".st-key-chart_worst-event .js-plotly-plot .main-svg").first.wait_for()
         opened.value.close()
+
+
+def test_a_picture_moves_while_its_slider_is_dragged_and_the_page_takes_the_value_over(dashboard, visitor):
+    page = visitor(1280, 720)
+    page.goto(f"{dashboard}/what_epsilon_means?topic=worst-event")
+    rail = page.locator(".st-key-chart_worst-event .slider-rail-touch-rect").first
+    rail.wait_for()
+    quiet(page)
+    before, box = page.locator(HEADLINE).first.inner_text(), rail.bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 3, box["y"] + 4)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 2 * box["width"] / 3, box["y"] + 4, steps=4)
+    line = page.locator(".moving")
+    line.get_by_text("probability").first.wait_for()
+    seen = line.inner_text()
+    assert "under database A" in seen and seen != before and "probe" not in page.url
+    page.mouse.up()
+    page.wait_for_function("location.search.includes('probe=2')")
+    quiet(page)
+    assert page.locator(HEADLINE).first.inner_text().replace("\u00a0", " ") == seen.replace("\u00a0", " ")
+    assert not line.inner_text()
+
+
+def test_a_presenters_keys_turn_the_page_on_a_projector_only(dashboard, visitor):
+    page = visitor(1280, 720)
+    page.goto(f"{dashboard}/what_epsilon_means?topic=posterior&projector=true")
+    title = page.get_by_role("heading", level=1)
+    quiet(page)
+    for key, there in (("PageDown", "3.7 The attacker's game"), ("ArrowRight", "3.8 Private linear regression"),
+                       ("PageUp", "3.7 The attacker's game")):  # fmt: skip
+        page.keyboard.press(key)
+        title.filter(has_text=there).wait_for()
+        quiet(page)
+    page.goto(f"{dashboard}/what_epsilon_means?topic=posterior")
+    quiet(page)
+    page.keyboard.press("PageDown")
+    quiet(page)
+    assert "3.6 From prior to posterior" in title.inner_text()

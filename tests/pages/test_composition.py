@@ -56,9 +56,11 @@ def test_every_topic_has_its_texts_and_is_drawn(topic):
 
 
 def test_the_published_example_is_the_first_screen():
-    assert headline(visit()).startswith(
+    """Of a link that names no values; a visit without any begins with small steps, which show why √k."""
+    assert headline(visit(topic="growth")).startswith(
         "100 uses of Laplace noise, ε = 1 each, cost ε = **68.253** at δ = 10⁻⁵. Adding up says **100.00**"
     )
+    assert headline(visit()).startswith("100 uses of Laplace noise, ε = 0.1 each, cost ε = **4.22")
 
 
 @pytest.mark.parametrize("mechanism", list(growth.MECHANISMS))

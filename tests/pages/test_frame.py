@@ -14,6 +14,7 @@ from dpcore import __version__
 from pages.optimal_noise.inputs import HOME
 from pages.registry import PAGES as REGISTERED
 from pages.shared import frame, prose
+from pages.shared.address import FRAME
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(Path("pages").rglob("*.py"))
@@ -165,7 +166,7 @@ NOT_IN_THE_LINK = ("preset", r"(\w+_)?lecture", "play", r"\w+_stop", r"\w+_file"
 def test_every_control_of_every_page_is_in_the_link(script):
     page = AppTest.from_file(str(ROOT / script), default_timeout=60).run()
     assert not page.exception
-    declared = page.session_state["kept"][page.session_state["address"]].keys()
+    declared = page.session_state["kept"][page.session_state["address"]].keys() | FRAME.controls.keys()
     drawn = controls(page, *CONTROLS)
     assert drawn, "a page without controls needs no test"
     assert not {key for key in drawn - declared if not re.fullmatch("|".join(NOT_IN_THE_LINK), str(key))}

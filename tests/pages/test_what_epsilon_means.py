@@ -72,7 +72,7 @@ def test_every_mechanism(mechanism):
 
 def test_the_headline_has_the_published_delta():
     """Gaussian noise calibrated to (1, 0.1): at ε′ = ε the worst event's surplus is δ = 0.1."""
-    assert headline(visit()).endswith("δ = **0.1**.")
+    assert headline(visit()).endswith("δ = **0.1** is left.")
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 0.1), (2.0, 0.01)])

@@ -39,12 +39,12 @@ def picture(values: Values, colours: Palette) -> Picture:
             "impossible under the other database, so this curve reaches 0 before α = 1."
         )
     else:
-        gdp = f"the noise is **{at_most(guarantee.mu, 3)}**-GDP"
+        gdp = f"the noise is **{at_most(guarantee.mu, 5)}**-GDP"
         if law.noise.gaussian_mu(1.0) is not None:
             where = "is the curve itself, μ being the sensitivity in standard deviations"
         else:
             where = "lies nowhere above the curve and touches it"
-        note = f"$G_\\mu$ with μ = {at_most(guarantee.mu, 3)} {where}; no smaller μ will do."
+        note = f"$G_\\mu$ with μ = {at_most(guarantee.mu, 5)} {where}; no smaller μ will do."
     headline = (
         f"A test that raises a false alarm in {percent(alpha)} of the cases misses the change in at least "
         f"**{prose.at_least(100 * missed, 4)}\u202f%**; {gdp}."
@@ -67,7 +67,7 @@ def errors(law: Law, alpha: float, missed: float, epsilon: float, mu: float | No
                        fillcolor=colours.impossible,
                        line={"color": colours.muted, "width": 1.2}, hoverinfo="skip")  # fmt: skip
     if mu is not None:
-        figure.add_scatter(x=x, y=gaussian_tradeoff(mu, x), name=f"G<sub>μ</sub>, μ = {at_most(mu, 3)}", mode="lines",
+        figure.add_scatter(x=x, y=gaussian_tradeoff(mu, x), name=f"G<sub>μ</sub>, μ = {at_most(mu, 5)}", mode="lines",
                            line=figures.series(colours, 2), hoverinfo="skip")  # fmt: skip
     end = min((1 - delta) * math.exp(-epsilon), 1.0)
     figure.add_scatter(x=[0, end], y=[1 - delta, max(1 - delta - math.exp(epsilon) * end, 0.0)], mode="lines",
