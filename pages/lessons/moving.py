@@ -24,8 +24,8 @@ from work.question import TICK
 PLAIN = 250
 """Points that a line may have before some are left out."""
 
-SLIDER = 64
-"""Pixels that the slider adds to a figure."""
+SLIDER = 16
+"""Pixels that the slider adds to a figure, which stays in the first screen: the rest it takes from the plot."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ def moving(still: go.Figure, found: Moving, here: int, labels: Sequence[str], co
     clear = {"size": 1, "color": "rgba(0,0,0,0)"}
     figure.layout.sliders = [
         {
-            "active": here, "steps": steps, "x": 0, "len": 1, "y": 0, "pad": {"t": 52, "b": 0}, "ticklen": 0,
+            "active": here, "steps": steps, "x": 0, "len": 1, "y": 0, "pad": {"t": 44, "b": 0}, "ticklen": 0,
             "font": clear, "minorticklen": 0, "tickcolor": "rgba(0,0,0,0)", "bgcolor": colours.impossible,
             "bordercolor": colours.muted, "activebgcolor": colours.accent,
             "currentvalue": {
