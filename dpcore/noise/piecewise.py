@@ -342,11 +342,18 @@ def distances(breaks: NDArray[np.int64], limit: int) -> NDArray[np.int64]:
     found = [np.array([limit])]
     for apart in range(1, len(breaks)):
         distances = breaks[apart:] - breaks[:-apart]
-        distances = np.unique(distances[distances <= limit])
+        distances = _distinct(distances[distances <= limit])
         if not distances.size:
             break
         found.append(distances)
-    return np.unique(np.concatenate(found))
+    return _distinct(np.concatenate(found))
+
+
+def _distinct(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """In ascending order, each once, by sorting: `np.unique` hashes whole numbers, and those of a file can be such that
+    nearly all of them collide."""
+    ascending = np.sort(numbers)
+    return ascending[np.append(True, ascending[1:] != ascending[:-1])[: len(ascending)]]
 
 
 def shared_cells(noise: PiecewiseNoise, shift: float) -> tuple[Array, Array, Array]:
