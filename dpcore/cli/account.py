@@ -10,6 +10,7 @@ from .. import __version__
 from .._validate import in_range
 from ..errors import InputError
 from .base import MISSING, refuse_unwritable, write_out
+from .reading import is_of_vectors
 
 if TYPE_CHECKING:
     from ..accounting.mechanisms import Composable, Release
@@ -97,7 +98,7 @@ def _from_file(path: str) -> Composable:
     from ..reload import load_json
 
     data, name = load_json(path), f"file:{Path(path).name}"
-    if isinstance(data, dict) and data.get("kind") == "isotropic":
+    if is_of_vectors(data):
         from ..isotropic import files, neighbours
 
         return neighbours.composable(files.solution_from_dict(data), name)

@@ -12,7 +12,7 @@ from .._validate import real
 from ..errors import InputError
 from ..numbers import read_exactly
 from .base import MISSING, ended, refuse_unwritable, stop_on_interrupt, write_out
-from .reading import add_fields, add_problem_options, add_solver_options, read_problem, read_settings
+from .reading import add_fields, add_problem_options, add_solver_options, is_of_vectors, read_problem, read_settings
 
 if TYPE_CHECKING:
     from ..solution import Solution
@@ -70,7 +70,7 @@ def _draw(arguments: argparse.Namespace, unasked: dict[str, Any]) -> int:
         from ..reload import load_json
 
         data = load_json(arguments.noise)
-        released = _vector if isinstance(data, dict) and data.get("kind") == "isotropic" else _number
+        released = _vector if is_of_vectors(data) else _number
         answer = released(data, arguments.value)
     from ..export import layout
 

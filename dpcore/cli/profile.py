@@ -56,14 +56,14 @@ def _run(arguments: argparse.Namespace) -> int:
         found = allocations(query, keys, progress=stop)
         interrupted = stop(None)
     if value is not None:
-        write_out(json.dumps(_release(query, found, value), allow_nan=False) + "\n", arguments.out)
+        write_out(json.dumps(_release(found, value), allow_nan=False) + "\n", arguments.out)
         return ended("dpcore profile", interrupted)
     rows = ",\n".join("  " + json.dumps(row, allow_nan=False) for row in report(query, found))
     write_out(f"[\n{rows}\n]\n", arguments.out)
     return ended("dpcore profile", interrupted)
 
 
-def _release(query: VectorQuery, found: list[Allocation], value: list[float]) -> dict[str, Any]:
+def _release(found: list[Allocation], value: list[float]) -> dict[str, Any]:
     """One exact release with the best of the mechanisms that exist."""
     able = [one for one in found if one.noise is not None and not one.noise.inexact]
     if not able:

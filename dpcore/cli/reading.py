@@ -162,3 +162,8 @@ def read_settings(arguments: argparse.Namespace) -> SolverSettings:
         method=arguments.method,
         cells_per_sensitivity=arguments.cells,
     )
+
+
+def is_of_vectors(data: Any) -> bool:
+    """Whether this is the content of a file written by `isotropic`."""
+    return isinstance(data, dict) and data.get("kind") == "isotropic"

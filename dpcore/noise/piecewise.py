@@ -353,7 +353,8 @@ def _distinct(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
     """In ascending order, each once, by sorting: `np.unique` hashes whole numbers, and those of a file can be such that
     nearly all of them collide."""
     ascending = np.sort(numbers)
-    return ascending[np.append(True, ascending[1:] != ascending[:-1])[: len(ascending)]]
+    first: NDArray[np.bool_] = np.append(True, ascending[1:] != ascending[:-1])[: len(ascending)]
+    return ascending[first]
 
 
 def shared_cells(noise: PiecewiseNoise, shift: float) -> tuple[Array, Array, Array]:

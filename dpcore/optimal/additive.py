@@ -300,12 +300,6 @@ class Search(Anytime[NoiseProblem, Solution]):
             self.best = _Found(noise, upper, delta_upper, shift, False, cells, source)
         return True
 
-    @property
-    def _limits(self) -> Limits:
-        """What a program needs now."""
-        scale = self.upper if math.isfinite(self.upper) else 1.0
-        return Limits(scale, self.settings.gap, self._deadline, self._stop)
-
     # Programs ----------------------------------------------------------------------------------------
 
     def _uppers(self, steps: tuple[float, ...]) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from typing import Generic, Protocol, TypeVar
 
 from ..problem import SolverSettings
 from ..solution import Progress
+from .step import Limits
 
 ProgressCallback = Callable[[Progress], "bool | None"]
 
@@ -71,6 +72,12 @@ class Anytime(Generic[Asked, Answer]):
         if not self._trace or (record.lower, record.upper) != (self._trace[-1].lower, self._trace[-1].upper):
             self._trace.append(record)
         self._stop()
+
+    @property
+    def _limits(self) -> Limits:
+        """What a program needs now."""
+        scale = self.upper if math.isfinite(self.upper) else 1.0
+        return Limits(scale, self.settings.gap, self._deadline, self._stop)
 
     def _stop(self) -> bool:
         """Ask the caller; also called by the solver after every slice. Without a first law there is no stopping, but

@@ -36,7 +36,7 @@ from .lattice import Array, Lattice, sums_at
 from .laws import best_staircase, staircase_with_atom
 from .lower import lower_step
 from .program import LatticeProgram, Seed
-from .step import LEAST_DELTA, Limits, Window, origin_of, places_of, reference_density, seed_of
+from .step import LEAST_DELTA, Window, origin_of, places_of, reference_density, seed_of
 
 STAGES = ((6, 20), (12, 32), (24, 48))
 """(cells per σ of the Gaussian, number of ε′) of the programs, from coarse to fine."""
@@ -222,8 +222,7 @@ class ComposedSearch(Anytime[NoiseProblem, Solution]):
         pairs = PairList(binary_pairs(self.promise, self.promise.sufficient.places(count)))
         problem = replace(self.problem, privacy=pairs.pairs[0], profile=pairs)
         window = self._window()
-        limits = Limits(self.upper if math.isfinite(self.upper) else 1.0, self._goal, self._deadline, self._stop)
-        step = lower_step(problem, k, window, None, limits)
+        step = lower_step(problem, k, window, None, self._limits)
         self.lower = max(self.lower, step.bound)
         self._cells, self._pairs = max(self._cells, step.cells), self._pairs + step.pairs
         self._report()

@@ -36,7 +36,7 @@ from .lattice import Array, Lattice
 from .laws import SEARCHED_TO
 from .lower import lower_step, rounded_costs, rounding_lattice
 from .program import Seed
-from .step import Limits, Window, origin_of, places_of
+from .step import Window, origin_of, places_of
 from .upper import cell_lattice, upper_step
 
 STAGES = ((1.5, 6), (2.5, 8), (4, 12), (8, 12), (8, 24), (12, 24), (16, 32), (24, 40), (32, 48), (48, 64))
@@ -250,10 +250,6 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
             return k
         miss: Callable[[int], float] = lambda n: max((-side * abs(x) * n) % 1 / n for x in jumps)  # noqa: E731
         return min(range(k, 2 * k + 1), key=lambda n: (round(miss(n), 3), n))
-
-    @property
-    def _limits(self) -> Limits:
-        return Limits(self.upper if math.isfinite(self.upper) else 1.0, self._goal, self._deadline, self._stop)
 
     def _lower(self, k: int, count: int) -> None:
         """A lower bound from `count` pairs on the target."""

@@ -44,7 +44,7 @@ def certainty(solution: Solution, asked: Asked, job: compute.Job) -> None:
         st.markdown("\n".join(["| | |", "|---|---|", *(f"| {k} | {v} |" for k, v in rows.items())]))
 
 
-def gain(solution: Solution, asked: Asked) -> None:
+def gain(solution: Solution) -> None:
     """What knowing the value is worth, in words."""
     frame.heading("What knowing the value is worth", TEXT["gain"])
     upper, clamped = solution.certificate.upper, solution.clamped_upper

@@ -13,8 +13,6 @@ from dpcore.errors import InputError
 from pages.shared import compute, frame, prose, watching
 from pages.shared.messages import explain
 
-from .controls import Asked
-
 FAIR = 0.05
 """A gap at which the picture is worth drawing before the end."""
 
@@ -41,7 +39,7 @@ def sentence(solution: Solution) -> str:
     )
 
 
-def headline(solution: Solution, asked: Asked) -> None:
+def headline(solution: Solution) -> None:
     """The sentence with both bounds, and what it gains."""
     frame.headline(sentence(solution))
     certificate, independent = solution.certificate, solution.independent

@@ -29,7 +29,7 @@ if solution is None:
         headline.failure(job)
     st.stop()
 
-headline.headline(solution, asked)
+headline.headline(solution)
 watching.closing("picture", job, waited_for)
 frame.cite(headline.sentence(solution).replace("*", ""), {"found by": solution.source})
 panels.laws(solution, asked)
@@ -37,10 +37,10 @@ panels.losses(solution, asked)
 
 drawers = (
     lambda: certainty.certainty(solution, asked, job),
-    lambda: certainty.gain(solution, asked),
-    lambda: takeaway.release(solution, asked),
+    lambda: certainty.gain(solution),
+    lambda: takeaway.release(solution),
     published.published,
-    lambda: takeaway.export(solution, asked),
+    lambda: takeaway.export(solution),
 )
 for tab, draw in zip(st.tabs(controls.PANELS, key="panel", on_change="rerun"), drawers):
     if tab.open:

@@ -9,12 +9,12 @@ from dpcore.data_dependent.files import channel_to_csv, file_stem, solution_to_j
 from dpcore.data_dependent.script import script
 from pages.shared import actions, fields, frame, prose
 
-from .controls import PAGE, Asked
+from .controls import PAGE
 
 TEXT = prose.sections("data_dependent")
 
 
-def release(solution: Solution, asked: Asked) -> None:
+def release(solution: Solution) -> None:
     """One exact private release."""
     frame.heading("Release one value", TEXT["release"])
     low, high = solution.problem.query_range
@@ -28,7 +28,7 @@ def release(solution: Solution, asked: Asked) -> None:
     st.caption("Every release spends the whole (ε, δ) again: try this on made-up values only.")
 
 
-def export(solution: Solution, asked: Asked) -> None:
+def export(solution: Solution) -> None:
     """Files to take away."""
     frame.heading("Take it away", TEXT["export"])
     name, program = file_stem(solution.problem), script(solution)

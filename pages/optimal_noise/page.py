@@ -58,6 +58,6 @@ if export.open:
     with export:
         takeaway.export(solution, view)
 
-panels.next_steps(solution, bars)
+panels.next_steps(solution)
 with st.expander("What is computed here, and where it comes from", expanded=bool(FRAME["explain"])):
     st.markdown(TEXT["about"] + "\n\n" + TEXT["formulas"] + "\n\n**References**\n\n" + TEXT["references"])

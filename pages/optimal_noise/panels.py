@@ -306,7 +306,7 @@ def loss_table(rows: Sequence[figures.Bar], lower: float | None, bars: Sequence,
     return "\n".join(lines)
 
 
-def next_steps(solution: Solution, bars: Sequence) -> None:
+def next_steps(solution: Solution) -> None:
     """Three experiments, one click each."""
     problem = solution.problem
     privacy = problem.privacy

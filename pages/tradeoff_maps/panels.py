@@ -22,7 +22,6 @@ from .controls import PAGE, Asked
 
 TEXT = prose.sections("tradeoff_maps")
 HOME_PAGE = "pages/optimal_noise/page.py"
-OPTIMUM = "the certified optimum"
 
 FIRST_CELLS = 0.3
 """Seconds after the map was asked for within which its first cells are waited for."""

@@ -112,7 +112,7 @@ def pictures(asked: Asked, found: Sequence[Allocation]) -> None:
         best = min((one for one in found if not one.reason), key=lambda one: one.error)
         alt = f"Bars of the error of {len(found)} mechanisms; the least is {best.name} with {best.error:.4g}."
         drawing.draw(bars, key="chart_errors", alt=alt,
-                     table=lambda: st.dataframe(rows(query, found), hide_index=True))  # fmt: skip
+                     table=lambda: st.dataframe(rows(found), hide_index=True))  # fmt: skip
         if absent := missing(found):
             st.caption(absent)
     with right:
@@ -142,7 +142,7 @@ def missing(found: Sequence[Allocation]) -> str:
     return "Not here: " + "; ".join(parts) + "." if parts else ""
 
 
-def rows(query: VectorQuery, found: Sequence[Allocation]) -> list[dict]:
+def rows(found: Sequence[Allocation]) -> list[dict]:
     """One line per mechanism."""
     known = {one.key: one for one in found}
     out = []

@@ -228,7 +228,7 @@ def test_files_and_command():
     assert takeaway.file_stem(query) == expected
     assert len(lines) == 4 and lines[0].startswith("coordinate,sensitivity,gaussian-iid")
     assert [float(line.split(",")[1]) for line in lines[1:]] == [1, 2, 3]
-    rows = panels.rows(query, found)
+    rows = panels.rows(found)
     assert rows[2]["mechanism"] == "Gaussian, optimal" and rows[2]["saved"].endswith("dB")
     assert len(panels.columns(query, found)) == 3
 
