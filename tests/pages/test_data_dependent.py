@@ -15,6 +15,7 @@ from dpcore.figures import DARK, LIGHT
 from dpcore.problem import SolverSettings
 from pages.data_dependent import charts, work
 from pages.data_dependent.controls import PANELS
+from pages.data_dependent.headline import advantage
 
 ROOT = Path(__file__).parents[2]
 QUICK = {"gap": "10", "seconds": "10"}
@@ -40,6 +41,10 @@ def test_opens_with_both_bounds_and_what_is_gained():
     assert 0.6 < lower <= upper < 0.68
     assert "saves" in words(page) and "certified optimum" in words(page)
     assert "must not depend on the data" in words(visit(panel="Gain"))
+
+
+def test_what_is_saved_over_additive_noise_is_rounded_down():
+    assert "at least 6.5" in advantage(0.6450549, 0.6902) and advantage(0.7, 0.6902) == ""
 
 
 @pytest.mark.parametrize("panel", PANELS)
