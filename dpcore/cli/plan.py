@@ -28,8 +28,10 @@ def add_parser(commands: Any) -> None:
     run.add_argument("--memory", metavar="M", default="1GB", help="for reading the data (default 1GB)")
     run.add_argument("--spill", metavar="FOLDER", help="for what does not fit there; nothing is written otherwise")
     run.set_defaults(run=_run)
-    export = actions.add_parser("export", help="the plan as a program that needs nothing but Python, or a notebook")
-    export.add_argument("--as", dest="kind", choices=("script", "opendp", "notebook", "toml"), default="script")
+    export = actions.add_parser("export", help="the plan as a program, a notebook or a report of one page")
+    export.add_argument(
+        "--as", dest="kind", choices=("script", "opendp", "notebook", "report", "toml"), default="script"
+    )
     export.set_defaults(run=_export)
     for one in (check, run, export):
         one.add_argument("plan", metavar="PLAN", help="a TOML file")
@@ -87,6 +89,10 @@ def _export(arguments: argparse.Namespace) -> int:
     made = _split(arguments)
     if arguments.kind == "toml":
         write_out(plan_to_toml(made.plan), arguments.out)
+    elif arguments.kind == "report":
+        from ..plan.statement import plan_report
+
+        write_out(plan_report(made), arguments.out)
     elif arguments.kind == "notebook":
         write_out(plan_notebook(made), arguments.out)
     else:
