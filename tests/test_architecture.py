@@ -64,7 +64,7 @@ ALLOWED = {
     "store": LAWS | {"export", "isotropic", "provenance", "reload"},
     "sweeps": FILES | {"optimal", "mechanisms", "provenance", "store"},
     "inversion": LAWS | {"optimal", "mechanisms"},
-    "plan": SEARCH | FILES | {"accounting", "mechanisms", "inversion", "exact", "script"},
+    "plan": SEARCH | FILES | {"accounting", "mechanisms", "inversion", "exact", "numerals", "script"},
     "learning": SEARCH | {"accounting", "mechanisms", "plan", "vector", "data_dependent"},
     "integrations": LAWS,
     "private_optimization": LAWS | {"lp", "rows", "optimal", "exact"},

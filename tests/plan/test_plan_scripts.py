@@ -1,9 +1,10 @@
-"""Plans as scripts of OpenDP, and certified laws as its measurements."""
+"""The noise of scripts and notebooks by its law, scripts of OpenDP, and certified laws as its measurements."""
 
 from __future__ import annotations
 
 import json
 import math
+import os
 import subprocess
 import sys
 from collections import Counter
@@ -20,13 +21,14 @@ from dpcore.optimal import solve
 from dpcore.plan.budget import split
 from dpcore.plan.plan import Line, Plan
 from dpcore.plan.public import CHANGE_ONE, Category, Number, People
-from dpcore.plan.script import plan_script
+from dpcore.plan.script import plan_notebook, plan_script
 from dpcore.plan.statistics import Condition, Count, Histogram, Mean, Quantile, Sum
 from dpcore.problem import SolverSettings, noise_problem
 
-dp = pytest.importorskip("opendp.prelude", reason="opendp is not installed")
+DRAWS = 2500
+EXACT = 2500 if int(os.environ.get("THOROUGH", "0")) else 150
+"""Of exact draws in Python, which take longer."""
 
-DRAWS = 4000
 COLUMNS = {"age": Number("age", 0, 100, step=0.5), "sex": Category("sex", ("f", "m"))}
 LINES = (
     Line(Count("old", (), (Condition("age", ">", 65.0),))), Line(Mean("mean", ("age",), spread=True)),
@@ -46,7 +48,7 @@ def passes(drawn, cells, probabilities):
     return stats.chisquare(found, expected * found.sum() / expected.sum()).pvalue > 1e-6
 
 
-def by_quantiles(noise, drawn, count=20):
+def by_quantiles(noise, drawn, count=10):
     """Draws of a law with a density, in cells of one probability."""
     ends = noise.quantile(np.arange(1, count) / count)
     return passes(drawn, np.searchsorted(ends, drawn), np.full(count, 1 / count))
@@ -63,11 +65,12 @@ def made():
 
 
 @pytest.fixture(scope="module")
-def script(made):
-    return plan_script(made, opendp=True)
+def dp():
+    return pytest.importorskip("opendp.prelude", reason="opendp is not installed")
 
 
-def test_the_script_runs_in_an_environment_of_its_own_and_leaves_out_what_opendp_has_not(script, tmp_path):
+def test_the_script_of_opendp_runs_in_an_environment_of_its_own_and_leaves_out_what_opendp_has_not(made, dp, tmp_path):
+    script = plan_script(made, opendp=True)
     rng = np.random.default_rng(1)
     ages = rng.integers(0, 201, 600) / 2
     (tmp_path / "people.csv").write_text("age,sex\n" + "".join(f"{a},{'fm'[rng.integers(2)]}\n" for a in ages))
@@ -83,14 +86,22 @@ def test_the_script_runs_in_an_environment_of_its_own_and_leaves_out_what_opendp
     assert sum(found["table"].values()) == pytest.approx(600, abs=60)
 
 
-def test_the_noise_of_the_script_has_the_law_of_the_plan(made, script):
+@pytest.mark.parametrize("kind", ["script", "notebook", "opendp"])
+def test_the_noise_has_the_law_of_the_plan(kind, made, request):
     names = {"__name__": "script"}
-    exec(script, names)
-    laws = [noise for one in made.lines if one.line.noise != "optimum" for noise in one.noises]
+    if kind == "opendp":
+        request.getfixturevalue("dp")
+    if kind == "notebook":
+        cells = [cell for cell in json.loads(plan_notebook(made))["cells"] if cell["cell_type"] == "code"]
+        exec("".join(cells[0]["source"]), names)
+    else:
+        exec(plan_script(made, opendp=kind == "opendp"), names)
+    used = [one for one in made.lines if kind != "opendp" or one.line.noise != "optimum"]
+    laws = [noise for one in used for noise in one.noises]
     assert [f"law_{i + 1}" in names for i in range(len(laws) + 1)] == [True] * len(laws) + [False]
     for i, noise in enumerate(laws):
         added = names[f"law_{i + 1}"]()
-        drawn = [float(added(Fraction(0))) for _ in range(DRAWS)]
+        drawn = [float(added(Fraction(0))) for _ in range(DRAWS if kind == "opendp" else EXACT)]
         if noise.lattice_step is not None and noise.interval(0.95)[1] < 50 * noise.lattice_step:
             assert on_lattice(noise, drawn, noise.lattice_step)
         else:
@@ -123,7 +134,7 @@ def solutions():
 
 
 @pytest.fixture
-def features():
+def features(dp):
     dp.enable_features("contrib", "honest-but-curious")
     yield
     dp.disable_features("honest-but-curious")
@@ -165,14 +176,14 @@ def test_the_privacy_map_is_right_at_multiples(solutions, features):
         assert release.map(2 * times - 1) == (epsilon, delta)
 
 
-def test_measurements_compose_in_opendp(solutions, features):
+def test_measurements_compose_in_opendp(solutions, features, dp):
     count = dp.t.make_count(dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.symmetric_distance(), TO="i64")
     chained = count >> wrapped.measurement(solutions["lattice"])
     assert chained.map(2) == wrapped.privacy_map(solutions["lattice"], 2)
     assert abs(chained([1.0] * 50) - 50) < 200
 
 
-def test_it_asks_for_features_and_for_what_it_can_do(solutions):
+def test_it_asks_for_features_and_for_what_it_can_do(solutions, dp):
     dp.enable_features("contrib")
     with pytest.raises(dp.OpenDPException, match="honest-but-curious"):
         wrapped.measurement(solutions["lattice"])
