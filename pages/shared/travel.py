@@ -15,9 +15,10 @@ from dataclasses import dataclass
 import streamlit as st
 
 from dpcore.errors import InputError
-from dpcore.loss import FAMILIES, parameters
+from dpcore.loss import FAMILIES, family_of, parameters
 from dpcore.numbers import read_number, write_number
 from dpcore.privacy import DELTA_RANGE, EPSILON_RANGE
+from dpcore.problem import NoiseProblem
 from pages.registry import PAGES, Page
 
 from . import prose
@@ -62,7 +63,7 @@ def _to_optimal(problem: Values, _: Values) -> dict[str, object]:
     told = _same(problem) | ({"promise": "pair"} if "epsilon" in problem else {})
     if (step := problem.get("granularity")) is not None:
         told |= {"values": "whole" if step == 1 else "step", "step": step}
-    return told
+    return told | {key: problem[key] for key in ("second_epsilon", "second_delta") if key in problem}
 
 
 def _from_maps(values: Values) -> dict[str, object]:
@@ -136,6 +137,19 @@ def _to_isotropic(problem: Values, _: Values) -> dict[str, object]:
             name: problem[own] for name, own in (("power", "exponent"), ("threshold", "threshold")) if own in problem
         }
     return told
+
+
+def problem_of(problem: NoiseProblem) -> dict[str, object]:
+    """A problem by these names; a second pair and the granularity are taken where a page has them."""
+    loss = {"loss": problem.loss.family} | family_of(problem.loss).values(problem.loss)
+    told = {
+        "epsilon": problem.privacy.epsilon,
+        "delta": problem.privacy.delta,
+        "sensitivity": problem.sensitivity,
+    } | loss
+    second = problem.second
+    told |= {"second_epsilon": second and second.epsilon, "second_delta": second and second.delta}
+    return told | ({} if problem.granularity is None else {"granularity": problem.granularity})
 
 
 def _to_plan(problem: Values, _: Values) -> dict[str, object]:

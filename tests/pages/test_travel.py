@@ -8,7 +8,15 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dpcore.loss import absolute
+from dpcore.plan import laws
+from dpcore.plan.budget import split
+from dpcore.plan.files import plan_from_toml
+from dpcore.plan.made_up import EXAMPLE
+from dpcore.plan.report import expected
+from pages.optimal_noise.inputs import read_problem
 from pages.registry import PAGES
+from pages.release_plan import costs, work
 from pages.shared import compute, travel
 
 ROOT = Path(__file__).parents[2]
@@ -100,3 +108,19 @@ def test_a_problem_waits_on_pages_that_have_none():
     assert not test.exception and test.session_state["epsilon"] == 0.7
     test.switch_page(NAMED["optimal_noise"].script).run()
     assert test.session_state["epsilon"] == 0.7
+
+
+def test_a_line_of_a_plan_is_the_problem_that_its_noise_is_for():
+    """Asked on the first page, the line's problem is the one that its best noise is computed for."""
+    made = split(plan_from_toml(EXAMPLE))
+    for one, priced in zip(expected(made), made.lines):
+        problem = costs.asked_of_noise(work.Cost(one, None, None, None, ""))
+        assert bool(problem) == bool(priced.totals)
+        if problem:
+            own = laws.problem(priced.totals[0], priced.part, priced.line.full_support, absolute())
+            values = first("optimal_noise") | travel.PLACES["optimal_noise"].write(problem, first("optimal_noise"))
+            assert read_problem(values) == own
+            for name in SOLVED:
+                page = NAMED[name].controls
+                told = first(name) | travel.PLACES[name].write(problem, first(name))
+                assert not page.read(page.query(told))[1], name
