@@ -24,13 +24,12 @@ _citation: ContextVar = ContextVar("citation")
 
 
 def bar(page: str) -> None:
-    """The row above a page: the problem the visitor brings, explain, projector, link, citation. Before the page runs;
-    with the tour of the first visit on the first one."""
+    """The row above a page: explain, projector, link, citation; first in its sidebar the problem that the visitor
+    brings. Before the page runs; with the tour of the first visit on the first one."""
     _recall()
     projected = bool(FRAME["projector"])
     _style(projected)
     with st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center", key="bar"):
-        travel.offer(page)
         if not projected:
             st.toggle("Explain", key="explain", help="Unfold the explanations of every panel.", on_change=_wished)
         st.toggle("Projector", key="projector", help="Larger type and fewer controls, for a lecture hall.")
@@ -38,6 +37,8 @@ def bar(page: str) -> None:
         actions.row(links, key="share")
         with st.popover("Cite", width="content"):
             _citation.set(st.empty())
+    with st.sidebar:
+        travel.offer(page)
     _arrows(key="arrows")
     _theme(data={"drawn": "dark" if drawing.dark() else "light"}, key="theme", on_changed_change=lambda: None)
     if "from the top" in st.session_state:

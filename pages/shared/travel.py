@@ -2,7 +2,7 @@
 
 Pages name their controls alike where they can; where they cannot, `PLACES` says what a page's controls make of the
 problem and what the problem makes of them. What a page has no control for, or does not accept, stays as it is there.
-The bar offers the problem of the page the visitor came from ("Use my problem here") where it is another one than this
+The sidebar offers the problem of the page the visitor came from ("Use my problem here") where it is another one than this
 page's; `menu` takes a problem to a page that is chosen.
 """
 
@@ -192,7 +192,7 @@ def _now(controls: Address) -> dict[str, object]:
 
 
 def offer(name: str) -> None:
-    """In the bar of a page: the problem of the page the visitor came from, if it is not this page's own."""
+    """In the sidebar of a page: the problem of the page the visitor came from, if it is not this page's own."""
     trip = st.session_state.setdefault("trip", {"page": name, "from": "", "problem": {}})
     if trip["page"] != name:
         before = NAMES.get(trip["page"])
