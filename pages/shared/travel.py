@@ -2,8 +2,8 @@
 
 Pages name their controls alike where they can; where they cannot, `PLACES` says what a page's controls make of the
 problem and what the problem makes of them. What a page has no control for, or does not accept, stays as it is there.
-The sidebar offers the problem of the page the visitor came from ("Use my problem here") where it is another one than this
-page's; `menu` takes a problem to a page that is chosen.
+The sidebar offers the problem of the page the visitor came from ("Use my problem here") where it is another one than
+this page's; `menu` takes a problem to a page that is chosen.
 """
 
 from __future__ import annotations
