@@ -7,11 +7,9 @@ from collections.abc import Sequence
 import streamlit as st
 
 from dpcore.errors import InputError
-from dpcore.loss import absolute
-from dpcore.plan import laws
 from dpcore.plan.files import plan_to_toml
 from dpcore.plan.rehearsal import Rehearsed
-from pages.shared import compute, drawing, fields, frame, prose, travel, watching
+from pages.shared import compute, drawing, fields, frame, prose, watching
 
 from . import charts, draft, headline, work
 from .controls import PAGE
@@ -139,9 +137,6 @@ def _law(rows: Rows, row: int, one: LineDraft, title: str, cost: Cost | None) ->
     with st.container(border=True, key=f"law_{row}"):
         left, middle, right = st.columns([4, 3, 5], vertical_alignment="center")
         left.markdown(f"**{prose.literal(title, 80)}**")
-        if cost is not None and (problem := asked_of_noise(cost)):
-            with left:
-                travel.menu(problem, f"travel_{row}", origin=f"Release plan, {title}")
         if one.what == "quantile":
             middle.markdown("Exponential mechanism")
             right.caption(TEXT["ranks"])
@@ -153,18 +148,6 @@ def _law(rows: Rows, row: int, one: LineDraft, title: str, cost: Cost | None) ->
                 claim, rest = verdict(one, cost)
                 st.markdown(f"**{claim}**  \n{rest}" if rest else f"**{claim}**")
             rows.switch(row, "full_support", "Never exclude a neighbour", help=TEXT["support"])
-
-
-def asked_of_noise(cost: Cost) -> dict[str, object]:
-    """The problem whose best noise a line's first total needs; none where it has no totals or is beyond every page."""
-    priced = cost.expected.priced
-    if not priced.totals:
-        return {}
-    try:
-        asked = laws.problem(priced.totals[0], priced.part, priced.line.full_support, priced.loss or absolute())
-    except InputError:
-        return {}
-    return travel.problem_of(asked)
 
 
 def verdict(one: LineDraft, cost: Cost) -> tuple[str, str]:

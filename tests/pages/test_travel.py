@@ -13,10 +13,8 @@ from dpcore.plan import laws
 from dpcore.plan.budget import split
 from dpcore.plan.files import plan_from_toml
 from dpcore.plan.made_up import EXAMPLE
-from dpcore.plan.report import expected
 from pages.optimal_noise.inputs import read_problem
 from pages.registry import PAGES
-from pages.release_plan import costs, work
 from pages.shared import compute, travel
 
 ROOT = Path(__file__).parents[2]
@@ -112,15 +110,14 @@ def test_a_problem_waits_on_pages_that_have_none():
 
 def test_a_line_of_a_plan_is_the_problem_that_its_noise_is_for():
     """Asked on the first page, the line's problem is the one that its best noise is computed for."""
-    made = split(plan_from_toml(EXAMPLE))
-    for one, priced in zip(expected(made), made.lines):
-        problem = costs.asked_of_noise(work.Cost(one, None, None, None, ""))
-        assert bool(problem) == bool(priced.totals)
-        if problem:
-            own = laws.problem(priced.totals[0], priced.part, priced.line.full_support, absolute())
-            values = first("optimal_noise") | travel.PLACES["optimal_noise"].write(problem, first("optimal_noise"))
-            assert read_problem(values) == own
-            for name in SOLVED:
-                page = NAMED[name].controls
-                told = first(name) | travel.PLACES[name].write(problem, first(name))
-                assert not page.read(page.query(told))[1], name
+    for priced in split(plan_from_toml(EXAMPLE)).lines:
+        if not priced.totals:
+            continue
+        own = laws.problem(priced.totals[0], priced.part, priced.line.full_support, absolute())
+        problem = travel.problem_of(own)
+        values = first("optimal_noise") | travel.PLACES["optimal_noise"].write(problem, first("optimal_noise"))
+        assert read_problem(values) == own
+        for name in SOLVED:
+            page = NAMED[name].controls
+            told = first(name) | travel.PLACES[name].write(problem, first(name))
+            assert not page.read(page.query(told))[1], name
