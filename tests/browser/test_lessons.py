@@ -140,6 +140,7 @@ def test_a_presenters_keys_turn_the_page_on_a_projector_only(dashboard, visitor)
     page = visitor(1280, 720)
     page.goto(f"{dashboard}/what_epsilon_means?topic=posterior&projector=true")
     title = page.get_by_role("heading", level=1)
+    page.locator(".slider-rail-touch-rect").first.wait_for()  # after that the page does not run by itself
     quiet(page)
     for key, there in (("PageDown", "3.7 The attacker's game"), ("ArrowRight", "3.8 Private linear regression"),
                        ("PageUp", "3.7 The attacker's game")):  # fmt: skip
