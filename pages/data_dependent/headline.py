@@ -53,7 +53,8 @@ def headline(solution: Solution) -> None:
         )
         if independent is not None:
             words.append(f"Unclamped it pays {prose.at_most(independent.certificate.upper, 4)}; clamping is free.")
-            words.append(advantage(certificate.upper, independent.certificate.lower))
+            if (independent.certificate.gap or 0.0) <= FAIR:  # while it is still rough, its lower bound says little
+                words.append(advantage(certificate.upper, independent.certificate.lower))
     elif not isinstance(solution.mechanism, Channel):
         words.append(
             "So far the best known release is optimal noise that ignores the true value, clamped to the range."
@@ -66,7 +67,8 @@ def advantage(upper: float, additive: float) -> str:
     if upper >= additive:
         return ""
     share = prose.percent_down(1 - upper / additive)
-    return f"Every additive noise pays at least {prose.at_least(additive, 4)}: at least {share} is saved, certified."
+    least = prose.at_least(additive, 4)
+    return f"Every unclamped additive noise pays at least {least}: at least {share} is saved, certified."
 
 
 def failure(job: compute.Job) -> None:
