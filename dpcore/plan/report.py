@@ -63,12 +63,9 @@ class Expected:
 
     @cached_property
     def least(self) -> float | None:
-        """A lower bound of ± at 95 % in what is published, for every noise at the same price; None where the error
-        depends on the data, or Gaussian noise uses that several cells change together."""
-        if self.error is None or self._together:
-            return None
-        factor = self.error / self.priced.widths[0] if self.priced.widths[0] else 1.0
-        return least_width(self.priced.totals[0], self.priced) * factor
+        """A lower bound of the first total's ± at 95 %, for every noise at the same price; None where there is none, or
+        Gaussian noise uses that several cells change together."""
+        return None if not self.priced.totals or self._together else least_width(self.priced.totals[0], self.priced)
 
     @property
     def _together(self) -> bool:

@@ -9,18 +9,18 @@ import streamlit as st
 from dpcore.errors import InputError
 from dpcore.plan.files import plan_from_toml
 from dpcore.plan.made_up import EXAMPLE
+from dpcore.plan.plan import SPLITS
 from dpcore.plan.public import NEIGHBOURS, NUMBER, ROWS_EACH
 from dpcore.privacy import DELTA, EPSILON
 from pages.shared import fields, prose
 from pages.shared.address import FRAME, Address, Choice, Number, Text
-from pages.shared.messages import explain
 
 from . import draft
 from .draft import ColumnDraft, LineDraft, Packed, Reading, pack
 
 PANELS = {
-    "have": "1 What you have", "publish": "2 What you publish", "cost": "3 What it costs", "noise": "4 The noise",
-    "expect": "5 What to expect", "release": "6 Release", "take": "7 Take it with you",
+    "have": "1 You have", "publish": "2 You publish", "cost": "3 Budget", "noise": "4 Noise", "expect": "5 Expect",
+    "release": "6 Release", "take": "7 Take away",
 }  # fmt: skip
 DATA = {"made-up": "Made-up people", "file": "A file of mine"}
 MOST_REPEATS = 10_000
@@ -54,6 +54,7 @@ PAGE = Address(
     number=Number(None, NUMBER.low, NUMBER.high, whole=True), identifier=Text("", 200),
     rows_each=Number(1, ROWS_EACH.low, ROWS_EACH.high, whole=True), columns=Packed(""),
     lines=Packed("", kind=LineDraft), epsilon=Number(1.0), delta=Number(1e-6),
+    split=Choice(SPLITS[0], {SPLITS[0]: "in proportion to weights", SPLITS[1]: "so that relative errors are alike"}),
     repeats=Number(52, 2, MOST_REPEATS, whole=True), data=Choice("made-up", DATA),
 )  # fmt: skip
 """Every control of the page. What has been released and spent is in no link."""
@@ -109,7 +110,7 @@ def _open() -> None:
         except UnicodeDecodeError:
             st.error("The file is not text in UTF-8.")
         except InputError as error:
-            st.error(explain(error, draft.LABELS))
+            st.error(draft.in_words(error))
         else:
             st.button("Use this plan", key="plan_take", type="primary", on_click=_take, args=(values,))
 

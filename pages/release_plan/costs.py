@@ -20,10 +20,14 @@ from .work import Cost, Costs
 
 TEXT = prose.sections("release_plan")
 
+WORTH = 0.05
+"""Noise that no other could improve by more than this share of its mean error is kept."""
+
 
 def budget(found: Reading, costs: Costs | None, rehearsed: Sequence[Rehearsed] | None) -> None:
     """Who gets how much, and what all of it costs."""
     frame.heading("Who gets how much of ε", TEXT["shares"])
+    st.selectbox("Shares of ε go", PAGE.options("split"), format_func=PAGE.label("split"), key="split", width=360)
     rows = Rows("lines", LineDraft, found.complaints)
     for (row, one), (_, title) in zip(rows, draft.named(rows.drafts)):
         _share(rows, row, one, title, _of(costs, row), rehearsed[row] if rehearsed else None)
@@ -56,7 +60,7 @@ def _share(rows: Rows, row: int, one: LineDraft, title: str, cost: Cost | None, 
                 help="The error not exceeded with 95 %." if within else "Twice the weight, twice the ε.",
             )
         if cost is not None:
-            epsilon = prose.at_most(cost.expected.priced.privacy.epsilon, 4)
+            epsilon = headline.up(cost.expected.priced.privacy.epsilon)
             gets.markdown(f"ε = **{epsilon}** · {headline.error(cost, seen)}")
 
 
@@ -64,8 +68,8 @@ def _together(costs: Costs) -> None:
     frame.heading("All of it together", TEXT["together"])
     made = costs.split
     left, right = st.columns(2)
-    left.metric("ε in all, exact accounting", prose.at_most(made.total, 4))
-    right.metric("ε by adding up", prose.at_most(made.added, 4))
+    left.metric("ε in all, exact accounting", headline.up(made.total))
+    right.metric("ε by adding up", headline.up(made.added, 4))
     if made.added > 1.005 * made.total:
         st.caption(f"Adding up would say {prose.number(made.added / made.total, 3)} times as much.")
     else:
@@ -73,7 +77,7 @@ def _together(costs: Costs) -> None:
     names = [cost.expected.name for cost in costs.lines]
     shares = [cost.expected.priced.privacy.epsilon for cost in costs.lines]
     told = ", ".join(f"{prose.literal(name, 40)} {prose.number(share)}" for name, share in zip(names, shares))
-    rows = [{"statistic": name, "ε": prose.at_most(share, 5)} for name, share in zip(names, shares)]
+    rows = [{"statistic": name, "ε": headline.up(share, 5)} for name, share in zip(names, shares)]
     drawing.draw(
         charts.shares(names, shares, drawing.colours()), key="chart_shares", alt=f"ε of every statistic: {told}.",
         table=lambda: st.dataframe(rows, hide_index=True),
@@ -100,19 +104,19 @@ def _repeated(costs: Costs) -> None:
     told: work.Repeats = job.solution
     times = prose.count(PAGE["repeats"])
     if plan.epsilon is not None:
-        st.metric(f"ε per release, {times} releases", prose.at_most(told.each, 3))
+        st.metric(f"ε per release, {times} releases", headline.up(told.each, 3))
         st.caption(
-            f"Together they then cost ε = {prose.at_most(told.together, 4)}; adding up the lines would say "
-            f"{prose.at_most(told.added, 4)}."
+            f"Together they then cost ε = {headline.up(told.together, 4)}; adding up the lines would say "
+            f"{headline.up(told.added, 4)}."
         )  # fmt: skip
     else:
-        st.metric(f"ε of {times} releases", prose.at_most(told.together, 4))
-        st.caption(f"Each of them alone: {prose.at_most(told.each, 4)}. The errors stay as they were asked for.")
+        st.metric(f"ε of {times} releases", headline.up(told.together, 4))
+        st.caption(f"Each of them alone: {headline.up(told.each, 4)}. The errors stay as they were asked for.")
     rows = [
         {
             "statistic": cost.expected.name,
-            "± once": f"±{prose.at_most(cost.error, 3)}",
-            f"± each of {times}": f"±{prose.at_most(error, 3)}",
+            "± once": f"±{headline.up(cost.error, 3)}",
+            f"± each of {times}": f"±{headline.up(error, 3)}",
         }
         for cost, error in zip(costs.lines, told.errors)
         if cost.error is not None and error is not None
@@ -153,22 +157,26 @@ def _law(rows: Rows, row: int, one: LineDraft, title: str, cost: Cost | None) ->
 def verdict(one: LineDraft, cost: Cost) -> tuple[str, str]:
     """(the noise against the best possible, what to make of it)."""
     name = draft.NOISES[one.noise].capitalize()
-    if cost.error is not None and cost.least is not None:
-        claim = f"{name}: ±{prose.at_most(cost.error, 3)}. Best possible: ±{prose.at_least(cost.least, 3)}."
-    else:
-        claim = f"{name}: " + ", ".join(f"±{prose.at_most(width, 3)} on {part}" for part, width in _parts(cost)) + "."
+    width, part = _parts(cost)[0]
+    if cost.error is not None:
+        width, part = cost.error, ""
+    claim = f"{name}: ±{headline.up(width, 3)}{part}."
+    if cost.least is not None:
+        factor = width / (cost.expected.priced.widths[0] or 1.0)
+        claim += f" Best possible: ±{headline.trimmed(prose.at_least(cost.least * factor, 3))}."
     if cost.best is None or not cost.verdict:
         return claim, ""
     least, mine = cost.best
     most = max(1 - least / mine, 0.0)
-    if most <= 0.05:
-        return claim, f"Keep it: at most {prose.percent_up(most)} of the mean error to gain."
-    return claim, f"Up to {prose.percent_up(most)} less mean error may be possible: try the certified optimum."
+    share = prose.percent_up(most)
+    if most <= WORTH:
+        return claim, f"Keep it: {share if share.startswith('less') else f'at most {share}'} of the mean error to gain."
+    return claim, f"Up to {share} less mean error may be possible: try the certified optimum."
 
 
-def _parts(cost: Cost) -> list[tuple[str, float]]:
-    """(what a total is, ± at 95 %)."""
+def _parts(cost: Cost) -> list[tuple[float, str]]:
+    """(± at 95 %, on what) of every total."""
     priced = cost.expected.priced
     names = ["the sum of squares" if total.squares else "the sum" if total.column and not total.counts else "the count"
              for total in priced.totals]  # fmt: skip
-    return list(zip(names, priced.widths))
+    return [(width, f" on {name}") for width, name in zip(priced.widths, names)]

@@ -15,7 +15,7 @@ from typing import Any
 
 from dpcore._validate import above, in_range
 from dpcore.errors import InputError
-from dpcore.numbers import read_number, read_numbers, write_number
+from dpcore.numbers import WRITE, read_number, read_numbers, write_number
 from dpcore.plan.plan import MOST_LINES, WEIGHTS, Line, Plan
 from dpcore.plan.public import BOUND, STEP, Category, Column, Number, People
 from dpcore.plan.statistics import STATISTICS, Condition, Statistic
@@ -168,7 +168,15 @@ class Reading:
         """Keep what was wrong; the first complaint about a place stands."""
         name = error.field.rpartition(".")[2]
         place = rows, row, at or OWN.get(name, name)
-        self.complaints.setdefault(place, explain(InputError(name, error.value, error.accepted), LABELS))
+        self.complaints.setdefault(place, in_words(error))
+
+
+def in_words(error: InputError) -> str:
+    """A complaint in Markdown, in which names of columns and values stand for themselves."""
+    name = error.field.rpartition(".")[2]
+    accepted, mark, write = error.accepted.partition(WRITE)
+    told = InputError(name, error.value, prose.literal(accepted, 400) + mark + prose.literal(write))
+    return explain(told, {name: LABELS.get(name) or prose.literal(name, 60)})
 
 
 def read(values: Mapping[str, Any]) -> Reading:
@@ -189,7 +197,7 @@ def read(values: Mapping[str, Any]) -> Reading:
     try:
         found.plan = Plan(
             found.people, found.columns, kept, values["epsilon"] if needs_epsilon else None, values["delta"],
-            str(values["title"] or ""),
+            str(values["title"] or ""), values["split"],
         )  # fmt: skip
     except InputError as error:
         found.complain("", 0, error)
@@ -362,7 +370,7 @@ def values_of(plan: Plan) -> dict[str, Any]:
         "title": plan.title, "neighbours": people.neighbours, "number": people.number,
         "identifier": people.identifier, "rows_each": people.rows_each,
         "columns": pack([_column_draft(one) for one in plan.columns.values()]),
-        "lines": pack([_line_draft(line) for line in plan.lines]), "delta": plan.delta,
+        "lines": pack([_line_draft(line) for line in plan.lines]), "delta": plan.delta, "split": plan.split,
         **({} if plan.epsilon is None else {"epsilon": plan.epsilon}),
     }  # fmt: skip
 

@@ -26,6 +26,12 @@ WHAT = {
 }
 
 
+NEXT = {
+    "publish": "what you publish", "cost": "the budget", "noise": "the noise", "expect": "what to expect",
+    "release": "release",
+}  # fmt: skip
+
+
 def people_and_columns(found: Reading) -> None:
     """Whose data they are, and which values a column may have."""
     frame.heading("Who is in the data", TEXT["people"])
@@ -34,8 +40,8 @@ def people_and_columns(found: Reading) -> None:
     st.markdown(TEXT["bounds"])
     rows = Rows("columns", ColumnDraft, found.complaints)
     for row, one in rows:
-        with _fold(rows, row, draft.summary(one)) as fold:
-            if fold.open:
+        with _row(rows, row, draft.summary(one)):
+            if rows.unfolded(row):
                 _column(rows, row, one)
     with st.container(horizontal=True):
         full = len(rows.drafts) >= draft.MOST_COLUMNS
@@ -49,20 +55,20 @@ def _people(found: Reading) -> None:
     wrong = lambda name: found.complaints.get(("", 0, name))  # noqa: E731
     left, middle, right, last = st.columns([4, 3, 3, 3])
     with left:
-        st.selectbox("Two data sets are neighbours where you", PAGE.options("neighbours"), key="neighbours",
+        st.selectbox("Neighbours: data sets that", PAGE.options("neighbours"), key="neighbours",
                      help=TEXT["neighbours"])  # fmt: skip
     with middle:
-        place = fields.number(PAGE, "number", "How many people, if that is public", help=TEXT["number"], step=100,
+        place = fields.number(PAGE, "number", "People, if public", help=TEXT["number"], step=100,
                               name="number of people")  # fmt: skip
         if wrong("number"):
             place.error(wrong("number"))
     with right:
-        st.text_input("Column that says whose row it is", key="identifier", placeholder="none: one row each",
+        st.text_input("Column of the person", key="identifier", placeholder="none: one row each",
                       max_chars=200, autocomplete="off")  # fmt: skip
         if wrong("identifier"):
             st.error(wrong("identifier"))
     with last:
-        fields.number(PAGE, "rows_each", "Rows of one person, at most", step=1, name="rows of one person",
+        fields.number(PAGE, "rows_each", "Rows each, at most", step=1, name="rows of one person",
                       help=TEXT["rows"])  # fmt: skip
         if PAGE["rows_each"] > 1 and not str(PAGE["identifier"] or "").strip():
             st.caption("Counts once a column says whose row it is.")
@@ -90,7 +96,6 @@ def _column(rows: Rows, row: int, one: ColumnDraft) -> None:
             rows.text(row, "step", "Step", placeholder="by itself", help=TEXT["step"])
         with edges:
             rows.text(row, "edges", "Edges of groups", placeholder="0, 18, 65, 100", help=TEXT["edges"])
-    _remove(rows, row, "Remove this column")
 
 
 # Lines ------------------------------------------------------------------------------------------------
@@ -101,12 +106,12 @@ def lines(found: Reading) -> None:
     frame.heading("What you publish", TEXT["lines"])
     rows = Rows("lines", LineDraft, found.complaints)
     for (row, one), (_, title) in zip(rows, draft.named(rows.drafts)):
-        with _fold(rows, row, f"**{prose.literal(title, 80)}** · {WHAT[one.what].lower()}") as fold:
-            if fold.open:
+        statistic = found.statistics[row]
+        with _row(rows, row, f"**{prose.literal(title, 80)}** · {WHAT[one.what].lower()}"):
+            if statistic is not None:
+                st.caption(sensitivity(statistic, found))
+            if rows.unfolded(row):
                 _line(rows, row, one, title, found)
-        statistic = found.statistics[row] if row < len(found.statistics) else None
-        if statistic is not None:
-            st.caption(sensitivity(statistic, found))
     if not rows.drafts:
         st.info("Nothing is published yet: add a statistic.")
     with st.container(horizontal=True):
@@ -159,7 +164,6 @@ def _line(rows: Rows, row: int, one: LineDraft, title: str, found: Reading) -> N
             )
         if one.what == "mean":
             rows.switch(row, "spread", "Standard deviation, too", help=TEXT["spread"])
-    _remove(rows, row, "Remove this statistic")
 
 
 def sensitivity(statistic: Statistic, found: Reading) -> str:
@@ -170,7 +174,7 @@ def sensitivity(statistic: Statistic, found: Reading) -> str:
     parts = []
     for total in statistic.totals(found.people, found.columns):
         what = "how many there are" if total.counts or total.column is None else "the sum"
-        what = "the sum of squares" if total.squares else "every count" if total.by else what
+        what = "the sum of squares" if total.squares else "the counts" if total.by else what
         parts.append(f"{what} by at most Δ = {total.formula}" + _equal(total.formula, total.sensitivity))
     return f"One person changes {' and '.join(parts)}."
 
@@ -183,20 +187,21 @@ def _equal(formula: str, sensitivity: float) -> str:
 # Parts ------------------------------------------------------------------------------------------------
 
 
-def _fold(rows: Rows, row: int, label: str):
-    """A row of a list: a summary that unfolds."""
-    if rows.wrong(row):
-        label = f":material/error: {label} · **to be put right**"
-        st.session_state.setdefault(rows.fold(row), True)
-    return st.expander(label, key=rows.fold(row), on_change="rerun")
-
-
-def _remove(rows: Rows, row: int, label: str) -> None:
-    st.button(label, key=f"{rows.key}_{row}_remove", icon=":material/delete:", type="tertiary", on_click=rows.remove,
-              args=(row,))  # fmt: skip
+def _row(rows: Rows, row: int, label: str):
+    """The place of a row: a summary, with buttons that unfold the row and remove it."""
+    wrong, unfolded = rows.wrong(row), rows.unfolded(row)
+    place = st.container(border=True, key=f"{rows.key}_{row}_row", gap="small")
+    with place, st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f":material/error: {label} · **to be put right**" if wrong else label, width="stretch")
+        for key, word, icon, act in (
+            ("turn", "Done" if unfolded else "Edit", "check" if unfolded else "edit", rows.turn),
+            ("remove", "Remove", "delete", rows.remove),
+        ):
+            st.button(word, key=f"{rows.key}_{row}_{key}", icon=f":material/{icon}:", type="tertiary", on_click=act,
+                      args=(row,))  # fmt: skip
+    return place
 
 
 def next_button(panel: str) -> None:
-    label = PAGE.label("panel")(panel)
-    st.button(f"Next: {label[2].lower()}{label[3:]}", key=f"next_{panel}", type="primary",
+    st.button(f"Next: {NEXT[panel]}", key=f"next_{panel}", type="primary",
               icon=":material/arrow_forward:", on_click=PAGE.choose, args=({"panel": panel},))  # fmt: skip

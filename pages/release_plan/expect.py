@@ -51,7 +51,7 @@ def _signal(number: int, cost: Cost, seen: Rehearsed) -> None:
     frame.heading(f"Signal against noise: {prose.literal(seen.name, 60)}", TEXT["signal"])
     hidden = sum(true <= width for true, width in zip(seen.true, widths))
     least, most = prose.number(min(seen.true)), prose.number(max(seen.true))
-    told = f"{len(labels)} made-up counts from {least} to {most}, each ±{prose.at_most(max(widths), 3)}"
+    told = f"{len(labels)} made-up counts from {least} to {most}, each ±{headline.up(max(widths), 3)}"
     figure = charts.cells(labels, seen.true, widths, drawing.colours(), what="made-up people")
     drawing.draw(figure, key=f"chart_signal_{number}", alt=f"{told}; {hidden} are hidden by the noise.",
                  table=lambda: st.dataframe(_cells(labels, seen, widths), hide_index=True))  # fmt: skip
@@ -63,7 +63,7 @@ def _signal(number: int, cost: Cost, seen: Rehearsed) -> None:
 
 def _cells(labels: Sequence[str], seen: Rehearsed, widths: Sequence[float]) -> list[dict[str, str]]:
     return [
-        {"cell": label, "made-up count": prose.number(true), "± at 95 %": f"±{prose.at_most(width, 3)}",
+        {"cell": label, "made-up count": prose.number(true), "± at 95 %": f"±{headline.up(width, 3)}",
          "relative": prose.percent(width / true) if true else "–"}
         for label, true, width in zip(labels, seen.true, widths)
     ]  # fmt: skip

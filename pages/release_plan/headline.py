@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import streamlit as st
@@ -9,7 +10,6 @@ import streamlit as st
 from dpcore.errors import InputError
 from dpcore.plan.rehearsal import Rehearsed
 from pages.shared import compute, frame, prose
-from pages.shared.messages import explain
 
 from . import draft
 from .draft import Reading
@@ -35,15 +35,15 @@ def headline(
             frame.headline("Sensitivities, shares and errors are being worked out …", verdict="**Working it out …**")
         return
     frame.headline(sentence(costs, rehearsed), verdict=verdict(costs))
+    st.caption(promise(costs))
     for warning in warnings(costs):
         st.warning(warning, icon=":material/warning:")
 
 
 def told(error: InputError) -> str:
     """What a plan is refused for, with the line it is about."""
-    parts = error.field.split(".")
-    where = f" ({prose.literal('.'.join(parts[1:-1]))})" if len(parts) > 2 else ""
-    return explain(InputError(parts[-1], error.value, error.accepted), draft.LABELS) + where
+    about = ".".join(error.field.split(".")[1:-1])
+    return draft.in_words(error) + (f" ({prose.literal(about, 60)})" if about else "")
 
 
 def unready(found: Reading) -> None:
@@ -63,23 +63,43 @@ def verdict(costs: Costs) -> str:
     """What everything costs together."""
     count = len(costs.lines)
     what = "This statistic costs" if count == 1 else f"These {count} statistics cost"
-    return f"**{what} every person at most ε = {prose.at_most(costs.split.total, 4)}**"
+    return f"**{what} every person at most ε = {up(costs.split.total)}**"
+
+
+def up(value: float, digits: int = 4) -> str:
+    """An upper bound, without zeros at its end."""
+    return trimmed(prose.at_most(value, digits))
+
+
+def trimmed(number: str) -> str:
+    """The number without zeros at its end."""
+    mantissa, times, power = number.partition(" × ")
+    return (mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa) + times + power
 
 
 def sentence(costs: Costs, rehearsed: Sequence[Rehearsed] | None) -> str:
     """How far off the first lines will be."""
-    parts, looked_up = [], False
+    parts, looked_up = [], 0
     for number, cost in enumerate(costs.lines[:MOST_TOLD]):
         name, error = prose.literal(cost.expected.name, 60), cost.error
         if error is None and rehearsed is not None:
-            error, looked_up = max(rehearsed[number].width), True
-        parts.append(f"“{name}” by at most **±{prose.at_most(error, 3)}**" if error is not None else f"“{name}” …")
+            error, looked_up = max(rehearsed[number].width), looked_up + 1
+        parts.append(f"“{name}” by at most **±{up(error, 3)}**" if error is not None else f"“{name}” by …")
     more = len(costs.lines) - len(parts)
-    listed = ", ".join(parts) + (f", and {more} more" if more else "")
-    tail = " Where the error depends on the data it is that on made-up people." if looked_up else ""
-    delta = costs.split.plan.delta
-    kept = f" and δ = {prose.delta_text(delta)}" if delta else ""
-    return f"In 95 of 100 releases the noise moves {listed}. Nobody’s presence can be told beyond that ε{kept}.{tail}"
+    parts += [f"{more} more"] * bool(more)
+    listed = ", ".join(parts[:-1]) + " and " * bool(parts[1:]) + parts[-1]
+    tail = (
+        f"; {'the latter' if looked_up == 1 and not more else 'some of these'} on made-up people" if looked_up else ""
+    )
+    return f"Noise will move {listed}, with 95 % probability{tail}."
+
+
+def promise(costs: Costs) -> str:
+    """What ε means here, in words."""
+    made = costs.split
+    factor, delta = prose.at_most(math.exp(made.total), 3), made.plan.delta
+    rest = f", but for a probability of δ = {prose.delta_text(delta)}" if delta else ""
+    return f"Whatever comes out is at most {factor} times as probable with one person’s data as without them{rest}."
 
 
 def warnings(costs: Costs) -> list[str]:
@@ -107,16 +127,16 @@ def row(cost: Cost, seen: Rehearsed | None) -> dict[str, str]:
     """One line."""
     priced = cost.expected.priced
     return {
-        "statistic": cost.expected.name, "ε": prose.at_most(priced.privacy.epsilon, 4),
+        "statistic": cost.expected.name, "ε": up(priced.privacy.epsilon),
         "± at 95 %": error(cost, seen),
-        "relative": relative(cost, seen),
+        "relative, typically": relative(cost, seen),
     }  # fmt: skip
 
 
 def error(cost: Cost, seen: Rehearsed | None) -> str:
     """± at 95 %; of what depends on the data that on made-up people, marked by ≈."""
     if cost.error is not None:
-        return f"±{prose.at_most(cost.error, 4)}"
+        return f"±{up(cost.error)}"
     return "…" if seen is None else f"≈ ±{prose.number(max(seen.width), 3)}"
 
 

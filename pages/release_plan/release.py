@@ -26,6 +26,9 @@ from .work import Costs
 
 TEXT = prose.sections("release_plan")
 
+CRUMB = 1e-3
+"""Of a budget: less is told as nothing."""
+
 
 @dataclass
 class Ledger:
@@ -99,12 +102,18 @@ def ledger(costs: Costs) -> Ledger:
 
 def _told(book: Ledger, costs: Costs) -> None:
     """What has been spent, and what this would cost."""
-    spent, left = book.sums, book.left()
+    spent = book.sums
     columns = st.columns(3)
-    columns[0].metric("This release costs ε", prose.at_most(costs.split.total, 4))
-    columns[1].metric("Spent on these data in this tab", prose.at_most(spent[0], 4) if spent[0] else "0")
-    columns[2].metric("Left", prose.at_least(left[0], 4) if left[0] > 1e-9 else "0")
+    columns[0].metric("This release costs ε", headline.up(costs.split.total, 4))
+    columns[1].metric("Spent on these data in this tab", headline.up(spent[0], 4) if spent[0] else "0")
+    columns[2].metric("Left", _left(book))
     st.caption(TEXT["ledger"])
+
+
+def _left(book: Ledger) -> str:
+    """ε that may still be spent, rounded down; crumbs are nothing."""
+    left = book.left()[0]
+    return headline.trimmed(prose.at_least(left, 4)) if left > CRUMB * book.limit[0] else "0"
 
 
 def _ask() -> None:
@@ -118,16 +127,16 @@ def _forget() -> None:
 def _confirm(book: Ledger, costs: Costs, own: upload.Table | None) -> None:
     """The second click says what it costs; more than is left is refused."""
     price = costs.split.total, costs.split.plan.delta
-    cost = f"ε = {prose.at_most(price[0], 4)}" + (f" and δ = {prose.delta_text(price[1])}" if price[1] else "")
+    cost = f"ε = {headline.up(price[0], 4)}" + (f" and δ = {prose.delta_text(price[1])}" if price[1] else "")
     with st.container(border=True, key="release_confirm"):
         if not book.suffices(*price):
-            left = prose.at_least(book.left()[0], 4) if book.left()[0] > 1e-9 else "0"
+            left = _left(book)
             st.error(
                 f"Refused: this costs {cost}, and ε = {left} is left of these data’s budget.", icon=":material/block:"
             )
             total = book.sums[0] + price[0]
             with st.container(horizontal=True):
-                st.button(f"Raise the budget to ε = {prose.at_most(total, 4)}", key="release_raise", on_click=_raise,
+                st.button(f"Raise the budget to ε = {headline.up(total, 4)}", key="release_raise", on_click=_raise,
                           args=(book, price))  # fmt: skip
                 st.button("Leave it", key="release_cancel", on_click=_forget)
             return

@@ -30,6 +30,10 @@ class Rows:
         """Something in the row is not accepted."""
         return any(place[:2] == (self.key, row) for place in self._complaints)
 
+    def unfolded(self, row: int) -> bool:
+        """Its entries are shown: they were asked for, or something in them is wrong."""
+        return bool(st.session_state.setdefault(self._fold(row), self.wrong(row)))
+
     # Widgets -----------------------------------------------------------------------------------------
 
     def text(self, row: int, name: str, label: str, **more: Any) -> None:
@@ -91,19 +95,23 @@ class Rows:
         """Put rows at the end, unfolded."""
         kept = unpack(self.kind, PAGE[self.key])
         for at in range(len(kept), len(kept) + len(drafts)):
-            st.session_state[self.fold(at)] = True
+            st.session_state[self._fold(at)] = True
         self._keep([*kept, *drafts])
 
     def remove(self, row: int) -> None:
         """Take a row out."""
         kept = unpack(self.kind, PAGE[self.key])
         for at in range(row, len(kept)):
-            st.session_state[self.fold(at)] = bool(st.session_state.get(self.fold(at + 1), False))
+            st.session_state[self._fold(at)] = bool(st.session_state.get(self._fold(at + 1), False))
         self._keep(kept[:row] + kept[row + 1 :])
 
-    def fold(self, row: int) -> str:
-        """The key of a row's fold."""
-        return f"{self.key}_{row}_fold"
+    def turn(self, row: int) -> None:
+        """Show the entries of a row, or no longer."""
+        st.session_state[self._fold(row)] = not st.session_state.get(self._fold(row), False)
+
+    def _fold(self, row: int) -> str:
+        """Where it is kept whether a row is unfolded."""
+        return f"{self.key}_{row}_unfolded"
 
     def _keep(self, drafts: Sequence[Any]) -> None:
         PAGE.choose({self.key: pack(drafts)})

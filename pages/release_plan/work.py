@@ -37,7 +37,10 @@ class Asked:
 
 @dataclass(frozen=True)
 class Cost:
-    """A line.   least : a lower bound of its ±, for every noise.   best : (least mean error, this noise's)."""
+    """A line.
+
+    least : a lower bound of the ± of its first total, for every noise.   best : (least mean error, this noise's).
+    """
 
     expected: Expected
     error: float | None
