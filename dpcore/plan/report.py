@@ -86,9 +86,19 @@ class Expected:
 
 def least_error(total: Total, priced: Priced) -> float:
     """A lower bound of E|noise| for every law that keeps what the line's noise keeps, rounded down; with δ where the
-    line has some, however it is used."""
-    found = laws.optimum(total, priced.part, priced.line.full_support, absolute())
-    return found.certificate.lower or 0.0
+    line has some, however it is used.
+
+    Where the problem is solved for real values, a law on the lattice becomes one of these when a uniform number within
+    half a step is added; that costs a quarter of a step where the law is 0, which it is with at most the probability
+    that p(0) ≤ e^ε p(j) + δ for 0 < |j| ≤ `change` leaves.
+    """
+    lower = laws.optimum(total, priced.part, priced.line.full_support, absolute()).certificate.lower or 0.0
+    if total.change <= laws.LATTICE:
+        return lower
+    one = laws.of_one(total, priced.part)
+    others = 2 * total.change * math.exp(-one.epsilon)
+    at_0 = (1 + others * one.delta) / (1 + others)
+    return max(lower - 0.25 * at_0 * float(total.step), 0.0)
 
 
 def least_width(total: Total, priced: Priced) -> float:

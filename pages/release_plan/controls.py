@@ -28,7 +28,7 @@ MOST_REPEATS = 10_000
 SURVEY = draft.values_of(plan_from_toml(EXAMPLE))
 
 HOSPITAL = SURVEY | {
-    "title": "Patients of a hospital", "number": None, "epsilon": 1.0, "delta": 1e-6,
+    "title": "Patients of a hospital", "people": None, "epsilon": 1.0, "delta": 1e-6,
     "columns": pack([
         ColumnDraft("age", "number", "0", "100", "1", "0, 18, 40, 65, 80, 100"),
         ColumnDraft("stay", "number", "0", "60", "1", shape="falling"),
@@ -42,7 +42,7 @@ HOSPITAL = SURVEY | {
     ]),
 }  # fmt: skip
 
-EMPTY = SURVEY | {"title": "", "number": None, "columns": "", "lines": ""}
+EMPTY = SURVEY | {"title": "", "people": None, "columns": "", "lines": ""}
 
 PRESETS = {"Survey of 30\u202f000 adults": SURVEY, "Patients of a hospital": HOSPITAL, "Empty plan": EMPTY}
 """Plans to start from."""
@@ -51,7 +51,7 @@ PAGE = Address(
     "release_plan",
     SURVEY,
     panel=Choice("have", PANELS), title=Text("", 200), neighbours=Choice(NEIGHBOURS[0], NEIGHBOURS),
-    number=Number(None, NUMBER.low, NUMBER.high, whole=True), identifier=Text("", 200),
+    people=Number(None, NUMBER.low, NUMBER.high, whole=True), identifier=Text("", 200),
     rows_each=Number(1, ROWS_EACH.low, ROWS_EACH.high, whole=True), columns=Packed(""),
     lines=Packed("", kind=LineDraft), epsilon=Number(1.0), delta=Number(1e-6),
     split=Choice(SPLITS[0], {SPLITS[0]: "in proportion to weights", SPLITS[1]: "so that relative errors are alike"}),

@@ -143,7 +143,7 @@ LABELS = {
 }  # fmt: skip
 """Field → its name in messages."""
 
-OWN = {"is": "value", "weight": "amount", "within": "amount", "columns": "name", "bound": "edges",
+OWN = {"is": "value", "weight": "amount", "within": "amount", "columns": "name", "bound": "edges", "number": "people",
        "lower bound": "low", "upper bound": "high"}  # fmt: skip
 """Field of the core → that of the draft."""
 
@@ -207,7 +207,7 @@ def read(values: Mapping[str, Any]) -> Reading:
 def _people(found: Reading, values: Mapping[str, Any]) -> People:
     try:
         named = str(values["identifier"] or "").strip()
-        return People(values["neighbours"], values["number"], named, int(values["rows_each"]) if named else 1)
+        return People(values["neighbours"], values["people"], named, int(values["rows_each"]) if named else 1)
     except InputError as error:
         found.complain("", 0, error)
         return People()
@@ -367,7 +367,7 @@ def values_of(plan: Plan) -> dict[str, Any]:
     """What the page's controls hold for a plan."""
     people = plan.people
     return {
-        "title": plan.title, "neighbours": people.neighbours, "number": people.number,
+        "title": plan.title, "neighbours": people.neighbours, "people": people.number,
         "identifier": people.identifier, "rows_each": people.rows_each,
         "columns": pack([_column_draft(one) for one in plan.columns.values()]),
         "lines": pack([_line_draft(line) for line in plan.lines]), "delta": plan.delta, "split": plan.split,

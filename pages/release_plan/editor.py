@@ -58,10 +58,10 @@ def _people(found: Reading) -> None:
         st.selectbox("Neighbours: data sets that", PAGE.options("neighbours"), key="neighbours",
                      help=TEXT["neighbours"])  # fmt: skip
     with middle:
-        place = fields.number(PAGE, "number", "People, if public", help=TEXT["number"], step=100,
+        place = fields.number(PAGE, "people", "People, if public", help=TEXT["number"], step=100,
                               name="number of people")  # fmt: skip
-        if wrong("number"):
-            place.error(wrong("number"))
+        if wrong("people"):
+            place.error(wrong("people"))
     with right:
         st.text_input("Column of the person", key="identifier", placeholder="none: one row each",
                       max_chars=200, autocomplete="off")  # fmt: skip

@@ -79,18 +79,16 @@ def trimmed(number: str) -> str:
 
 def sentence(costs: Costs, rehearsed: Sequence[Rehearsed] | None) -> str:
     """How far off the first lines will be."""
-    parts, looked_up = [], 0
+    parts, looked_up = [], False
     for number, cost in enumerate(costs.lines[:MOST_TOLD]):
         name, error = prose.literal(cost.expected.name, 60), cost.error
         if error is None and rehearsed is not None:
-            error, looked_up = max(rehearsed[number].width), looked_up + 1
+            error, looked_up = max(rehearsed[number].width), True
         parts.append(f"“{name}” by at most **±{up(error, 3)}**" if error is not None else f"“{name}” by …")
     more = len(costs.lines) - len(parts)
     parts += [f"{more} more"] * bool(more)
     listed = ", ".join(parts[:-1]) + " and " * bool(parts[1:]) + parts[-1]
-    tail = (
-        f"; {'the latter' if looked_up == 1 and not more else 'some of these'} on made-up people" if looked_up else ""
-    )
+    tail = "; where that depends on the data, on made-up people" if looked_up else ""
     return f"Noise will move {listed}, with 95 % probability{tail}."
 
 
@@ -98,7 +96,7 @@ def promise(costs: Costs) -> str:
     """What ε means here, in words."""
     made = costs.split
     factor, delta = prose.at_most(math.exp(made.total), 3), made.plan.delta
-    rest = f", but for a probability of δ = {prose.delta_text(delta)}" if delta else ""
+    rest = f", and by at most δ = {prose.delta_text(delta)} more probable beyond that" if delta else ""
     return f"Whatever comes out is at most {factor} times as probable with one person’s data as without them{rest}."
 
 
@@ -137,7 +135,7 @@ def error(cost: Cost, seen: Rehearsed | None) -> str:
     """± at 95 %; of what depends on the data that on made-up people, marked by ≈."""
     if cost.error is not None:
         return f"±{up(cost.error)}"
-    return "…" if seen is None else f"≈ ±{prose.number(max(seen.width), 3)}"
+    return "…" if seen is None else f"≈ ±{up(max(seen.width), 3)}"
 
 
 def relative(cost: Cost, seen: Rehearsed | None) -> str:

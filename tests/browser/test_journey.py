@@ -215,6 +215,9 @@ TAKEN = {
 WITH_FLINT = ("Vectors in d dimensions",)
 """Pages whose scripts need python-flint; tests/browser/test_vectors_in_d.py runs theirs."""
 
+WITH_DATA = ("Release plan",)
+"""Pages whose scripts read a table; tests/browser/test_release_plan.py runs theirs."""
+
 
 @pytest.mark.parametrize("name", TAKEN)
 def test_tables_and_scripts_are_taken_away(dashboard, visitor, run_alone, tmp_path, name):
@@ -246,7 +249,7 @@ def test_tables_and_scripts_are_taken_away(dashboard, visitor, run_alone, tmp_pa
 
 def test_every_page_that_hands_out_a_script_is_looked_at():
     handed = [path for path in (ROOT / "pages").rglob("*.py") if "text/x-python" in path.read_text(encoding="utf-8")]
-    assert len(handed) == len(TAKEN) + len(WITH_FLINT)
+    assert len(handed) == len(TAKEN) + len(WITH_FLINT) + len(WITH_DATA)
 
 
 def test_a_theme_changed_while_the_page_loads_loses_nothing(dashboard, visitor):

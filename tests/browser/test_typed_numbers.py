@@ -15,6 +15,7 @@ from views import DRAWN, quiet, routes, settled
 import pages
 from pages.private_optimisation.controls import STORIES
 from pages.registry import PAGES
+from pages.release_plan import controls as plans
 from pages.shared.address import Number
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(420)]
@@ -23,6 +24,8 @@ FORMS = ("0,5", ".5", "5e-1", " 0.5 ", "1 000", "1.000,5", "½", "١", "0.5€",
 FEW = ("0,5", " 0.5 ", "")
 """One that is refused, one that is read, none at all: what a page can get wrong about a field of its own. How numbers
 are read is the same everywhere (tests/test_numbers.py); all forms go into the first state of the home page."""
+
+SURVEY = plans.PAGE.query(plans.PAGE.read({})[0] | plans.SURVEY)
 
 THOROUGH = bool(os.environ.get("THOROUGH"))
 
@@ -46,6 +49,7 @@ STATES: dict[str, list[dict[str, str]]] = {
     ],
     "vector_queries": [{}, {"panel": "applications"}],
     "isotropic": [IDLE | {"loss": "power"}, IDLE | {"loss": "exceed"}],
+    "release_plan": [{"panel": "have", "identifier": "person"}, SURVEY | {"panel": "cost"}],
     "private_optimisation": [{"story": story, "epsilon": "-1"} for story in STORIES],
 }  # fmt: skip
 """Page → addresses that together show all of its fields; the Learn pages show them by topics, where an answer is a

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 PAGES = [
     ("optimal_noise", {"promise": "composed"}), ("tradeoff_maps", {}), ("data_dependent", {}), ("vector_queries", {}),
-    ("isotropic", {}),
+    ("isotropic", {}), ("release_plan", {}),
     ("private_optimisation", {}), ("what_epsilon_means", {"mechanism": "gaussian"}),
     ("composition", {"topic": "growth", "co_mechanism": "approximate"}), ("composition", {"topic": "training"}),
     ("mechanism_gallery", {"topic": "additive_noise"}), ("mechanism_gallery", {"topic": "marginals"}),

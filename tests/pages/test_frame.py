@@ -123,6 +123,7 @@ PROJECTED = {
     "data_dependent": ({"epsilon", "delta", "low", "high", "loss"}, {"weight", "cap", "monotone", "gap", "seconds"}),
     "vector_queries": ({"shape", "epsilon", "delta", "dimension"}, {"norm", "l1", "l2"}),
     "isotropic": ({"loss", "dimension_stop", "epsilon_stop"}, {"dimension", "sensitivity", "unit", "gap", "seconds"}),
+    "release_plan": ({"epsilon_stop", "delta_stop"}, {"epsilon", "delta"}),
     "private_optimisation": ({"story", "epsilon", "delta", "mechanism"}, {"patients", "rivals", "draws", "map_seed"}),
 }
 """Page → controls that a lecture moves, and controls that it does not need."""
