@@ -7,9 +7,11 @@ from collections.abc import Sequence
 import streamlit as st
 
 from dpcore.errors import InputError
+from dpcore.loss import absolute
+from dpcore.plan import laws
 from dpcore.plan.files import plan_to_toml
 from dpcore.plan.rehearsal import Rehearsed
-from pages.shared import compute, drawing, fields, frame, prose, watching
+from pages.shared import compute, drawing, fields, frame, prose, travel, watching
 
 from . import charts, draft, headline, work
 from .controls import PAGE
@@ -151,7 +153,21 @@ def _law(rows: Rows, row: int, one: LineDraft, title: str, cost: Cost | None) ->
             if cost is not None:
                 claim, rest = verdict(one, cost)
                 st.markdown(f"**{claim}**  \n{rest}" if rest else f"**{claim}**")
-            rows.switch(row, "full_support", "Never exclude a neighbour", help=TEXT["support"])
+            with st.container(horizontal=True, vertical_alignment="center"):
+                rows.switch(row, "full_support", "Never exclude a neighbour", help=TEXT["support"])
+                if cost is not None:
+                    travel.menu(problem(cost), f"closer_{row}", origin=title)
+
+
+def problem(cost: Cost) -> dict[str, object]:
+    """The first total's problem, as other pages know it."""
+    priced = cost.expected.priced
+    total, line = priced.totals[0], priced.line
+    made = laws.problem(total, priced.part, line.full_support, absolute())
+    loss = {"loss": "l1"} if line.within is None else {"loss": "exceed", "threshold": line.within}
+    step = {} if made.granularity is None else {"granularity": made.granularity}
+    privacy = {"epsilon": made.privacy.epsilon, "delta": made.privacy.delta}
+    return privacy | {"sensitivity": total.sensitivity} | loss | step
 
 
 def verdict(one: LineDraft, cost: Cost) -> tuple[str, str]:
