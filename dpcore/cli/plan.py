@@ -1,8 +1,9 @@
-"""plan: from columns to released numbers (check, run, export)."""
+"""plan: from columns to released numbers (check, run, export, example)."""
 
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import __version__
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 def add_parser(commands: Any) -> None:
     text = "Release statistics of a table by a plan: what is public, what is published, what it costs (docs/plan.md)."
     parser = commands.add_parser("plan", help="from columns to released numbers", description=text)
-    actions = parser.add_subparsers(dest="action", required=True, metavar="check|run|export")
+    actions = parser.add_subparsers(dest="action", required=True, metavar="check|run|export|example")
     check = actions.add_parser("check", help="sensitivities, shares of the budget and errors to expect; no data")
     check.set_defaults(run=_check)
     run = actions.add_parser("run", help="read the data once and release; spends the budget")
@@ -33,6 +34,10 @@ def add_parser(commands: Any) -> None:
         "--as", dest="kind", choices=("script", "opendp", "notebook", "report", "toml"), default="script"
     )
     export.set_defaults(run=_export)
+    example = actions.add_parser("example", help="a plan to begin with, and made-up people for it")
+    example.add_argument("--people", metavar="FILE", help="write the made-up people to this CSV file")
+    example.add_argument("--out", metavar="FILE", help="write the plan to this file as well")
+    example.set_defaults(run=_example)
     for one in (check, run, export):
         one.add_argument("plan", metavar="PLAN", help="a TOML file")
         one.add_argument("--out", metavar="FILE", help="write the answer to this file as well")
@@ -97,6 +102,20 @@ def _export(arguments: argparse.Namespace) -> int:
         write_out(plan_notebook(made), arguments.out)
     else:
         write_out(plan_script(made, opendp=arguments.kind == "opendp"), arguments.out)
+    return 0
+
+
+def _example(arguments: argparse.Namespace) -> int:
+    from ..plan import made_up
+    from ..plan.files import plan_from_toml
+
+    for path in (arguments.out, arguments.people):
+        if path is not None:
+            refuse_unwritable(path)
+    if arguments.people is not None:
+        plan = plan_from_toml(made_up.EXAMPLE)
+        Path(arguments.people).write_text(made_up.as_csv(plan.columns, plan.people), encoding="utf-8")
+    write_out(made_up.EXAMPLE, arguments.out)
     return 0
 
 

@@ -5,10 +5,13 @@ Columns are drawn independently of each other. Nothing here is private, and noth
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Mapping
 
 import numpy as np
 
+from ..numbers import write_number
 from .public import SHAPES, Category, Column, People
 
 EXAMPLE = """\
@@ -101,6 +104,20 @@ def table(columns: Mapping[str, Column], people: People, rows: int, seed: int = 
     if people.identifier:
         found[people.identifier] = np.arange(rows) // people.rows_each
     return found
+
+
+def as_csv(columns: Mapping[str, Column], people: People, most: int = MOST) -> str:
+    """Made-up people as a CSV file, at most so many rows."""
+    made = table(columns, people, min(rows_of(people), most))
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(made)
+    writer.writerows(zip(*(map(_text, column.tolist()) for column in made.values())))
+    return text.getvalue()
+
+
+def _text(value: object) -> str:
+    return write_number(value) if isinstance(value, float) else str(value)
 
 
 def _column(column: Column, rows: int, rng: np.random.Generator) -> np.ndarray:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 
 import streamlit as st
 
 from dpcore.errors import InputError
-from dpcore.numbers import write_number
 from dpcore.plan import made_up
 from dpcore.plan.files import plan_to_toml
 from dpcore.plan.plan import Plan
@@ -39,8 +36,17 @@ def take(costs: Costs) -> None:
                            type="primary")  # fmt: skip
         if program:
             st.download_button("Python script", program, f"{name}.py", "text/x-python", on_click="ignore")
+            if theirs := _by_opendp(costs):
+                st.download_button("OpenDP script", theirs, f"{name}_opendp.py", "text/x-python", on_click="ignore",
+                                   help="The same with the noise of OpenDP (pip install opendp).")  # fmt: skip
             st.download_button("Notebook", notebook, f"{name}.ipynb", "application/x-ipynb+json", on_click="ignore")
-        st.download_button("Made-up people (CSV)", lambda: people(plan), "people.csv", "text/csv", on_click="ignore")
+        st.download_button(
+            "Made-up people (CSV)",
+            lambda: made_up.as_csv(plan.columns, plan.people, MOST_ROWS),
+            "people.csv",
+            "text/csv",
+            on_click="ignore",
+        )
     actions.row([actions.link()], key="plan_link")
     st.caption(TEXT["command"])
     st.code(
@@ -55,17 +61,14 @@ def take(costs: Costs) -> None:
             actions.show(program)
 
 
+def _by_opendp(costs: Costs) -> str:
+    """The script with OpenDP's noise, "" where it has none of the plan's."""
+    try:
+        return plan_script(costs.split, opendp=True)
+    except InputError:
+        return ""
+
+
 def stem(plan: Plan) -> str:
     """The name of its files."""
     return re.sub(r"[^a-z0-9]+", "-", plan.title.lower()).strip("-")[:60] or "plan"
-
-
-def people(plan: Plan) -> str:
-    """Made-up people as CSV."""
-    columns = made_up.table(plan.columns, plan.people, min(made_up.rows_of(plan.people), MOST_ROWS))
-    text = io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow(columns)
-    writer.writerows(zip(*([write_number(one) if isinstance(one, float) else one for one in column.tolist()]
-                           for column in columns.values())))  # fmt: skip
-    return text.getvalue()

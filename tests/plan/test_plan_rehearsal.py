@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import math
 
 import numpy as np
 import pytest
 
+from dpcore.cli import main
 from dpcore.errors import InputError
 from dpcore.loss import exceedance
 from dpcore.optimal import solve
@@ -23,6 +25,15 @@ from dpcore.plan.source import Source
 from dpcore.plan.statistics import Condition, Count, Mean, Sum
 
 OLD = (Condition("age", ">", 65.0),)
+
+
+def test_the_command_writes_a_plan_and_people_that_belong_together(tmp_path, capsys):
+    plan, people = tmp_path / "plan.toml", tmp_path / "people.csv"
+    assert main(["plan", "example", "--people", str(people), "--out", str(plan)]) == 0
+    assert capsys.readouterr().out.strip() == EXAMPLE.strip()
+    assert main(["plan", "run", str(plan), "--data", str(people)]) == 0
+    counts, mean, median = (line["values"] for line in json.loads(capsys.readouterr().out)["lines"])
+    assert abs(sum(counts) - 30_000) < 200 and 35 < mean[0] < 45 and 0 < median[0] < 200_000
 
 
 @pytest.fixture(scope="module")
