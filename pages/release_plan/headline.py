@@ -79,25 +79,27 @@ def trimmed(number: str) -> str:
 
 def sentence(costs: Costs, rehearsed: Sequence[Rehearsed] | None) -> str:
     """How far off the first lines will be."""
-    parts, looked_up = [], False
+    parts = []
     for number, cost in enumerate(costs.lines[:MOST_TOLD]):
         name, error = prose.literal(cost.expected.name, 60), cost.error
         if error is None and rehearsed is not None:
-            error, looked_up = max(rehearsed[number].width), True
+            error = max(rehearsed[number].width)
         parts.append(f"“{name}” by at most **±{up(error, 3)}**" if error is not None else f"“{name}” by …")
     more = len(costs.lines) - len(parts)
     parts += [f"{more} more"] * bool(more)
     listed = ", ".join(parts[:-1]) + " and " * bool(parts[1:]) + parts[-1]
-    tail = "; where that depends on the data, on made-up people" if looked_up else ""
-    return f"Noise will move {listed}, with 95 % probability{tail}."
+    return f"Noise will move {listed}, with 95 % probability."
 
 
 def promise(costs: Costs) -> str:
     """What ε means here, in words."""
     made = costs.split
     factor, delta = prose.at_most(math.exp(made.total), 3), made.plan.delta
-    rest = f", and by at most δ = {prose.delta_text(delta)} more probable beyond that" if delta else ""
-    return f"Whatever comes out is at most {factor} times as probable with one person’s data as without them{rest}."
+    rest = f", plus at most δ = {prose.delta_text(delta)}" if delta else ""
+    told = f"Whatever comes out is at most {factor} times as probable with one person’s data as without them{rest}."
+    if any(cost.error is None for cost in costs.lines):
+        told += " Errors that depend on the data are those on made-up people."
+    return told
 
 
 def warnings(costs: Costs) -> list[str]:
