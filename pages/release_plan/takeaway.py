@@ -11,6 +11,7 @@ from dpcore.plan import made_up
 from dpcore.plan.files import plan_to_toml
 from dpcore.plan.plan import Plan
 from dpcore.plan.script import plan_notebook, plan_script
+from dpcore.plan.statement import plan_report
 from pages.shared import actions, frame, prose
 
 from . import headline
@@ -40,6 +41,10 @@ def take(costs: Costs) -> None:
                 st.download_button("OpenDP script", theirs, f"{name}_opendp.py", "text/x-python", on_click="ignore",
                                    help="The same with the noise of OpenDP (pip install opendp).")  # fmt: skip
             st.download_button("Notebook", notebook, f"{name}.ipynb", "application/x-ipynb+json", on_click="ignore")
+        st.download_button(
+            "Report (HTML)", lambda: plan_report(costs.split), f"{name}.html", "text/html", on_click="ignore",
+            help="One page for the data-protection officer, to be read or printed.",
+        )  # fmt: skip
         st.download_button(
             "Made-up people (CSV)",
             lambda: made_up.as_csv(plan.columns, plan.people, MOST_ROWS),
