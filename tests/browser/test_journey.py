@@ -216,7 +216,7 @@ WITH_FLINT = ("Vectors in d dimensions",)
 """Pages whose scripts need python-flint; tests/browser/test_vectors_in_d.py runs theirs."""
 
 WITH_DATA = ("Release plan",)
-"""Pages whose scripts read a table; tests/browser/test_release_plan.py runs theirs."""
+"""Pages whose scripts read a table; tests/browser/test_plan_journey.py runs theirs."""
 
 
 @pytest.mark.parametrize("name", TAKEN)
