@@ -90,7 +90,8 @@ ANSWERED = f"""([keys, text, named, half]) => {{
 
 def expected(name: str) -> set[str]:
     """Keys of the page's numbers but for sliders and what only a link can set."""
-    sources = "".join(path.read_text(encoding="utf-8") for path in Path(pages.__path__[0]).rglob("*.py"))
+    folders = [Path(pages.__path__[0]) / folder for folder in (name, "lessons", "shared")]
+    sources = "".join(path.read_text(encoding="utf-8") for folder in folders for path in folder.rglob("*.py"))
     sliders = set(re.findall(r'\bst\.slider\((?:[^()]|\([^()]*\))*?key="(\w+)"', sources))
     numbers = {key for key, control in ADDRESSES[name].controls.items() if isinstance(control, Number)}
     return numbers - sliders - LINK_ONLY
@@ -113,7 +114,7 @@ def test_forms_of_numbers_in_every_field(dashboard, visitor, name):
     controls, page, typed = ADDRESSES[name].controls, visitor(1280, 2400), set()
     topics = [
         {"topic": topic} for topic in getattr(controls.get("topic"), "options", ())
-        if isinstance(controls[f"{topic}_answer"], Number)
+        if isinstance(controls.get(f"{topic}_answer"), Number)
     ]  # fmt: skip
     for state in STATES.get(name, topics or [{}]):
         page.goto(f"{dashboard}{routes()[name]}?{urlencode(state)}")
