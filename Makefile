@@ -1,6 +1,6 @@
 # DP Frontier. Needs Python >= 3.11 and make; everything else goes into .venv.
 #
-#   make run     set up and open the dashboard      (PORT=8501; HOST=127.0.0.1 for this machine alone)
+#   make run     set up and open the dashboard      (PORT=8501; HOST=0.0.0.0 for other machines too)
 #   make test    set up and run the tests           (ARGS="-k loss")
 #   make bench   set up and run the benchmarks      (minutes)
 #   make lint    set up and check style, format and types
@@ -8,7 +8,7 @@
 #   make docs    set up and build the documentation site, in site/
 
 PORT ?= 8501
-HOST ?=
+HOST ?= 127.0.0.1
 ARGS ?=
 VENV := .venv
 PYBIN := $(VENV)/bin/python
@@ -31,7 +31,7 @@ endif
 run: $(WARM)
 	@STREAMLIT_SERVER_PORT=$(PORT) $(PYBIN) -m service.health --open & \
 	$(PYBIN) -m streamlit run server.py --server.port $(PORT) \
-	  $(if $(HOST),--server.address $(HOST)) --server.showEmailPrompt false
+	  --server.address $(HOST) --server.showEmailPrompt false
 
 test: $(DEVELOP) $(WARM) chromium
 	$(PYBIN) -m pytest $(ARGS)
