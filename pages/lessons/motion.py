@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from pages.shared import compute, drawing, prose
+from pages.shared import compute, drawing, prose, watching
 from pages.shared.address import FRAME
 from work.question import Question
 
@@ -50,7 +50,7 @@ def _ask(asked: moving.Asked) -> None:
     def ask() -> None:
         looks.append(None)
         if len(looks) > 1 and compute.ask("states", asked, None, task=moving.states, urgent=False, wait=SOON).done:
-            st.rerun()
+            watching.draw_again()
 
     ask()
 
@@ -61,7 +61,7 @@ def _look(job: compute.Job) -> None:
     @st.fragment(run_every=SOON)
     def look() -> None:
         if job.done:
-            st.rerun()
+            watching.draw_again()
 
     look()
 

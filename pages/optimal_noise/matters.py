@@ -10,7 +10,7 @@ import streamlit as st
 from dpcore.mechanisms import Baseline, baseline
 from dpcore.problem import NoiseProblem, SolverSettings, noise_problem
 from dpcore.solution import Certificate
-from pages.shared import compute, prose
+from pages.shared import compute, prose, watching
 
 from . import verdict
 
@@ -38,7 +38,7 @@ def table(problem: NoiseProblem) -> None:
     def watch() -> None:
         known, job = savings(problem.privacy.delta)
         if job is None:
-            st.rerun()
+            watching.draw_again()
         st.html(markup(known, problem))
 
     watch()

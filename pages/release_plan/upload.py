@@ -19,7 +19,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from dpcore.errors import InputError
 from dpcore.plan.plan import Plan
 from dpcore.plan.source import Source
-from pages.shared import compute, prose
+from pages.shared import compute, prose, watching
 from service import log, uploads
 from work.reading import Reading, Task
 
@@ -134,7 +134,7 @@ def follow(reading: Reading[Any], key: str) -> bool:
         if reading.over:
             reading.stop()  # what began in that very moment
         if reading.done:
-            st.rerun()
+            watching.draw_again()
         st.markdown("Other tables are being read: this one waits for its turn …" if reading.waiting else "Reading …")
 
     with left:

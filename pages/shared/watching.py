@@ -20,6 +20,12 @@ def under_way(jobs: Jobs) -> dict[str, compute.Job]:
     return {slot: job for slot, job in jobs.items() if not job.done}
 
 
+def draw_again() -> None:
+    """Draw the whole page again, from a fragment that the browser runs by itself."""
+    st.empty()  # a request that came meanwhile, like the browser's Back, is served first: it would be lost below
+    st.rerun()
+
+
 def live(jobs: Iterable[compute.Job | None], draw: Draw, *, every: float = 0.6) -> None:
     """A panel that is drawn again by itself while jobs are under way; once all have ended, the page runs again.
 
@@ -41,7 +47,7 @@ def _repeated(waited_for: Sequence[compute.Job], draw: Draw, every: float) -> No
     @st.fragment(run_every=every if waited_for else None)
     def panel() -> None:
         if waited_for and all(job.done for job in waited_for):
-            st.rerun()
+            draw_again()
         draw()
 
     panel()
@@ -77,7 +83,7 @@ def strip(
             if job.over and not job.wait(0.1):  # the run of the click has waited, too
                 compute.stop(slot)
         if more() or any(job.done or compute.current(slot) is not job for slot, job in jobs.items()):
-            st.rerun()
+            draw_again()
         st.markdown("Stopping …") if stopping else say()
 
     with left:

@@ -98,6 +98,8 @@ def test_the_next_topic_is_seen_from_its_top_and_back_leads_to_the_one_before(da
         title.filter(has_text=there).wait_for()
         quiet(page)
         assert "epsilon=2" in page.url
+    page.go_forward()
+    title.filter(has_text="Randomised response").wait_for()
 
 
 def test_delta_leads_to_the_worst_event(dashboard, visitor):
