@@ -1,10 +1,9 @@
 """The one door to HiGHS: a linear program that grows by columns and rows and is solved in slices.
 
 Minimise costs·x subject to row_lower ≤ A x ≤ row_upper, lower ≤ x ≤ upper. One `LinearProgram` per job and
-thread: one simplex thread, costs as they are (perturbed ones, undone at the end, take up to twice the time where few
-rounds follow each other on a warm basis), presolve off, so that every run starts from the last basis and can be stopped
-after a slice of some 0.1 s at little cost. Slices are counted in iterations, never in seconds: an interruption changes
-the last digits of what follows, and the same question must have the same answer whatever else the machine does.
+thread: one simplex thread, presolve off, so that every run starts from the last basis and can be stopped after a slice
+of some 0.1 s at little cost. Slices are counted in iterations, never in seconds: an interruption changes the last
+digits of what follows, and the same question must have the same answer whatever else the machine does.
 Nothing returned here is believed: bounds come from `audit`.
 """
 
@@ -47,15 +46,19 @@ def _silent() -> Any:
 
 
 class LinearProgram:
-    """A growing linear program with a warm basis."""
+    """A growing linear program with a warm basis.
 
-    def __init__(self, *, tolerance: float = 1e-9) -> None:
+    perturbed : HiGHS changes the costs a little and undoes that at the end. It helps where many vertices cost the same,
+        as with curves in many shifts, and takes up to twice the time where few rounds follow each other.
+    """
+
+    def __init__(self, *, tolerance: float = 1e-9, perturbed: bool = True) -> None:
         self._highs = _silent()
         for option, value in (
             ("threads", 1),
             ("presolve", "off"),
             ("solver", "simplex"),
-            ("dual_simplex_cost_perturbation_multiplier", 0.0),
+            ("dual_simplex_cost_perturbation_multiplier", float(perturbed)),
             ("primal_feasibility_tolerance", tolerance),
             ("dual_feasibility_tolerance", tolerance),
         ):

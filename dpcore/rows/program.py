@@ -68,7 +68,7 @@ class PrivacyProgram:
     def __init__(
         self, rows_of: Callable[[Ints], Rows], units: Array, scaling: Array, *, tolerance: float = 1e-9
     ) -> None:
-        self.lp = LinearProgram(tolerance=tolerance)
+        self.lp = LinearProgram(tolerance=tolerance, perturbed=False)
         self.units, self.scaling = units, scaling
         self.limit_rows = np.full(len(units), -1, dtype=np.int64)
         self.names = np.empty(0, dtype=np.int64)
