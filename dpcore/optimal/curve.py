@@ -80,7 +80,7 @@ class CurveProgram:
         self.upper, self.private = float(self.costs @ self.inner), not self.violated(self.inner)
         rho = lattice.shares(self.inner)
         self._rho = np.maximum(rho, FLOOR * rho.max())
-        self._lp = LinearProgram(tolerance=1e-10, perturbed=False)
+        self._lp = LinearProgram(tolerance=1e-10)
         self._lp.add_rows(1.0, 1.0, starts=[0], columns=[], values=[])
         paid = sums_at(self._owners, self.costs, self._classes) * self._rho / self.scale
         columns = np.arange(self._classes)

@@ -17,6 +17,7 @@ from dpcore._validate import decimal
 from dpcore.errors import InputError
 from dpcore.quantity import Quantity
 
+from . import prose
 from .address import Address, Number
 from .messages import LABELS, explain
 
@@ -52,7 +53,8 @@ def number(
                 label, text, key=typed(key), help=help, autocomplete="off", on_change=_take, args=(page, key, name)
             )
             if unit:
-                st.html(f'<span class="unit">{unit}</span>')
+                with st.container(key=f"unit_{key}"):
+                    st.markdown(prose.literal(unit))
             for sign, word, icon in ((-1, "less", "remove"), (1, "more", "add")):
                 st.button(
                     f"{name}: {word}", key=f"{key}_{word}", icon=f":material/{icon}:",

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import re
+from urllib.parse import urlencode
 
 import pytest
 from playwright.sync_api import TimeoutError, expect
 from views import quiet, routes
+
+from pages.release_plan import controls as plans
+
+QUICK = {"gap": "5", "steps": "3"}
+SHOWN = {"release_plan": plans.PAGE.query(plans.PAGE.read({})[0] | plans.SURVEY | {"panel": "expect"})}
+"""Page → the address that shows its charts, where another one than `QUICK` does."""
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(420)]
 
@@ -15,7 +22,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.timeout(420)]
 @pytest.mark.parametrize("name", routes())
 def test_every_fold_of_numbers_opens(dashboard, visitor, name):
     page = visitor(1280, 4000)
-    page.goto(f"{dashboard}{routes()[name]}?gap=5&steps=3")
+    page.goto(f"{dashboard}{routes()[name]}?{urlencode(SHOWN.get(name, QUICK))}")
     page.locator(".main-svg").first.wait_for()
     stops = page.get_by_role("button", name=re.compile("^Stop( here)?$"))
     for place in reversed(range(stops.count())):  # the last one first: the others keep their places
