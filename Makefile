@@ -53,6 +53,7 @@ bench: $(DEVELOP)
 	$(PYBIN) -m benchmarks.bench_isotropic --short
 	$(PYBIN) -m benchmarks.bench_private_optimization
 	$(PYBIN) -m benchmarks.bench_jobs
+	$(PYBIN) -m benchmarks.bench_lessons
 	$(PYBIN) -m benchmarks.bench_pages
 	$(PYBIN) -m benchmarks.load_sessions
 	$(PYBIN) -m benchmarks.bench_browser

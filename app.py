@@ -7,15 +7,18 @@ from pathlib import Path
 import streamlit as st
 
 from pages.registry import PAGES
-from pages.shared import compute, frame
+from pages.shared import compute, frame, travel
 from pages.shared.address import FRAME
+from pages.start.controls import meant_for_noise
+from service import entrance
 
 ASSETS = Path(__file__).parent / "assets"
+ENTRANCE = entrance.before(page="optimal_noise", meant=meant_for_noise)
 
 
 def run() -> None:
     """One run of the script: the frame, and in it the page of the address."""
-    st.set_page_config(page_title="DP Frontier", page_icon=str(ASSETS / "icon.svg"), layout="wide")
+    st.set_page_config(page_title="DP Frontier", page_icon=str(ASSETS / "favicon.svg"), layout="wide")
     st.logo(str(ASSETS / "logo.svg"), icon_image=str(ASSETS / "icon.svg"), size="large")
     FRAME.open()
     menus: dict[str, list] = {}
@@ -24,6 +27,7 @@ def run() -> None:
         page = st.Page(one.script, title=one.title, icon=icon, url_path=address or None, default=not address)
         menus.setdefault(one.menu, []).append(page)
     page = st.navigation(menus, position="top")
+    travel.turned()
     with compute.PAGE_LOCK.taken():
         frame.bar(page.url_path or PAGES[0].name)
         compute.turn_to(page.url_path)
@@ -34,4 +38,4 @@ def run() -> None:
 if __name__ == "__main__":
     run()
 else:  # `streamlit run app.py` loads it before anybody comes, and with it what `pages/__init__.py` says to Streamlit
-    app = st.App(__file__)
+    app = st.App(__file__, middleware=[ENTRANCE])

@@ -18,10 +18,12 @@ from starlette.middleware import Middleware
 from streamlit import net_util
 from streamlit.runtime.app_session import AppSession
 
+from app import ENTRANCE
 from dpcore import __version__, figures
-from pages.shared import compute
+from pages.shared import compute, snapshot
 from service import configuration, log, metrics, uploads
 from service.headers import Headers
+from service.snapshot import Snapshots
 from work import warm
 
 # Streamlit would ask a server on the internet for this machine's public address, to name it or to check an origin.
@@ -100,6 +102,10 @@ def failed(error: Exception) -> None:
 app = st.App(
     "app.py",
     lifespan=lifespan,
-    middleware=[Middleware(Headers, address_length=settings.address_length)],
+    middleware=[
+        Middleware(Headers, address_length=settings.address_length),
+        ENTRANCE,
+        Middleware(Snapshots, draw=snapshot.draw),
+    ],
     on_script_error=failed,
 )

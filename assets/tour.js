@@ -44,14 +44,19 @@ export default function ({ data, parentElement }) {
     next.className = "next";
     row.append(count, skip, next);
     card.append(heading, words, row);
-    card.addEventListener("keydown", (event) => { if (event.key === "Escape") end(); });
     parentElement.append(card);
     point(target, true);
   };
+  const escape = (event) => { if (event.key === "Escape" && parentElement.querySelector(".card")) end(); };
+  document.addEventListener("keydown", escape);
   const again = () => { step = 0; show(); };
   window.addEventListener("dp-frontier-tour", again);
   if (!seen()) show();
-  return () => { window.removeEventListener("dp-frontier-tour", again); close(); };
+  return () => {
+    window.removeEventListener("dp-frontier-tour", again);
+    document.removeEventListener("keydown", escape);
+    close();
+  };
 }
 
 function button(label, act) {

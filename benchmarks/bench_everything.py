@@ -202,7 +202,7 @@ def _shares(answers: list[Answer]) -> str:
     return "  ".join(f"≤ {100 * gap:g} %: {100 * sum(g <= gap for g in gaps) / len(gaps):5.1f} %" for gap in GAPS)
 
 
-def report(answers: list[Answer], worst: int) -> None:
+def report(answers: list[Answer], worst: int, limit: float) -> None:
     """Shares by what is asked, the worst as commands."""
     solved = [answer for answer in answers if answer.gap is not None]
     print(f"\n{len(answers)} problems, {len(answers) - len(solved)} refused as impossible")
@@ -215,7 +215,9 @@ def report(answers: list[Answer], worst: int) -> None:
         print(f"{kind:22s} {len(group):4d}  {_shares(group)}")
     seconds = [answer.seconds for answer in solved]
     print(f"{'all':22s} {len(solved):4d}  {_shares(solved)}")
-    print(f"processor seconds: median {statistics.median(seconds):.2f}, largest {max(seconds):.2f}, ", end="")
+    over = max(0.0, max(seconds) - limit)
+    print(f"processor seconds: median {statistics.median(seconds):.2f}, ", end="")
+    print(f"largest {max(seconds):.2f} ({over:.2f} over the limit), ", end="")
     print(f"sum {sum(seconds):.0f}; peak memory {peak_megabytes():.0f} MB\n\nthe widest:")
     for answer in sorted(solved, key=lambda answer: -(answer.gap or 0.0))[:worst]:
         print(f"{100 * (answer.gap or 0.0):10.4g} %  {answer.seconds:5.2f} s  {answer.command}")
@@ -253,7 +255,7 @@ def main() -> None:
             for text in refuted(solution, asked):
                 false += 1
                 print(f"REFUTED {answer.command}\n    {text}", flush=True)
-    report(answers, options.worst)
+    report(answers, options.worst, options.time_limit)
     if options.referee:
         print(f"\nthe referee refuted {false}")
     if options.save:

@@ -3,6 +3,7 @@
     python -m benchmarks.bench_isotropic                  # brackets within their time limits, then the table over d
     python -m benchmarks.bench_isotropic --short          # a tenth of the time, fewer problems
     python -m benchmarks.bench_isotropic --only brackets --between 2 20 --draws 1000000
+    python -m benchmarks.bench_isotropic --only plane     # E‖X‖₁ in the plane, the supplement's Figure 6
 
 Time is that of the processor, for limits too. Every law is confirmed by a Monte-Carlo estimate of its δ(ε) from drawn
 vectors (`--draws`), in two and three dimensions by numerical integration too; neither uses the audit. The exit status
@@ -23,9 +24,11 @@ from scipy import special
 
 from dpcore.isotropic.baselines import mechanisms
 from dpcore.isotropic.law import RadialNoise
+from dpcore.isotropic.plane import FIGURE_6, figure_6
 from dpcore.isotropic.problem import IsotropicProblem, parse_loss
 from dpcore.isotropic.search import solve
 from dpcore.isotropic.solution import IsotropicSolution
+from dpcore.isotropic.square import RESOLUTIONS, taxicab_lower
 from dpcore.privacy import Privacy
 from dpcore.problem import SolverSettings
 
@@ -230,10 +233,29 @@ def table(dimensions: tuple[int, ...], seconds: float, draws: int) -> int:
     return wrong
 
 
+def in_the_plane(resolution: int) -> int:
+    """E‖X‖₁ for d = 2: an audited radial law above, bounds for every law below; the number of contradictions."""
+    wrong = 0
+    print("\n(ε, δ)      radial   E|X| ≥   on a grid ≥  (points a sensitivity)  seconds  printed upper, lower")
+    for epsilon, delta in FIGURE_6:
+        found = figure_6(Privacy(epsilon, delta))
+        began = time.process_time()
+        lower = taxicab_lower(Privacy(epsilon, delta), resolution)
+        seconds, printed = time.process_time() - began, FIGURE_6[epsilon, delta]
+        wrong += not max(lower, found.lower) <= found.radial
+        print(
+            f"({epsilon:g}, {delta:g})   {found.radial:.5f}  {found.norm_lower:.5f}  {lower:.5f}      ({resolution})"
+            f"{seconds:25.1f} s  {printed.upper}, {printed.lower}",
+            flush=True,
+        )
+    return wrong
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--short", action="store_true", help="a tenth of the time, every third bracket")
-    parser.add_argument("--only", choices=("brackets", "table"))
+    parser.add_argument("--only", choices=("brackets", "table", "plane"))
+    parser.add_argument("--resolution", type=int, default=RESOLUTIONS[-1], help="of grids in the plane")
     parser.add_argument("--between", nargs=2, type=int, default=(1, 1000), metavar="D", help="dimensions")
     parser.add_argument("--share", type=float, default=1.0, help="of the time limits")
     parser.add_argument("--draws", type=int, default=200_000, help="vectors per estimate of δ")
@@ -242,12 +264,14 @@ def main() -> None:
     share = SHORT if options.short else options.share
     low, high = options.between
     wrong = 0
-    if options.only != "table":
+    if options.only in (None, "brackets"):
         chosen = [one for one in BRACKETS if low <= one.dimension <= high]
         wrong += brackets(chosen[::FEWER] if options.short else chosen, share, options.draws)
-    if options.only != "brackets":
+    if options.only in (None, "table"):
         dimensions = tuple(d for d in DIMENSIONS if low <= d <= high)
         wrong += table(dimensions, share * TABLE_SECONDS, options.draws)
+    if options.only == "plane":
+        wrong += in_the_plane(options.resolution)
     print(f"\npeak memory {peak_megabytes():.0f} MB; {wrong} contradictions")
     sys.exit(int(wrong > 0))
 

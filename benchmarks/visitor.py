@@ -17,6 +17,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.Element_pb2 import Element
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
+from streamlit.util import calc_hash
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
@@ -32,13 +33,14 @@ class Visitor:
     """One open page.
 
     address : of the server, such as http://127.0.0.1:8501.
-    query : the address's parameters, as text.
+    query : the address's parameters, as text.   page : its path, of the page that is opened first.
     on_element : called with every element and the time it came.
     fragments : the fragment that drew each element, "" for the page itself.
     """
 
     address: str
     query: str = ""
+    page: str = "optimal_noise"
     on_element: Callable[[Element, float], None] = lambda *_: None
     elements: dict[tuple[int, ...], Element] = field(default_factory=dict)
     fragments: dict[tuple[int, ...], str] = field(default_factory=dict)
@@ -52,6 +54,9 @@ class Visitor:
     _timers: dict[str, asyncio.Task] = field(default_factory=dict)
     _known: dict[str, ForwardMsg] = field(default_factory=dict)
     _states: dict[str, WidgetState] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._page = calc_hash(self.page) if self.page else ""
 
     @contextlib.asynccontextmanager
     async def visit(self):

@@ -48,11 +48,12 @@ def _silent() -> Any:
 class LinearProgram:
     """A growing linear program with a warm basis.
 
+    slice : iterations times rows between two looks at the stop flag; fewer where rows are dense.
     perturbed : HiGHS changes the costs a little and undoes that at the end. It helps where many vertices cost the same,
         as with curves in many shifts, and takes up to twice the time where few rounds follow each other.
     """
 
-    def __init__(self, *, tolerance: float = 1e-9, perturbed: bool = True) -> None:
+    def __init__(self, *, tolerance: float = 1e-9, perturbed: bool = True, slice: int = SLICE) -> None:
         self._highs = _silent()
         for option, value in (
             ("threads", 1),
@@ -64,7 +65,7 @@ class LinearProgram:
         ):
             self._highs.setOptionValue(option, value)
         self.rows = self.columns = 0
-        self._sliced = True
+        self._sliced, self._slice = True, slice
 
     def add_columns(
         self,
@@ -130,7 +131,7 @@ class LinearProgram:
                 return "time"
             self._highs.setOptionValue("time_limit", self._highs.getRunTime() + left)
             if self._sliced:
-                self._highs.setOptionValue("simplex_iteration_limit", max(FEWEST, SLICE // (self.rows + 1)))
+                self._highs.setOptionValue("simplex_iteration_limit", max(FEWEST, self._slice // (self.rows + 1)))
             self._highs.run()
             status = self._highs.getModelStatus()
             if status in _FINAL:

@@ -9,7 +9,7 @@ from .errors import InputError
 from .quantity import Quantity
 
 EPSILON = Quantity(
-    "epsilon", 1e-3, 20.0, 1.0, "ε", "ε", also=(0.0,), help="how much one person may change what is seen"
+    "epsilon", 1e-3, 20.0, 1.0, "ε", "ε", also=(0.0,), help="how much one person may shift the odds of a result"
 )
 DELTA = Quantity(
     "delta", 1e-12, 0.999, 0.2, "δ", "δ", also=(0.0,),

@@ -39,13 +39,20 @@ def load_solution(path: str | Path) -> Solution:
 
 def load_json(path: str | Path, file: str = "noise file", command: str = "solve") -> Any:
     """What a JSON file of at most 32 MB holds. file : what messages call it.   command : what writes such files."""
+    return parse_json(load_bytes(path, file), str(path), file, command)
+
+
+def load_bytes(path: str | Path, file: str) -> bytes:
+    """What is in a file of at most 32 MB; it is not read any further. file : what messages call it."""
     try:
         with open(path, "rb") as opened:
             raw = opened.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "no file can have this name"
         raise InputError(file, path, f"a readable file ({reason})") from None
-    return parse_json(raw, str(path), file, command)
+    if len(raw) > MAX_BYTES:
+        raise InputError(file, path, f"at most {MAX_BYTES >> 20} MB")
+    return raw
 
 
 def solution_from_json(text: str | bytes, *, name: str = "this text") -> Solution:

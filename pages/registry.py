@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[1]
 
 @dataclass(frozen=True)
 class Page:
-    """One page: its folder and address, what the menu calls it, and the menu it is in."""
+    """One page: its folder and address, what the menu calls it, and the menu it is in, "" for none."""
 
     name: str
     title: str
@@ -46,6 +46,7 @@ class Page:
 
 
 PAGES = (
+    Page("start", "Start", "home", ""),
     Page("optimal_noise", "Optimal noise", "area_chart", "Explore"),
     Page("tradeoff_maps", "Trade-off maps", "grid_on", "Explore"),
     Page("data_dependent", "Data-dependent noise", "stacked_line_chart", "Explore"),

@@ -34,7 +34,7 @@ ALLOWED = {
     "numerals": set(),
     "places": BASE,
     "problem": DATA,
-    "noise": DATA | {"exact", "json_checks", "pair", "rounded", "script"},
+    "noise": DATA | {"exact", "kernels", "json_checks", "pair", "rounded", "script"},
     "pair": BASE,
     "audit": DATA | {"noise", "rows"},  # the referee: no kernel, no linear program
     "audit_shape": DATA | {"noise"},
@@ -65,7 +65,7 @@ ALLOWED = {
     "sweeps": FILES | {"optimal", "mechanisms", "provenance", "store"},
     "inversion": LAWS | {"optimal", "mechanisms"},
     "plan": SEARCH | FILES | {"accounting", "mechanisms", "inversion", "exact", "numerals", "script"},
-    "learning": SEARCH | {"accounting", "mechanisms", "plan", "vector", "data_dependent"},
+    "learning": SEARCH | {"accounting", "mechanisms", "plan", "vector", "data_dependent", "isotropic"},
     "integrations": LAWS,
     "private_optimization": LAWS | {"lp", "rows", "optimal", "exact"},
     "data_dependent": SEARCH | FILES | {"exact", "export", "reload", "script", "snippet"},

@@ -149,7 +149,8 @@ PROBLEMS: dict[str, Callable[[dict], dict | None]] = {
 def read_link(link: str) -> dict:
     """What a link says: every control that links hold, and the problem."""
     parts = urlsplit(link)
-    page = PAGE_OF[parts.path.strip("/")]
+    path = parts.path.strip("/")
+    page = PAGE_OF[path or "optimal_noise"]  # before there was a start page
     address = address_of(page.name)
     values, malformed = address.read(dict(parse_qsl(parts.query, keep_blank_values=True)))
     assert not malformed
@@ -248,19 +249,25 @@ def test_a_command_answers_as_it_did(kept, capsys, monkeypatch):
 
 
 def same(found: Any, kept: Any) -> None:
-    """Equal, numbers to the last digits: summed in another order they may differ there, and nothing else may."""
+    """Equal, numbers to nine digits: summed in another order, as other processors do, they may differ behind them (a
+    lower bound by the accountant's grid did by 3e-10), and nothing else may."""
     if isinstance(kept, dict):
         assert kept.keys() <= found.keys()
         for key, value in kept.items():
-            if key == "loss":  # or another text for the same pieces: steep losses were written as their tables
+            if key == "loss" and isinstance(
+                value, str
+            ):  # or another text for the same pieces: steep losses were written as their tables
                 assert found[key] == value or parse_loss(found[key]).pieces == parse_loss(value).pieces
             else:
                 same(found[key], value)
     elif isinstance(kept, list):
+        if kept and isinstance(kept[0], dict) and "rule" in kept[0]:  # of composition; there may be more by now
+            known = {one["rule"] for one in kept}
+            found = [one for one in found if one["rule"] in known]
         assert len(found) == len(kept)
         for one, other in zip(found, kept):
             same(one, other)
     elif isinstance(kept, float):
-        assert found == pytest.approx(kept, rel=1e-11, abs=1e-14)
+        assert found == pytest.approx(kept, rel=1e-9, abs=1e-14)
     else:
         assert found == kept and isinstance(found, bool) == isinstance(kept, bool)

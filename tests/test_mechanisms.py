@@ -15,6 +15,7 @@ from dpcore.loss import absolute, parse_loss, pinball, squared, table
 from dpcore.mechanisms import MECHANISMS, baselines, fitted, integer_baselines
 from dpcore.noise import TruncatedLaplace, Uniform
 from dpcore.privacy import Privacy
+from dpcore.privacy_profile import Composed
 from dpcore.problem import NoiseProblem, noise_problem
 
 KEYS = ["laplace", "truncated-laplace", "gaussian", "gaussian-classical"]
@@ -162,3 +163,11 @@ def test_whole_number_queries():
         assert not baseline.valid and baseline.noise is None and "epsilon" in baseline.reason
     with pytest.raises(InputError, match="sensitivity"):
         integer_baselines(Privacy(1.0, 0.1), 2.5, absolute())
+
+
+def test_what_each_of_many_releases_may_spend_can_be_too_little():
+    """Multi-Gaussian noise for 52 releases would be calibrated at ε/52, below where the proof over all shifts ends."""
+    year = Composed(52, Privacy(1.0, 1e-6))
+    found = {one.key: one for one in baselines(NoiseProblem(year.anchor, 1.0, parse_loss("l1"), profile=year))}
+    assert found["multi-gaussian"].noise is None and "calibrated from" in found["multi-gaussian"].reason
+    assert found["laplace"].valid and found["gaussian"].valid

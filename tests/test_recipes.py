@@ -105,7 +105,9 @@ page.query_params["topic"], page.query_params["di_sides"] = "dice", "20"
 settle(page.run())
 words = " ".join(one.value for one in page.markdown)
 assert page.title[0].value == "2 Dice" and "**20** throws" in words and "Throw, and count." in words, words
-assert [one.name for one in TOPICS][:4] == ["all_questions", "dice", "reconstruction", "randomised_response"]
+names = [one.name for one in TOPICS]
+place = names.index("dice")
+assert names[place - 1 : place + 2] == ["all_questions", "dice", "reconstruction"]
 page.button(key="step_0").click().run()
 assert page.query_params["di_sides"][0] == "4" and not page.exception
 """

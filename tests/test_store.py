@@ -480,7 +480,7 @@ for kill in range(kills):
         for number in range(kill * 1000, kill * 1000 + 100):
             body = random.Random(number).randbytes(20_000 + number % 7000)
             store.put("sweep", number, hashlib.sha256(body).digest() + body)
-        os._exit(1)
+        signal.pause()
     time.sleep(rng.uniform(0.001, 0.025))
     os.kill(child, signal.SIGKILL)
     assert os.WIFSIGNALED(os.waitpid(child, 0)[1])

@@ -14,6 +14,7 @@ import contextlib
 import itertools
 import logging
 import math
+import os
 import queue
 import secrets
 import subprocess
@@ -179,6 +180,11 @@ def _answer(conversation: _Conversation, task: Task, problem: Any, settings: Any
         conversation.send("stop" if stop else "on")
 
 
+ALONE = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+"""Threads of linear algebra in a process: there are as many processes as may compute at once, and small products take
+several times the processor when they are shared out."""
+
+
 class _Process:
     """One process, as this one sees it."""
 
@@ -198,7 +204,11 @@ class _Process:
         secret, connected = secrets.token_bytes(32), threading.Event()
         with Listener(authkey=secret) as listener:
             process = subprocess.Popen(
-                [sys.executable, "-m", "work.process"], stdin=subprocess.PIPE, cwd=ROOT, process_group=0
+                [sys.executable, "-m", "work.process"],
+                stdin=subprocess.PIPE,
+                cwd=ROOT,
+                process_group=0,
+                env={**dict.fromkeys(ALONE, "1"), **os.environ},
             )
 
             def watch() -> None:  # one that will not come any more: its place on the line is taken, and given up

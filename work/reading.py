@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from dpcore.errors import InputError
 from dpcore.plan.source import Interrupted, Source
@@ -22,8 +22,9 @@ SECONDS = 60.0
 
 _turns = threading.Semaphore(MOST)
 
+Data = TypeVar("Data")
 Answer = TypeVar("Answer")
-Task = Callable[[Source, Callable[[], None]], Answer]
+Task = Callable[[Data, Callable[[], None]], Answer]
 """What to do with the data; it calls the second now and then, which raises when it is to end."""
 
 
@@ -36,8 +37,8 @@ class Reading(Generic[Answer]):
 
     def __init__(
         self,
-        data: Callable[[], AbstractContextManager[Source]],
-        task: Task[Answer],
+        data: Callable[[], AbstractContextManager[Data]],
+        task: Task[Data, Answer],
         *,
         seconds: float = SECONDS,
         failed: Callable[[Exception], object] = lambda _: None,
@@ -46,7 +47,7 @@ class Reading(Generic[Answer]):
         self.error: Exception | None = None
         self.waiting, self.stopped = True, False
         self._end, self._ended = threading.Event(), threading.Event()
-        self._source: Source | None = None
+        self._source: Any = None
         threading.Thread(target=self._run, args=(data, task, seconds, failed), name="reading", daemon=True).start()
 
     @property
@@ -66,7 +67,7 @@ class Reading(Generic[Answer]):
     def stop(self) -> None:
         """Have it end without an answer."""
         self._end.set()
-        if (source := self._source) is not None:
+        if isinstance(source := self._source, Source):
             source.interrupt()
 
     def _tick(self) -> None:
@@ -75,8 +76,8 @@ class Reading(Generic[Answer]):
 
     def _run(
         self,
-        data: Callable[[], AbstractContextManager[Source]],
-        task: Task[Answer],
+        data: Callable[[], AbstractContextManager[Data]],
+        task: Task[Data, Answer],
         seconds: float,
         failed: Callable[[Exception], object],
     ) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dpcore.data_dependent import search as data_dependent
 from dpcore.data_dependent.problem import data_dependent_problem
+from dpcore.noise import MultiGaussian
 from dpcore.optimal import solve
+from dpcore.privacy import Privacy
 from dpcore.problem import SolverSettings, noise_problem
 from dpcore.solution import Solution
 
@@ -14,6 +16,7 @@ def warm() -> Solution:
     for loss in ("l1", "pinball:0.8"):
         solve(noise_problem(1, 0.2, 1, loss), SolverSettings(method="reference", cells_per_sensitivity=4))
     data_dependent.solve(data_dependent_problem(1, 0.2, query_range=(0, 10)), SolverSettings(gap=0.05))
+    MultiGaussian.calibrate(Privacy(1.0, 0.2), 1.0)
     return solve(noise_problem(1, 0.2), SolverSettings(gap=0.02))
 
 

@@ -54,7 +54,7 @@ def stop_on_interrupt() -> Iterator[Callable[[object], bool]]:
         signal.signal(signal.SIGINT, before)
 
 
-def refuse_unwritable(path: str) -> None:
+def refuse_unwritable(path: str, name: str = "out") -> None:
     """Found out before the work, not after it."""
     target = Path(path)
     try:
@@ -62,16 +62,20 @@ def refuse_unwritable(path: str) -> None:
     except (OSError, ValueError):
         fits = False
     if not fits:
-        raise InputError("out", path, "a file that can be written")
+        raise InputError(name, path, "a file that can be written")
+
+
+def write_file(text: str, path: str, name: str = "out") -> None:
+    try:
+        Path(path).write_text(text, encoding="utf-8")
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "no file can have this name"
+        raise InputError(name, path, f"a file that can be written ({reason})") from None
 
 
 def write_out(text: str, path: str | None) -> None:
     if path is not None:
-        try:
-            Path(path).write_text(text, encoding="utf-8")
-        except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or "no file can have this name"
-            raise InputError("out", path, f"a file that can be written ({reason})") from None
+        write_file(text, path)
     sys.stdout.write(text)
     sys.stdout.flush()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from ..errors import InputError
 from .base import DELTA, MISSING, ended, refuse_unwritable, stop_on_interrupt, write_out
 
 if TYPE_CHECKING:
-    from ..learning.experiment import Asked, Outcome
+    from ..learning.experiment import Asked, Outcome, Protocol
     from ..learning.tables import LearningTable
 
 
@@ -28,8 +29,9 @@ def add_parser(commands: Any) -> None:
                         "diagnostic, or a CSV file with names in the first line")  # fmt: skip
     parser.add_argument("--label", metavar="COLUMN", help="of the classes, for a file")
     parser.add_argument(
-        "--ranges", metavar="R", default="", help="what is public about the other columns of a file: "
-        "'age=16:49; education=1|2|3', or data: read it from the file, which no promise covers"
+        "--ranges", metavar="R", default="", help="what is public about the columns of a file: "
+        "'age=16:49; education=1|2|3; note=ignored', also the classes, 'ill=0|1'; or data: read it from the file, "
+        "which no promise covers"
     )  # fmt: skip
     parser.add_argument("--positive", metavar="CLASS", help="learn this class against the rest")
     parser.add_argument("--model", metavar="M", default="naive-bayes", help="naive-bayes (default), coordinate-descent")
@@ -39,8 +41,8 @@ def add_parser(commands: Any) -> None:
         "--budget", metavar="B", default="total", help="total (default): all statistics together; each: every one"
     )
     parser.add_argument(
-        "--sensitivities", metavar="S", help="published or corrected; a total budget has corrected ones only "
-        "(default: published for each, corrected for total)"
+        "--sensitivities", metavar="S", help="published, program (the published authors' own) or corrected; a total "
+        "budget has the last only (default: published for each, corrected for total)"
     )  # fmt: skip
     parser.add_argument(
         "--noise", metavar="N", default="gaussian-classical,gaussian,truncated-laplace,optimal",
@@ -51,6 +53,8 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--splits", metavar="N", default="20", help="into training and test rows (default 20)")
     parser.add_argument("--draws", metavar="M", default="100", help="of the noise for every split (default 100)")
     parser.add_argument("--iterations", metavar="T", default="100", help="of coordinate descent (default 100)")
+    parser.add_argument("--vectors", action="store_true", help="of coordinate descent with a budget for each: also one "
+                        "vector with isotropic noise in place of the numbers of an iteration")  # fmt: skip
     parser.add_argument("--seed", metavar="N", default="0", help="of splits and draws (default 0)")
     parser.add_argument("--out", metavar="FILE", help="write the JSON to this file as well")
     parser.set_defaults(run=_run)
@@ -83,10 +87,11 @@ def _run(arguments: argparse.Namespace) -> int:
                 continue
             if outcome is not None:
                 found[key] = outcome
+        beside = _vectors(table, asked, protocol, lambda: stop(None)) if arguments.vectors else {}
         interrupted = stop(None)
     answer = _told(arguments, table, asked, protocol)
     answer["outcomes"] = {one.key: _outcome(one, asked, table, found) for one in found.values()}
-    answer |= {"refused": refused, "seconds": time.perf_counter() - began, "version": __version__}
+    answer |= beside | {"refused": refused, "seconds": time.perf_counter() - began, "version": __version__}
     write_out(layout(answer, depth=3) + "\n", arguments.out)
     return ended("dpcore learn", interrupted)
 
@@ -94,6 +99,7 @@ def _run(arguments: argparse.Namespace) -> int:
 def read_data(arguments: argparse.Namespace) -> LearningTable:
     """The table that the options name."""
     from ..learning.tables import SETS, load, read_table
+    from ..reload import load_bytes
 
     name = str(arguments.data)
     if name in SETS or not Path(name).suffix:
@@ -102,15 +108,17 @@ def read_data(arguments: argparse.Namespace) -> LearningTable:
         if arguments.label is None:
             raise InputError("label", MISSING, "the column of the classes")
         try:
-            text = Path(name).read_text(encoding="utf-8-sig")
-        except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or "no text in UTF-8"
-            raise InputError("data", name, f"a readable CSV file ({reason})") from None
+            text = load_bytes(name, "data").decode("utf-8-sig")
+        except UnicodeDecodeError:
+            raise InputError("data", name, "a readable CSV file (no text in UTF-8)") from None
         table = read_table(text, arguments.label, arguments.ranges, name=Path(name).name)
     if arguments.positive is not None:
         return table.against(arguments.positive)
     two = arguments.model != "coordinate-descent" or len(table.classes) == 2
-    return table if two else table.against(table.majority)
+    if two:
+        return table
+    stated = name not in SETS and table.classes_public
+    return table.against(table.classes[0] if stated else table.majority)
 
 
 def read_asked(arguments: argparse.Namespace, table: LearningTable) -> Asked:
@@ -134,12 +142,47 @@ def _told(arguments: argparse.Namespace, table: LearningTable, asked: Asked, pro
     """What was asked, in JSON types."""
     return {
         "data": table.name, "rows": len(table.labels), "columns": len(table.columns), "classes": list(table.classes),
-        "ranges_public": table.public, "model": asked.model, "epsilon": asked.privacy.epsilon,
-        "delta": asked.privacy.delta, "budget": asked.budget, "sensitivities": asked.recipe,
-        "weights": list(asked.weights), "neighbours": "one person replaced; the number of rows is public",
+        "ranges_public": table.public, "classes_public": table.classes_public, "model": asked.model,
+        "epsilon": asked.privacy.epsilon, "delta": asked.privacy.delta, "budget": asked.budget,
+        "sensitivities": asked.recipe, "weights": list(asked.weights),
+        "neighbours": "one person replaced; the number of rows is public",
         "splits": protocol.splits, "draws": protocol.draws, "seed": protocol.seed,
         "statistics_one_person_changes": _touched(asked, table),
     }  # fmt: skip
+
+
+def _vectors(table: LearningTable, asked: Asked, protocol: Protocol, stop: Callable[[], bool]) -> dict[str, Any]:
+    """Errors and promises where an iteration releases one vector, in JSON types.
+
+    Raises
+    ------
+    InputError : another model or budget, or no such noise.
+    """
+    from ..learning import noises, vectors
+    from ..learning.descent import width
+    from ..problem_fields import finite
+
+    if asked.model != "coordinate-descent" or asked.budget != "each":
+        raise InputError("vectors", f"{asked.model}, {asked.budget}", "coordinate-descent with --budget each")
+    d, what, watch = width(table.columns), vectors.Vectors(asked.privacy, asked.descent), noises.Watch(stop)
+    each, found = what.each(d), {}
+    for key in ("vector-none", *vectors.NAMES):
+        outcome = vectors.simulate(table, what, key, protocol, stop)
+        if outcome is None:
+            break
+        (inside, outside), (spread_in, spread_out) = outcome.means, outcome.spreads
+        told: dict[str, Any] = {
+            "in_sample": inside, "out_of_sample": outside,
+            "spread_in_sample": spread_in, "spread_out_of_sample": spread_out, "total": None,
+        }  # fmt: skip
+        if key in vectors.NAMES:
+            try:
+                told["deviation"], delta, epsilon = vectors.kept(key, what, d, 1e-5, watch)
+            except noises.StoppedError:
+                break
+            told["total"] = {"epsilon": finite(what.added(d)), "delta": delta, "epsilon_at_1e-5": finite(epsilon)}
+        found[key] = told
+    return {"vectors": {"dimension": d, "epsilon": each.epsilon, "delta": each.delta, "outcomes": found}}
 
 
 def _touched(asked: Asked, table: LearningTable) -> int:
@@ -169,10 +212,11 @@ def _outcome(one: Outcome, asked: Asked, table: LearningTable, found: dict[str, 
 def total(asked: Asked, key: str, table: LearningTable) -> dict[str, Any] | None:
     """What all statistics together keep with a law, by exact accounting; None where nothing is promised."""
     from ..learning import noises
+    from ..learning.bounded import DataDependent
     from ..problem_fields import finite
 
     law = asked.law(key, table)
-    if law is None or not asked.accountable:
+    if law is None or isinstance(law, DataDependent) or not asked.accountable:
         return None
     cases, size = asked.cases(table), {"noise_amplitude": noises.amplitude(law)}
     if asked.budget == "total":

@@ -350,12 +350,7 @@ def _atom_costs(problem: DataDependentProblem, grid: Grid) -> Array:
     least = float(problem.loss.value(0.0))
     if least == 0:
         return np.zeros(grid.laws)
-    width, total = problem.width, problem.density.total
-    ends = [grid.edges[b] / width for b in grid.breaks]
-    shares = [
-        sum(((v - u) * Fraction(p + q) / 2 / total for u, v, p, q in problem.density.pieces(a, b)), Fraction(0))
-        for a, b in zip(ends, ends[1:])
-    ]
+    shares = problem.shares([grid.edges[b] for b in grid.breaks])
     return np.array([least * float(share) for share in shares])
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -106,6 +106,15 @@ class DataDependentProblem:
     def density(self) -> Density:
         """The weight as a function on the range scaled to [0, 1]."""
         return self.weight.on(*self.query_range)
+
+    def shares(self, places: Sequence[Fraction]) -> list[Fraction]:
+        """Of the weight between places, increasing and measured from the low end; exact."""
+        ends = [place / self.width for place in places]
+        sums = (
+            sum(((v - u) * Fraction(p + q) / 2 for u, v, p, q in self.density.pieces(a, b)), Fraction(0))
+            for a, b in zip(ends, ends[1:])
+        )
+        return [one / self.density.total for one in sums]
 
     @property
     def narrow(self) -> bool:

@@ -20,15 +20,23 @@ ROOM = 200
 """Pixels that the bars have for themselves and their figures, on a screen of 1280."""
 
 
+NEAR = 3.0
+"""Mechanisms so many times as dear as the best one are told in words."""
+
+
 @dataclass(frozen=True)
 class Bar:
-    """One mechanism in the loss chart."""
+    """One mechanism in the loss chart.
+
+    within : ±, where 95 % of releases are.   reason : why it is not valid.
+    """
 
     key: str
     name: str
     loss: float
     valid: bool = True
     reason: str = ""
+    within: float | None = None
 
 
 def shown_loss(bar: Bar, digits: int = 4) -> str:
@@ -43,53 +51,72 @@ def shown_loss(bar: Bar, digits: int = 4) -> str:
 def losses(
     bars: Sequence[Bar], *, lower: float | None, axis: str, colours: Palette, earlier: float | None = None
 ) -> go.Figure:
-    """Expected losses as bars over the grey band that no private noise can enter."""
-    shown = sorted((bar for bar in bars if math.isfinite(bar.loss)), key=lambda bar: (-bar.loss, bar.key == "optimal"))
-    limit = _limit(shown)
+    """Expected losses as bars over the grey band that no private noise can enter; without those that are `left_out`."""
+    shown = drawn(bars)
     figure = go.Figure()
-    for bar in shown:
+    limit = max((bar.loss for bar in shown), default=0.0) or 1.0
+    for bar in reversed(shown):
         colour = hue(colours, bar.key) if bar.valid else colours.muted
         figure.add_bar(
-            y=[bar.name if bar.valid else f"{bar.name}<br><span style='font-size:11px'>not valid</span>"],
-            x=[min(bar.loss, limit)],
-            customdata=[bar.loss],
+            y=[_name(bar)],
+            x=[bar.loss],
             orientation="h",
-            text=[_told(bar, limit)],
-            textposition="outside",
-            cliponaxis=False,
-            constraintext="none",
             showlegend=False,
             marker={"color": colour if bar.valid else "rgba(0,0,0,0)", "line": {"color": colour, "width": 1.5}}
             | ({} if bar.valid else {"pattern": {"shape": "/", "fgcolor": colour, "bgcolor": "rgba(0,0,0,0)"}}),
-            hovertemplate=f"<b>{bar.name}</b><br>%{{customdata:.6g}}"
+            hovertemplate=f"<b>{bar.name}</b><br>%{{x:.6g}}"
             + (f"<br>not valid: {bar.reason}" if not bar.valid else "")
             + "<extra></extra>",
             width=0.5,
         )
+    figure.add_scatter(
+        x=[max(bar.loss, lower or 0.0) for bar in shown],  # beside the band, not on it
+        y=[_name(bar) for bar in shown],
+        text=[_told(bar) for bar in shown],
+        mode="text", textposition="middle right", cliponaxis=False, showlegend=False, hoverinfo="skip",
+    )  # fmt: skip
     if lower:
         impossible(figure, lower, colours)
     if earlier and lower and earlier <= lower:
         dotted = {"color": colours.text, "width": 1.5, "dash": "dot"}
         upright(figure, earlier, line=dotted)
         entry(figure, "earlier lower bound", {"mode": "lines", "line": dotted})
-    longest = max((len(_told(bar, limit)) for bar in shown if bar.loss > 0.6 * limit), default=0)
+    longest = max((len(line) for bar in shown for line in _lines(bar)), default=0)
     figures = min((0.52 * longest + 0.4) * colours.type / ROOM, 0.5)  # the share of the room that they take
     figure.update_xaxes(title=folded(axis, ROOM, colours), range=[0, limit / (1 - figures)])
     figure.update_xaxes(nticks=5 if 1e-2 <= limit < 1e4 else 3, tickangle=0)
     figure.update_yaxes(automargin=True, ticklabelposition="outside", ticks="")
-    return finish(figure, colours, height=max(350, 108 + sum(34 if bar.valid else 44 for bar in shown)))
+    return finish(figure, colours, height=max(350, 108 + 46 * len(shown)))
 
 
-def _told(bar: Bar, limit: float) -> str:
-    """What stands behind a bar; an arrow where the axis ends before it."""
-    return shown_loss(bar) + (" →" if bar.loss > limit else "")
+def drawn(bars: Sequence[Bar]) -> list[Bar]:
+    """Those that are bars, from the top: the optimum, the valid ones by their losses, the others last."""
+    finite = [bar for bar in bars if math.isfinite(bar.loss)]
+    best = min((bar.loss for bar in finite if bar.valid), default=math.inf)
+    near = [bar for bar in finite if bar.loss <= NEAR * best or (best == 0 and not bar.loss)]
+    return sorted(near, key=lambda bar: (not bar.valid, bar.loss, bar.key != "optimal"))
 
 
-def _limit(bars: Sequence[Bar]) -> float:
-    """Where the axis ends: a mechanism ten times worse than the optimum must not press all others flat."""
-    most = max((bar.loss for bar in bars), default=0.0)
-    best = next((bar.loss for bar in bars if bar.key == "optimal"), 0.0)
-    return (min(most, 8 * best) if best else most) or 1.0
+def left_out(bars: Sequence[Bar]) -> list[Bar]:
+    """Those too far from the best for the axis, which would press all others flat: valid ones by their losses first."""
+    seen = drawn(bars)
+    return sorted((bar for bar in bars if bar not in seen), key=lambda bar: (not bar.valid, bar.loss))
+
+
+def _name(bar: Bar) -> str:
+    return bar.name if bar.valid else f"{bar.name}<br><span style='font-size:11px'>not valid</span>"
+
+
+def _lines(bar: Bar) -> list[str]:
+    """What stands beside a bar."""
+    if bar.within is None:
+        return [shown_loss(bar)]
+    width = numerals.plain(bar.within) if bar.within == round(bar.within) else numerals.at_most(bar.within, 3)
+    return [shown_loss(bar), f"±{width}"]
+
+
+def _told(bar: Bar) -> str:
+    return "<br>".join(f"\u00a0{line}" for line in _lines(bar))
 
 
 def gap(trace: Sequence[Progress], *, axis: str, colours: Palette) -> go.Figure:

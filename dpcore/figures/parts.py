@@ -34,7 +34,8 @@ def finish(figure: go.Figure, colours: Palette, *, height: int = 400) -> go.Figu
         "bargap": 0.35,
         "barmode": "overlay",
     }  # fmt: skip
-    for name, room in (("xaxis", 320.0), ("yaxis", height - 90.0)):
+    wide = max(size / 14, 1.0)  # where type is larger than on a desk, so is the figure
+    for name, room in (("xaxis", 320.0 * wide), ("yaxis", (height - 90.0) * wide)):
         axis = figure.layout[name].to_plotly_json()
         text = axis.get("title", {}).get("text")
         plain = axis.get("type") != "log" and max(map(abs, axis.get("range") or (1.0,))) >= 1e-3

@@ -18,6 +18,7 @@ looking.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -101,11 +102,11 @@ def draw_direction(rate: ArrayLike, dimension: int, rng: np.random.Generator) ->
     return vectors
 
 
-def minimise(table: Table, ridge: ArrayLike, linear: ArrayLike, *, steps: int = 60) -> Array:
+def minimise(table: Table, ridge: ArrayLike, linear: ArrayLike, *, start: ArrayLike = 0.0, steps: int = 60) -> Array:
     """argmin Σ ln(1 + e^(−y xᵀθ)) + (γ/2)‖θ‖² + vᵀθ for many (γ, v) at once: (B, d).
 
-    ridge : (B,) positive.   linear : (B, d). Damped Newton steps; the objective is strictly convex, and a step is
-    halved while it does not fall.
+    ridge : (B,) positive.   linear : (B, d).   start : where all begin, (d,). Damped Newton steps; the objective is
+    strictly convex, and a step is halved while it does not fall.
     """
     ridge, linear = np.asarray(ridge, dtype=float), np.asarray(linear, dtype=float)
     if not (ridge > 0).all():
@@ -113,7 +114,9 @@ def minimise(table: Table, ridge: ArrayLike, linear: ArrayLike, *, steps: int = 
     signed = table.signed
     dimension = signed.shape[1]
     pairs = (signed[:, :, None] * signed[:, None, :]).reshape(len(signed), -1)
-    theta, live = np.zeros_like(linear), np.arange(len(linear))
+    theta: Array = np.zeros_like(linear) + np.asarray(start, dtype=float)
+    live = np.arange(len(linear))
+    value = _objective(signed, theta, ridge, linear)
     for _ in range(steps):
         here, g, v = theta[live], ridge[live, None], linear[live]
         margin = here @ signed.T
@@ -122,7 +125,7 @@ def minimise(table: Table, ridge: ArrayLike, linear: ArrayLike, *, steps: int = 
         hessian = ((slope * (1 - slope)) @ pairs).reshape(-1, dimension, dimension) + g[:, :, None] * np.eye(dimension)
         step = np.linalg.solve(hessian, gradient[:, :, None])[:, :, 0]
         descent = (gradient * step).sum(axis=1)
-        size = _halved(table, here, step, descent, g[:, 0], v)
+        size, value[live] = _halved(signed, here, step, descent, value[live], g[:, 0], v)
         theta[live] = here - size[:, None] * step
         live = live[descent > 1e-18 * (1 + g[:, 0] * (here**2).sum(axis=1))]
         if not len(live):
@@ -130,18 +133,21 @@ def minimise(table: Table, ridge: ArrayLike, linear: ArrayLike, *, steps: int = 
     return theta
 
 
-def _halved(table: Table, theta: Array, step: Array, descent: Array, ridge: Array, linear: Array) -> Array:
-    """Step sizes 1, ½, ¼, … at which the objective falls by a quarter of what the gradient promises."""
-    signed, size = table.signed, np.ones(len(theta))
-    value = _objective(signed, theta, ridge, linear)
+def _halved(
+    signed: Array, theta: Array, step: Array, descent: Array, value: Array, ridge: Array, linear: Array
+) -> tuple[Array, Array]:
+    """Step sizes 1, ½, ¼, … at which the objective falls by a quarter of what the gradient promises, and its values
+    there."""
+    size, reached = np.ones(len(theta)), value.copy()
     todo = np.arange(len(theta))
     for _ in range(40):
-        tried = _objective(signed, theta[todo] - size[todo, None] * step[todo], ridge[todo], linear[todo])
-        todo = todo[tried > value[todo] - 0.25 * size[todo] * descent[todo] + 1e-12 * (1 + np.abs(value[todo]))]
+        reached[todo] = _objective(signed, theta[todo] - size[todo, None] * step[todo], ridge[todo], linear[todo])
+        allowed = value[todo] - 0.25 * size[todo] * descent[todo] + 1e-12 * (1 + np.abs(value[todo]))
+        todo = todo[reached[todo] > allowed]
         if not len(todo):
             break
         size[todo] *= 0.5
-    return size
+    return size, reached
 
 
 def _objective(signed: Array, theta: Array, ridge: Array, linear: Array) -> Array:
@@ -150,10 +156,13 @@ def _objective(signed: Array, theta: Array, ridge: Array, linear: Array) -> Arra
     return total
 
 
-def perturbed_objective(table: Table, spent: ArrayLike, ridge: ArrayLike, rng: np.random.Generator) -> Array:
-    """Draws of θ̃, (B, d), at noise budgets ε_V and ridges γ, one of each per draw (see `split`)."""
+def perturbed_objective(
+    table: Table, spent: ArrayLike, ridge: ArrayLike, rng: np.random.Generator, *, start: ArrayLike = 0.0
+) -> Array:
+    """Draws of θ̃, (B, d), at noise budgets ε_V and ridges γ, one of each per draw (see `split`); `start` as in
+    `minimise`."""
     noise = draw_direction(np.asarray(spent, dtype=float) / GRADIENT_CHANGE, table.features.shape[1], rng)
-    return minimise(table, ridge, noise)
+    return minimise(table, ridge, noise, start=start)
 
 
 def perturbed_output(table: Table, epsilon: ArrayLike, ridge: float, rng: np.random.Generator) -> Array:
@@ -196,3 +205,43 @@ def example(people: int, rng: np.random.Generator, *, steepness: float = 6.0, tu
     truth = steepness * np.array([math.cos(turn), math.sin(turn)])
     y = np.where(rng.random(people) < special.expit(x @ truth), 1.0, -1.0)
     return Table.clipped(x, y)
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What separates θ̃ from the minimiser θ̂ without ridge and noise, root mean squares.
+
+    bias : ‖θ# − θ̂‖, θ# the minimiser with the ridge alone: exact to Newton's rounding.
+    noise : √E‖θ̃ − θ#‖² to first order in V.
+    """
+
+    bias: float
+    noise: float
+
+    @property
+    def total(self) -> float:
+        """√(bias² + noise²): to first order the noise has mean 0."""
+        return math.hypot(self.bias, self.noise)
+
+
+UNRIDGED = 1e-6
+"""Ridge of what stands for no ridge: a unique minimiser, moved by less than 1e-5 where the data are not separable."""
+
+
+def parts(table: Table, epsilon: float, *, ridges: Sequence[float], share: float = 0.5) -> list[Parts]:
+    """Bias and noise of objective perturbation at ridges of at least so much each [Awan, §6.2].
+
+    θ̃ − θ# ≈ −H⁻¹V with H the Hessian at θ#, and V, of length Gamma(d, Δ/ε_V) in a uniform direction, has covariance
+    (d + 1)(Δ/ε_V)² I: so E‖θ̃ − θ#‖² ≈ (d + 1)(Δ/ε_V)² tr H⁻².
+    """
+    spent = [split(epsilon, share=share, ridge=ridge) for ridge in ridges]
+    dimension = table.features.shape[1]
+    found = minimise(table, [UNRIDGED, *(one.ridge for one in spent)], np.zeros((len(spent) + 1, dimension)))
+    plain, signed, out = found[0], table.signed, []
+    for one, ridged in zip(spent, found[1:]):
+        slope = special.expit(-np.einsum("ij,j->i", signed, ridged))
+        hessian = np.einsum("n,ni,nj->ij", slope * (1 - slope), signed, signed) + one.ridge * np.eye(dimension)
+        inverse = np.linalg.inv(hessian)
+        noise = GRADIENT_CHANGE / one.noise * math.sqrt((dimension + 1) * float((inverse * inverse).sum()))
+        out.append(Parts(float(np.linalg.norm(ridged - plain)), noise))
+    return out

@@ -48,6 +48,9 @@ LARGEST_LOSS = 0.9
 LEAST_LAW, LEAST_COMPLEMENT = 1e-200, 1e-9
 """Where probabilities of events are nearer to 0 and 1, levels move by the step itself."""
 
+LEAST_FACTOR = 0.5
+"""Of rates in one step: from afar no rate at all looks better than what a few steps lead to."""
+
 OUTSIDE = 12
 """Radii between the last node and where the events end."""
 
@@ -169,7 +172,7 @@ class Ascent:
         size = np.maximum(1.0, costs)
         rates = np.array([max(one.rate, 1e-9 * self.scale) for one in self.curves])
         lp.add_columns([-1.0], -INFINITY, INFINITY)
-        lp.add_columns(self.delta * rates / self.scale)
+        lp.add_columns(self.delta * rates / self.scale, LEAST_FACTOR)
         numbers = np.arange(len(radii))
         entries = [(numbers, np.zeros(len(radii), dtype=int), -1 / size)]
         units, first = [], [1 + count]

@@ -70,18 +70,24 @@ def complete_beta(twice: int) -> Ball:
     return half.gamma() ** 2 / arb(twice).gamma()
 
 
-def upper(compute: Callable[[], Ball], least: float = 0.0) -> float:
-    """A float at or above what `compute` encloses, within a relative `NARROW` or an absolute least·NARROW of it."""
+def upper(compute: Callable[[], Ball], least: float = 0.0, narrow: float = NARROW) -> float:
+    """A float at or above what `compute` encloses, within a relative `narrow` or an absolute least·narrow of it."""
     bits = FIRST
     while bits <= MOST:
-        with ctx.workprec(bits):
-            value = compute()
-            if value.is_finite():
-                width = float(value.rad()) * 2
-                if width <= NARROW * max(abs(float(value.mid())), least):
-                    return above(value)
+        found = upper_or_none(compute, least, narrow, bits)
+        if found is not None:
+            return found
         bits *= 2
     raise SolverError("ball arithmetic did not narrow an audit down")
+
+
+def upper_or_none(compute: Callable[[], Ball], least: float, narrow: float, bits: int = FIRST) -> float | None:
+    """`upper` with so many bits; None where they leave it wider."""
+    with ctx.workprec(bits):
+        value = compute()
+        if value.is_finite() and float(value.rad()) * 2 <= narrow * max(abs(float(value.mid())), least):
+            return above(value)
+    return None
 
 
 def above(value: Ball) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy as np
 from scipy import special
@@ -11,8 +12,10 @@ from ..privacy import Privacy
 from .ascent import Ascent, first_levels
 from .closed_forms import PowerLaw
 from .curves import Curve
+from .geometry import beta_law
 from .problem import Array, RadialLoss
 from .proof import Judge, Proved
+from .start import best_known
 
 FIRST_NODES, MOST_NODES = 40, 400
 """Nodes where most of the law is, doubled from one stage to the next."""
@@ -29,8 +32,15 @@ CORE = 1e-8
 BEYOND = 0.02
 """Share of δ that the law has beyond the last node."""
 
-RATE = 0.06
-"""First rate, as a share of loss/δ: about how fast the logarithm of the best loss falls in that of δ."""
+LEAST_RATE, MORE = 0.02, 1.05
+"""The first rate is how fast the known law's loss falls in δ, seen at so many times δ; the least one as a share of
+loss/δ."""
+
+LONGER, FARTHEST = 1.1, 100.0
+"""Steps in which the end is looked for, and where that ends, in multiples of the law's reach."""
+
+ENOUGH, HALF = 1.2, 0.5
+"""Probabilities of the first events near 0: so many times what F needs, this at most."""
 
 PROOFS = 4
 """In one stage, each with new radii from the one before."""
@@ -74,26 +84,67 @@ class CurveSearch:
         nodes = np.unique(
             np.concatenate([[0.0], near, jump, np.linspace(core, reach, n), np.linspace(0.0, core, n // INSIDE)])
         )
-        nodes = nodes[nodes <= reach]
+        end = self._end(reach)
+        nodes = np.concatenate([nodes[nodes <= reach], np.geomspace(reach, end, n // INSIDE)[1:]])
         kept: Array = nodes[np.concatenate([[True], np.diff(nodes) > APART])]
         return kept
 
-    def _start(self) -> Curve:
-        nodes, law = self._nodes(), self.law
+    def _end(self, reach: float) -> float:
+        """Where the events may end: what they add to F before is less than what the loss has grown by. It is beyond the
+        reach where δ is large, since events then have large probabilities everywhere."""
+        end, rate = reach, self._first_rate()
+        while end < FARTHEST * reach:
+            level = end + 1 - float(self._moved(np.asarray(end)))
+            weight = float(beta_law(self.dimension, level * (2 * (end + 1) - level) / (4 * end)))
+            if float(self.loss(end)) - self.scale >= self.privacy.amplification * rate * weight:
+                return end
+            end *= LONGER
+        return reach
+
+    def _moved(self, radius: Array) -> Array:
+        """Where the known law's density is e^ε times smaller than at a radius."""
+        law = self.law
+        moved: Array = (radius**law.q + self.privacy.epsilon * law.sigma**law.q) ** (1 / law.q)
+        return moved
+
+    def _starts(self) -> list[Curve]:
+        """The last curve on finer nodes, or curves to begin with."""
+        nodes = self._nodes()
         if self.curve is not None:
             levels = np.interp(nodes, self.curve.nodes, self.curve.levels)
-            return Curve(1.0, nodes, np.minimum(levels, 2 * np.minimum(nodes, 1.0)), self.curve.rate)
-        reach = (nodes**law.q + self.privacy.epsilon * law.sigma**law.q) ** (1 / law.q)
-        return Curve(1.0, nodes, first_levels(1.0, nodes, reach), RATE * self.scale / self.privacy.delta)
+            return [Curve(1.0, nodes, np.minimum(levels, 2 * np.minimum(nodes, 1.0)), self.curve.rate)]
+        rate = self._first_rate()
+        levels = first_levels(1.0, nodes, self._moved(nodes))
+        raised = np.where(self.loss(nodes) < self.scale, np.maximum(levels, self._least(nodes, rate)), levels)
+        return [Curve(1.0, nodes, levels, rate), Curve(1.0, nodes, raised, rate)]
+
+    def _least(self, nodes: Array, rate: float) -> Array:
+        """Levels of events with about the probability that F needs where the loss is small. Near 0 the known law's
+        events have none at large δ, and F would be 0 there."""
+        wanted = min(HALF, ENOUGH * (self.scale / rate + self.privacy.delta))
+        k = (self.dimension - 1) / 2
+        share = float(special.betaincinv(k, k, wanted))
+        whole = nodes + 1
+        levels: Array = 4 * nodes * share / (whole + np.sqrt(whole * whole - 4 * nodes * share))
+        return levels
+
+    def _first_rate(self) -> float:
+        """About −d loss/dδ of the best law."""
+        delta = self.privacy.delta
+        more = min(MORE * delta, 0.5 * (1 + delta))
+        cheaper = best_known(self.dimension, replace(self.privacy, delta=more), self.loss).loss(self.loss)
+        return max((self.scale - cheaper) / (more - delta), LEAST_RATE * self.scale / delta)
 
     def stage(
         self, tolerance: float, deadline: float, stop: Callable[[], bool]
     ) -> Iterator[tuple[Proved, list[Curve]]]:
         """What is proved on the next nodes, round by round."""
         privacy = self.privacy
-        ascent = Ascent(
-            self.dimension, privacy.amplification, privacy.delta, self.loss, self.scale, [self._start()]
-        )  # fmt: skip
+        ascents = [
+            Ascent(self.dimension, privacy.amplification, privacy.delta, self.loss, self.scale, [one])
+            for one in self._starts()
+        ]
+        ascent = max(ascents, key=lambda one: one.value)
         self._count *= 2
         for _ in range(PROOFS):
             curves = ascent.run(deadline, stop)

@@ -26,7 +26,7 @@ KIND = "isotropic"
 
 MAX_SHELLS, MAX_UNITS = 1 << 16, 1 << 61
 """Shells of a law in a file, more than the search ever makes, and its largest radius and resolution. An audit of that
-many takes half a minute in 1000 dimensions."""
+many takes seconds in 1000 dimensions."""
 
 
 def problem_to_dict(problem: IsotropicProblem) -> dict[str, Any]:

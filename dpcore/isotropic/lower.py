@@ -14,7 +14,7 @@ import numpy as np
 from scipy import special
 
 from ..errors import SolverError
-from ..lp import INFINITY, LinearProgram
+from ..lp import INFINITY, SLICE, LinearProgram
 from .geometry import beta_law
 from .problem import Array, RadialLoss
 from .proof import Multipliers
@@ -45,6 +45,10 @@ def levels_of(dimension: int, delta: float, shift: float) -> Array:
 NEAR = (0.0, 1e-6, 1e-5, 1e-4, 3e-4, 1e-3, 3e-3, 0.01, 0.02, 0.04, 0.07)
 PER_INTERVAL, BEYOND = 3, 3
 """Radii of the first rows."""
+
+PART, DENSE = 2_000_000, SLICE // 10
+"""Numbers of rows that are made, and iterations times rows of the program, between two looks at the stop flag: about
+0.1 s. Rows are dense."""
 
 MARGIN, FAR = 0.02, 2.0
 """Where the loss is more than FAR times the scale, F keeps away from λ by MARGIN of what is beyond: hardly any
@@ -105,7 +109,7 @@ class DualProgram:
     def __post_init__(self) -> None:
         self.levels = [levels_of(self.dimension, self.delta, s) for s in self.shifts]
         n = len(self.nodes) - 1
-        self.lp = lp = LinearProgram(tolerance=1e-8)
+        self.lp = lp = LinearProgram(tolerance=1e-8, slice=DENSE)
         k = len(self.shifts)
         lp.add_columns([-1.0], -INFINITY, INFINITY)
         lp.add_columns(np.ones(k))
@@ -127,10 +131,13 @@ class DualProgram:
             self.first.append(self.first[-1] + n * m)
         self.radii = np.empty(0)
 
-    def add(self, radii: Array) -> None:
+    def add(self, radii: Array, look: Callable[[], object] = lambda: None) -> None:
+        """Rows of radii that are not yet there.   look : called now and then; what it raises ends this."""
         radii = np.setdiff1d(radii, self.radii)
-        for begin in range(0, len(radii), 200):
-            part = radii[begin : begin + 200]
+        step = max(1, PART // (self.first[-1] + math.ceil(2 / self.width)))
+        for begin in range(0, len(radii), step):
+            look()
+            part = radii[begin : begin + step]
             blocks = [np.full((len(part), 1), -1.0)]
             for shift, levels, units in zip(self.shifts, self.levels, self.units):
                 gain, cost = coefficients(self.dimension, shift, self.nodes, levels, part, self.width)

@@ -1,7 +1,7 @@
 """Two numbers under ℓ2-sensitivity 1 and the ℓ1-loss E‖X‖₁: the experiment of [SLW-S, Figure 6], computed again.
 
-The loss is not invariant under rotations, so radial laws bound the optimum from above only: E‖X‖₁ = (4/π) E|X|. From
-below ‖x‖₁ ≥ |x| carries over the bound for E|X|.
+The loss is not invariant under rotations, so radial laws bound the optimum from above only: E‖X‖₁ = (4/π) E|X|. Bounds
+from below are those of `square`, and that of E|X|, since ‖x‖₁ ≥ |x|.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from ..problem import SolverSettings
 from . import coordinates
 from .problem import IsotropicProblem, RadialLoss
 from .search import solve
+from .square import RESOLUTIONS, taxicab_lower
 
 MEAN_OF_DIRECTIONS = 4 / math.pi
 """E‖u‖₁ of a direction in the plane."""
@@ -49,7 +50,8 @@ class Plane:
 
     truncated_laplace : two truncated Laplace laws, composed, the best split.   gaussian : the analytic
     Gaussian.   optima_composed : the same optimum on the line on both coordinates, its δ(ε) over all shifts of
-    ℓ2-length 1 by the accountant.   radial : an audited radial law, `delta_upper` its δ(ε).   lower : for every law.
+    ℓ2-length 1 by the accountant.   radial : an audited radial law, `delta_upper` its δ(ε).   norm_lower : of E|X|,
+    for every law.   lower : of E‖X‖₁, for every law.
     """
 
     privacy: Privacy
@@ -58,6 +60,7 @@ class Plane:
     optima_composed: float
     radial: float
     delta_upper: float
+    norm_lower: float
     lower: float
     printed: Printed | None
 
@@ -78,6 +81,7 @@ def figure_6(privacy: Privacy, settings: SolverSettings | None = None) -> Plane:
         MEAN_OF_DIRECTIONS * found.upper * (1 + 1e-15),
         found.delta_upper,
         found.lower,
+        max(found.lower, taxicab_lower(privacy, RESOLUTIONS[-1])),
         FIGURE_6.get((privacy.epsilon, privacy.delta)),
     )
 

@@ -6,10 +6,12 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from scipy import special
 
+from .._validate import decimal
 from ..errors import InputError, SolverError
 from ..noise.gaussian import Gaussian
 from ..optimal.anytime import Anytime, ProgressCallback
@@ -18,13 +20,13 @@ from ..optimal.solve import solve as solve_on_line
 from ..privacy import Privacy
 from ..problem import SolverSettings, noise_problem
 from ..solution import Certificate
-from . import audit
+from . import audit, balls
 from .curve_search import CurveSearch
 from .curves import Curve
 from .geometry import log_volumes
 from .law import RadialNoise
 from .lower import DualProgram
-from .problem import Array, IsotropicProblem
+from .problem import Array, IsotropicProblem, RadialLoss
 from .proof import Judge, Multipliers, Proved
 from .solution import IsotropicSolution
 from .start import NAMES, best_known, first_law
@@ -63,8 +65,17 @@ COARSEST, LEAST_REACH = 0.1, 100.0
 LINE_SHARE = 0.5
 """Of the time left that the lower bound on the line may take."""
 
+LINE_GAP, LINE_SECONDS = 0.02, 0.3
+"""Where it is that of a coordinate, and others will follow."""
+
 FEW_DIMENSIONS = 20
 """Up to so many, multipliers that are no curve gain something."""
+
+LONGER = 2.0
+"""A law on shells half as wide takes so many times as long, at least."""
+
+GRACE = 0.3
+"""Seconds that an audit may go on after the deadline."""
 
 DILATIONS = 14
 """Powers of 4 of 2^−20 by which a law may be dilated to meet δ."""
@@ -98,8 +109,17 @@ def group_size(privacy: Privacy, reach: float) -> int:
     return m
 
 
+def of_coordinate(dimension: int, loss: RadialLoss) -> float:
+    """E c(|X|) is at least so many times E c(|X₁|), X radial, rounded down: 1/E|u₁|^p for powers, u a direction."""
+    if dimension == 1 or loss.beyond is not None:
+        return 1.0
+    half, power = balls.ratio(1, 2), balls.exact(loss.power)
+    inverse = (half * (dimension + power)).gamma() / (half * dimension).gamma()
+    return balls.below(inverse * half.gamma() / (half * (power + 1)).gamma())
+
+
 class _Stopped(Exception):
-    """Raised through an audit whose outcome nobody waits for."""
+    """Raised through what nobody waits for any more."""
 
 
 @dataclass(frozen=True)
@@ -145,18 +165,22 @@ class Search(Anytime[IsotropicProblem, IsotropicSolution]):
         # Widths of shells are powers of two, so that radii one shift apart are both edges.
         self._fineness = math.ceil(math.log2(FIRST_SHELLS / self._reach))
         self._nodes, self._shells = FIRST_NODES, FIRST_SHELLS
+        self._took, self._on_line = 0.0, False
 
     def run(self) -> IsotropicSolution:
         """A known law, then laws and multipliers from coarse to fine, until nothing finer is tried."""
         self._start()
         shells = nodes = True
         while (shells or nodes) and not self._over:
-            share = SHELLS_PER_NODE if self.lower > 0 else FIRST_SHELLS_PER_NODE
+            share = SHELLS_PER_NODE if self._multipliers else FIRST_SHELLS_PER_NODE
             fine = nodes and self.noise is not None and self._shells > share * self._nodes
             if shells and not fine:
                 shells = self._refine_upper()
             elif nodes and self.noise is not None:
-                nodes = self._refine_lower()
+                try:
+                    nodes = self._refine_lower()
+                except _Stopped:
+                    nodes = False
             else:
                 break
             self._report()
@@ -197,7 +221,20 @@ class Search(Anytime[IsotropicProblem, IsotropicSolution]):
     # Laws --------------------------------------------------------------------------------------------
 
     def _refine_upper(self) -> bool:
-        """A law on finer shells; whether a finer one still may be tried."""
+        """A law on finer shells; whether a finer one still may be tried: there is time for it, which grows at least
+        as fast as the number of shells."""
+        began = time.perf_counter()
+        if self.noise is not None and LONGER * self._took > self._deadline - began:
+            return False
+        try:
+            return self._next_law()
+        except _Stopped:
+            return False
+        finally:
+            self._took = time.perf_counter() - began
+
+    def _next_law(self) -> bool:
+        """A law on finer shells; whether they are not too many."""
         problem, fineness = self.problem, self._fineness
         d, privacy = problem.dimension, problem.privacy
         width = 2.0**-fineness
@@ -216,7 +253,7 @@ class Search(Anytime[IsotropicProblem, IsotropicSolution]):
         breaks = steps << max(0, -fineness)
         edges = breaks / resolution
         reference = self._reference(edges)
-        program = ShellProgram(d, edges, self._loss, privacy.amplification, privacy.delta, reference)
+        program = ShellProgram(d, edges, self._loss, privacy.amplification, privacy.delta, reference, self._look)
         program.seed(reference)
         found = program.solve(self._deadline, self._stop)
         self._cells, self._pairs = max(self._cells, len(edges) - 1), max(self._pairs, len(program.cuts))
@@ -262,15 +299,17 @@ class Search(Anytime[IsotropicProblem, IsotropicSolution]):
         for power in range(DILATIONS):
             if found <= delta:
                 break
-            wider = law.dilated((1 << 20) + (1 << 2 * power), 1 << 20)
-            found = audit.delta_upper(wider, epsilon, look=self._look)
-            if found <= delta:
-                law = wider
+            longer = Fraction((1 << 20) + (1 << 2 * power), 1 << 20)
+            if audit.delta_upper(law, epsilon, decimal(law.sensitivity) / longer, self._look) <= delta:
+                wider = law.dilated(longer.numerator, longer.denominator)
+                found = audit.delta_upper(wider, epsilon, look=self._look)
+                law = wider if found <= delta else law
         if found <= delta:
             self._keep(law, found, source, law is not asked)
 
     def _look(self) -> None:
-        if self._stop():
+        """Raise where the answer is wanted now: by the caller, or because time is over and there is one."""
+        if self._stop() or (self.best is not None and time.perf_counter() >= self._deadline + GRACE):
             raise _Stopped
 
     def _keep(self, law: RadialNoise, delta: float, source: str, repaired: bool = False) -> None:
@@ -285,8 +324,10 @@ class Search(Anytime[IsotropicProblem, IsotropicSolution]):
         """Multipliers on finer nodes; whether finer ones still may be tried."""
         if self.noise is None:
             return True
-        if self.problem.dimension == 1:
-            return self._prove_on_line()
+        if not self._on_line:
+            self._on_line = True
+            self._prove_on_line()
+            return self.problem.dimension > 1
         if not self._curves.finished and not self._curves.slow:
             self._refine_curves()
             return True
@@ -305,7 +346,7 @@ class Search(Anytime[IsotropicProblem, IsotropicSolution]):
         program = DualProgram(
             d, privacy.amplification, privacy.delta, loss, nodes, shifts, scale, min(reach / count / 4, 0.02)
         )  # fmt: skip
-        program.add(program.first_radii())
+        program.add(program.first_radii(), self._look)
         least = scale * max(0.1 * self.settings.gap, 5e-4)
         for tolerance in least * PROOFS:
             found = program.solve(self._deadline, self._stop)
@@ -317,26 +358,28 @@ class Search(Anytime[IsotropicProblem, IsotropicSolution]):
             self._prove(proved, multipliers)
             if self._over or value - proved.lower <= 2.5 * least:
                 break
-            program.add(proved.worst)
+            program.add(proved.worst, self._look)
         return True
 
-    def _prove_on_line(self) -> bool:
-        """The lower bound of all additive noise on the line; nothing finer afterwards."""
+    def _prove_on_line(self) -> None:
+        """The lower bound of all additive noise on the line, for a coordinate of radial laws."""
         problem, loss = self.problem, self.problem.loss
         text = f"exceed:{loss.beyond!r}" if loss.beyond is not None else f"lp:{loss.power!r}"
         left = self._deadline - time.perf_counter()
         if left <= 0:
-            return False
+            return
         try:
             line = noise_problem(problem.privacy.epsilon, problem.privacy.delta, problem.sensitivity, text)
         except InputError:  # a loss or number that the line does not take
-            return False
+            return
         settings = SolverSettings(gap=0.1 * self.settings.gap, time_limit=LINE_SHARE * left)
+        if problem.dimension > 1:
+            settings = SolverSettings(gap=LINE_GAP, time_limit=min(LINE_SECONDS, LINE_SHARE * left))
         found = solve_on_line(line, settings, lambda _: self._stop()).certificate.lower
-        if found is not None and found > self.lower:
-            self.lower = found
+        lower = 0.0 if found is None else found * of_coordinate(problem.dimension, loss) * (1 - ROUNDING)
+        if lower > self.lower:
+            self.lower = lower
             self._report()
-        return False
 
     def _refine_curves(self) -> None:
         """Curves on finer nodes."""

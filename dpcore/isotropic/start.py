@@ -58,7 +58,7 @@ def stepped(law: PowerLaw, privacy: Privacy, sensitivity: float, raised: float) 
     tail = min(TAIL * privacy.delta, TAIL)
     last, first = float(special.gammainccinv(d / q, tail)), float(special.gammaincinv(d / q, CORE))
     step = (last - first) / SHELLS
-    if privacy.epsilon > 0 and last / privacy.epsilon <= MOST_SHELLS:
+    if privacy.epsilon > 0 and (last - first) / privacy.epsilon <= MOST_SHELLS:
         step = privacy.epsilon / max(1.0, round(privacy.epsilon / step))
     heights = step * np.arange(math.floor(first / step), math.ceil(last / step) + 1)
     heights[0] = 0.0

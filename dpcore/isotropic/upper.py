@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import SolverError
-from ..lp import INFINITY, LinearProgram
+from ..lp import INFINITY, SLICE, LinearProgram
 from .geometry import log_volumes, shell_beyond
 from .problem import Array, RadialLoss
 
@@ -29,6 +29,9 @@ ENOUGH = 1e-5
 
 SEEDED = 1
 """So many edges on either side of the worst one of a coarser law have cuts from the start."""
+
+PART = 30_000
+"""Pairs between two calls of `look`: about 0.1 s."""
 
 FLOOR = 1e-13
 """Least reference mass of a shell."""
@@ -49,7 +52,7 @@ class Pairs:
     back: Array
 
     @classmethod
-    def of(cls, dimension: int, edges: Array) -> Pairs:
+    def of(cls, dimension: int, edges: Array, look: Callable[[], object] = lambda: None) -> Pairs:
         n = len(edges) - 1
         stop = np.minimum(np.searchsorted(edges, edges[1:] + 1 - 1e-12, side="left"), n)
         # Edges i + 1 … stop − 1 are in reach of shell i, and one more stands for "outside" where nothing is left.
@@ -60,8 +63,9 @@ class Pairs:
         source = np.repeat(np.arange(n), counts)
         target = source + 1 + np.arange(first[-1]) - first[source]
         beyond = np.empty(first[-1])
-        for low in range(0, len(source), 100_000):
-            part = slice(low, low + 100_000)
+        for low in range(0, len(source), PART):
+            look()
+            part = slice(low, low + PART)
             beyond[part] = shell_beyond(
                 dimension, edges[source[part]], edges[source[part] + 1], edges[target[part]]
             )  # fmt: skip
@@ -90,19 +94,21 @@ class ShellProgram:
     """The growing program of one list of edges.
 
     edges : (n + 1,) from 0, in units of the sensitivity.   reference : (n,) masses of a law of similar shape.
+    look : called now and then while it is set up; what it raises ends that.
     """
 
     def __init__(
-        self, dimension: int, edges: Array, loss: RadialLoss, amplification: float, delta: float, reference: Array
-    ) -> None:
+        self, dimension: int, edges: Array, loss: RadialLoss, amplification: float, delta: float, reference: Array,
+        look: Callable[[], object] = lambda: None,
+    ) -> None:  # fmt: skip
         self.dimension, self.edges, self.amplification, self.delta = dimension, edges, amplification, delta
         self.n = len(edges) - 1
-        self.pairs = Pairs.of(dimension, edges)
+        self.pairs = Pairs.of(dimension, edges, look)
         self.log_volume = log_volumes(dimension, edges)
         self.rho = np.maximum(reference / reference.sum(), FLOOR)
         costs = loss.mean(dimension, edges[:-1], edges[1:])
         self.scale = float(costs @ self.rho)
-        self.lp = lp = LinearProgram()
+        self.lp = lp = LinearProgram(slice=SLICE // 3)  # cuts reach over many shells
         n, rho = self.n, self.rho
         most = 1 - SPARE
         lp.add_rows([1.0, -INFINITY], [1.0, most], starts=[0, 0], columns=[], values=[])

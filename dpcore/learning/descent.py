@@ -50,6 +50,11 @@ def features(table: LearningTable) -> Array:
     return features_of(table.values, table.columns)
 
 
+def width(columns: tuple[object, ...]) -> int:
+    """d of `features`."""
+    return int(features_of(np.zeros((1, len(columns))), columns).shape[1])
+
+
 def features_of(values: Array, columns: tuple[object, ...]) -> Array:
     """As `features`, of values, (n, columns)."""
     z = scaled(values, columns)  # type: ignore[arg-type]  # columns of numbers and categories
@@ -87,11 +92,11 @@ def descend(
     signed = X * y[:, None]
     ones = np.ones(n)
     for _ in range(asked.iterations):
-        if stop():
-            return None
         total = np.zeros_like(h)
         scores = h @ signed.T
         for l in path.permutation(d)[:K]:
+            if stop():
+                return None
             residual = logistic_residual(scores, ones)
             slope = np.rint(residual * signed[:, l] / grain).sum(axis=1) * grain if grain else residual @ signed[:, l]
             if release is not None:

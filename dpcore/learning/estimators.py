@@ -37,13 +37,17 @@ Ranges = Sequence[tuple[float, float]]
 class _Private(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """What both estimators share: reading the data with what is public about them."""
 
-    epsilon: float
-    delta: float
-    noise: str
-    ranges: Ranges | None
-    categories: Mapping[int, int] | None
-    classes: Sequence[Any] | None
-    random_state: int | None
+    def __init__(
+        self, epsilon: float, delta: float, *, noise: str, ranges: Ranges | None,
+        categories: Mapping[int, int] | None, classes: Sequence[Any] | None, random_state: int | None,
+    ) -> None:  # fmt: skip
+        self.epsilon = epsilon
+        self.delta = delta
+        self.noise = noise
+        self.ranges = ranges
+        self.categories = categories
+        self.classes = classes
+        self.random_state = random_state
 
     def _open(self, X: Any, y: Any) -> tuple[Array, Codes]:
         """(values, codes of the classes), and what is public about them as attributes.
@@ -132,14 +136,11 @@ class PrivateNaiveBayes(_Private):
         categories: Mapping[int, int] | None = None, classes: Sequence[Any] | None = None, smoothing: float = 1.0,
         random_state: int | None = None,
     ) -> None:  # fmt: skip
-        self.epsilon = epsilon
-        self.delta = delta
-        self.noise = noise
-        self.ranges = ranges
-        self.categories = categories
-        self.classes = classes
+        super().__init__(
+            epsilon, delta, noise=noise, ranges=ranges, categories=categories, classes=classes,
+            random_state=random_state,
+        )  # fmt: skip
         self.smoothing = smoothing
-        self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> PrivateNaiveBayes:
         """Release the statistics of X, (n, columns), and y, (n,).
@@ -186,15 +187,12 @@ class PrivateCoordinateDescent(_Private):
         categories: Mapping[int, int] | None = None, classes: Sequence[Any] | None = None, iterations: int = 100,
         regularisation: float = 1e-8, random_state: int | None = None,
     ) -> None:  # fmt: skip
-        self.epsilon = epsilon
-        self.delta = delta
-        self.noise = noise
-        self.ranges = ranges
-        self.categories = categories
-        self.classes = classes
+        super().__init__(
+            epsilon, delta, noise=noise, ranges=ranges, categories=categories, classes=classes,
+            random_state=random_state,
+        )  # fmt: skip
         self.iterations = iterations
         self.regularisation = regularisation
-        self.random_state = random_state
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -15,9 +15,10 @@ from ..errors import InputError
 from ..noise.base import Noise
 from ..privacy import Privacy
 from . import noises
-from .descent import SENSITIVITY, Descent, descend, features
+from .bounded import DataDependent
+from .descent import SENSITIVITY, Descent, descend, features, width
 from .design import Design, indicators
-from .naive_bayes import PUBLISHED, RECIPES, Learner, predicted, statistics, weights
+from .naive_bayes import PROGRAM, PUBLISHED, RECIPES, Learner, Scales, predicted, statistics, weights
 from .noises import Shifts
 from .tables import Array, LearningTable
 
@@ -48,8 +49,8 @@ class Protocol:
 class Asked:
     """What is learnt, under which promise.
 
-    model : one of `MODELS`.   budget : one of `BUDGETS`.   recipe : of naïve Bayes, one of `RECIPES`; the published one
-    has noise in proportion to private counts, so no total is known of it.
+    model : one of `MODELS`.   budget : one of `BUDGETS`.   recipe : of naïve Bayes, one of `RECIPES`; only of the
+    corrected one a total is known: the others' noise depends on private counts.
     weights : of counts, cells, sums and squares: a statistic of weight w gets 1/w of the noise.
     """
 
@@ -66,16 +67,16 @@ class Asked:
         ):  # fmt: skip
             if value not in known:
                 raise InputError(name, value, ", ".join(known))
-        if self.budget == "total" and self.recipe == "published" and self.model == "naive-bayes":
+        if self.budget == "total" and self.recipe != "corrected" and self.model == "naive-bayes":
             accepted = "corrected with a total budget: noise in proportion to private counts keeps no known promise"
-            raise InputError("sensitivities", "published", accepted)
+            raise InputError("sensitivities", self.recipe, accepted)
         if len(self.weights) != 4:
             raise InputError("weights", self.weights, "four numbers: of counts, cells, sums and squares")
         object.__setattr__(self, "weights", tuple(above(0, 1e3, weights=one) for one in self.weights))
 
     @property
     def learner(self) -> Learner:
-        return PUBLISHED if self.recipe == "published" else Learner()
+        return {"published": PUBLISHED, "program": PROGRAM}.get(self.recipe, Learner())
 
     @property
     def accountable(self) -> bool:
@@ -85,14 +86,14 @@ class Asked:
     def cases(self, table: LearningTable) -> tuple[Shifts, ...]:
         """What one person changes at most, in noise of weight 1."""
         if self.model == "coordinate-descent":
-            return (((1.0, self.descent.releases(features(table).shape[1])),),)
-        return self.shifts(Design.of(table))
+            return (((1.0, self.descent.releases(width(table.columns))),),)
+        return self.shifts(Design.shape(table.columns))
 
     def shifts(self, design: Design) -> tuple[Shifts, ...]:
         """`cases` of naïve Bayes."""
         return tuple(tuple((share * self.weights[kind], count) for kind, share, count in case) for case in design.moved)
 
-    def law(self, key: str, table: LearningTable, watch: noises.Watch = noises.NOBODY) -> Noise | None:
+    def law(self, key: str, table: LearningTable, watch: noises.Watch = noises.NOBODY) -> Noise | DataDependent | None:
         """The law of a key; None for "none".
 
         Raises
@@ -101,6 +102,11 @@ class Asked:
         """
         if key == "none":
             return None
+        if key == noises.DATA_DEPENDENT:
+            if self.model != "naive-bayes" or self.recipe != "published":
+                accepted = "a budget for each statistic of naïve Bayes with published sensitivities, or another law"
+                raise InputError("noise", key, accepted)
+            return DataDependent.of(self.privacy, watch)
         if self.budget == "each":
             return noises.each(key, self.privacy, watch)
         return noises.together(key, self.privacy, self.cases(table), watch)
@@ -141,13 +147,25 @@ def simulate(
         return None
     draws = 1 if law is None else protocol.draws
     one = _bayes if asked.model == "naive-bayes" else _descended
-    errors: list[tuple[float, float]] = []
     prepared = Design.of(table) if asked.model == "naive-bayes" else features(table)
+    return over_splits(
+        key, len(table.labels), protocol,
+        lambda order, cut, rng: one(table, prepared, asked, law, order, cut, draws, rng, stop),
+    )  # fmt: skip
+
+
+Split = Callable[[Any, int, np.random.Generator], tuple[float, float] | None]
+"""Order of the rows, how many are for training, randomness of the noise → mean errors inside and outside; None where it
+was stopped."""
+
+
+def over_splits(key: str, rows: int, protocol: Protocol, one: Split) -> Outcome | None:
+    """What comes of every split, the same ones for all laws; None where it was stopped before two were done."""
+    errors: list[tuple[float, float]] = []
     for split in range(protocol.splits):
-        order = np.random.default_rng([protocol.seed, split]).permutation(len(table.labels))
+        order = np.random.default_rng([protocol.seed, split]).permutation(rows)
         rng = np.random.default_rng([protocol.seed, split, *key.encode()])
-        cut = round(protocol.share * len(order))
-        found = one(table, prepared, asked, law, order, cut, draws, rng, stop)
+        found = one(order, round(protocol.share * rows), rng)
         if found is None:
             break
         errors.append(found)
@@ -158,46 +176,87 @@ def simulate(
 
 
 def _bayes(
-    table: LearningTable, design: Any, asked: Asked, law: Noise | None, order: Any, cut: int, draws: int,
-    rng: np.random.Generator, stop: Stop,
+    table: LearningTable, design: Any, asked: Asked, law: Noise | DataDependent | None, order: Any, cut: int,
+    draws: int, rng: np.random.Generator, stop: Stop,
 ) -> tuple[float, float] | None:  # fmt: skip
     """Mean errors of naïve Bayes on one split."""
     matrix, labels, learner = design.matrix[order], table.labels[order], asked.learner
     classes = len(table.classes)
     sums = matrix[:cut].T @ indicators(labels[:cut], classes)
     scale = 1 / np.array(asked.weights)[design.kinds][:, None]
-    total, done = np.zeros(2), 0
-    most = max(1, CHUNK // (classes * len(matrix)))
-    while done < draws:
+    scales = Scales.of(table) if asked.recipe == "program" else None
+
+    def wrong(many: int) -> Any:
         if stop():
             return None
-        many = min(most, draws - done)
-        noise = None if law is None else noises.drawn(law, rng, (many, *sums.shape)) * scale
-        made = weights(design, statistics(design, sums, learner, noise), learner)
-        total += _errors(predicted(matrix, made) != labels[:, None], cut) * many
-        done += many
-    inside, outside = (total / draws).tolist()
-    return inside, outside
+        try:
+            noise = _noise(law, design, sums, learner, rng, many, scale)
+        except noises.StoppedError:
+            return None
+        made = weights(design, statistics(design, sums, learner, noise, scales), learner)
+        return predicted(matrix, made) != labels[:, None]
+
+    return _over_draws(draws, classes * len(matrix), cut, wrong)
+
+
+def _noise(
+    law: Noise | DataDependent | None, design: Design, sums: Array, learner: Learner, rng: np.random.Generator,
+    draws: int, scale: Array,
+) -> Array | None:  # fmt: skip
+    """(draws, F, C), in units of each statistic's sensitivity; None without noise."""
+    if isinstance(law, DataDependent):
+        return law.drawn(design, sums, learner, rng, draws)
+    if law is None:
+        return None
+    found: Array = noises.drawn(law, rng, (draws, *sums.shape)) * scale
+    return found
 
 
 def _descended(
-    table: LearningTable, X: Any, asked: Asked, law: Noise | None, order: Any, cut: int, draws: int,
+    table: LearningTable, X: Any, asked: Asked, law: Noise | DataDependent | None, order: Any, cut: int, draws: int,
     rng: np.random.Generator, stop: Stop,
 ) -> tuple[float, float] | None:  # fmt: skip
     """Mean errors of coordinate descent on one split; with more than two classes of the first against the rest."""
-    rows, y = X[order], np.where(table.labels[order] == 0, 1.0, -1.0)
-    path = np.random.default_rng([int(order[0]), int(order[-1]), cut])  # start and subsets, the same for all laws
+    assert not isinstance(law, DataDependent)
     release = None if law is None else lambda sums: sums + SENSITIVITY * noises.drawn(law, rng, sums.shape)
-    found = descend(rows[:cut], y[:cut], asked.descent, path, release, draws=draws, stop=stop)
-    if found is None:
-        return None
-    wrong = np.where(rows @ found.T > 0, 1.0, -1.0) != y[:, None]
-    inside, outside = _errors(wrong, cut).tolist()
+    return descents(
+        table, X, order, cut, draws,
+        lambda rows, y, path, many: descend(rows, y, asked.descent, path, release, draws=many, stop=stop),
+    )  # fmt: skip
+
+
+Learning = Callable[[Array, Array, np.random.Generator, int], Array | None]
+"""Rows and labels −1 and 1 for training, randomness of start and subsets, how many draws → coefficients, (draws, d);
+None where it was stopped."""
+
+
+def descents(
+    table: LearningTable, X: Any, order: Any, cut: int, draws: int, learn: Learning
+) -> tuple[float, float] | None:  # fmt: skip
+    """Mean errors of the first class against the rest on one split, start and subsets the same for all laws."""
+    rows, y = X[order], np.where(table.labels[order] == 0, 1.0, -1.0)
+
+    def wrong(many: int) -> Any:
+        found = learn(rows[:cut], y[:cut], np.random.default_rng([int(order[0]), int(order[-1]), cut]), many)
+        return None if found is None else np.where(rows @ found.T > 0, 1.0, -1.0) != y[:, None]
+
+    return _over_draws(draws, len(rows), cut, wrong)
+
+
+def _over_draws(draws: int, scores: int, cut: int, wrong: Callable[[int], Any]) -> tuple[float, float] | None:
+    """Mean errors of the first `cut` rows and of the others; None where it was stopped.
+
+    wrong : so many draws → (rows, draws), which rows are classified wrongly, or None.   scores : of one draw.
+    """
+    total, done, most = np.zeros(2), 0, max(1, CHUNK // scores)
+    while done < draws:
+        many = min(most, draws - done)
+        if (found := wrong(many)) is None:
+            return None
+        total += np.array([found[:cut].mean(), found[cut:].mean()]) * many
+        done += many
+    inside, outside = (total / draws).tolist()
     return inside, outside
-
-
-def _errors(wrong: Any, cut: int) -> Array:
-    return np.array([wrong[:cut].mean(), wrong[cut:].mean()])
 
 
 def one_sided(better: Sequence[float], worse: Sequence[float]) -> tuple[float, float]:

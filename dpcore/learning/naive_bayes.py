@@ -1,9 +1,9 @@
 """Naïve Bayes from noisy statistics, many draws of the noise at once [SLW, §5.2].
 
-Two recipes say what is released. *published*: for every class its count, the count of every value of every category,
+Three recipes say what is released. *published*: for every class its count, the count of every value of every category,
 mean and standard deviation of every number, the latter two with noise in proportion to (u − l)/n_c and (u − l)/√n_c.
-*corrected*: the same counts, and of every number the sums of z and z² − ½, whose sensitivities do not depend on the
-data (docs/learning.md).
+*program*: the same as the authors' program computes it, see `Scales.of`. *corrected*: the same counts, and of every
+number the sums of z and z² − ½, whose sensitivities do not depend on the data (docs/learning.md).
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import numpy as np
 
 from .._validate import in_range
 from ..errors import InputError
+from ..plan.public import Category
 from .design import CELL, COUNT, SQUARE, SUM, Design
-from .tables import Array
+from .tables import Array, LearningTable
 
-RECIPES = {"published": "as published", "corrected": "corrected"}
-
-FLOOR = 1e-9
-"""Noisy counts below it count as this much, as the paper's text leaves open what is done with them."""
+RECIPES = {
+    "published": "by the paper's text", "program": "as in its authors' program", "corrected": "corrected",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -28,12 +28,14 @@ class Learner:
     """How statistics become a classifier.
 
     recipe : one of `RECIPES`.   smoothing : added to every cell's count, which then is at least 0 first.
-    narrowest : standard deviations are at least this share of half the range.
+    narrowest : standard deviations are at least this share of half the range.   floor : noisy counts below it count as
+    this much; what is done with them the paper's text leaves open.
     """
 
     recipe: str = "corrected"
     smoothing: float = 1.0
     narrowest: float = 0.01
+    floor: float = 1e-9
 
     def __post_init__(self) -> None:
         if self.recipe not in RECIPES:
@@ -44,6 +46,33 @@ class Learner:
 
 PUBLISHED = Learner("published", 0.0, 1e-6)
 """The paper's protocol: no smoothing."""
+
+NEVER = 1e-300
+"""Stands for the count of a value that no training row of a class has: the authors' program adds no noise to it and
+takes the class for impossible."""
+
+PROGRAM = Learner("program", 0.0, 1e-6, NEVER)
+"""The same in the authors' program, with `Scales.of`."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scales:
+    """Sensitivities of means and deviations, (numbers, C), and the least deviations, (numbers, 1), of z."""
+
+    means: Array
+    deviations: Array
+    narrowest: Array
+
+    @classmethod
+    def of(cls, table: LearningTable) -> Scales:
+        """Those of the authors' program (github.com/selvi-aras/DP-via-DRO, "ML Algorithms Julia", sensitivities.jl and
+        NB.jl): (u − l)/n_c and (u − l)/√n_c in the units of the data, with n_c of all rows, rounded up to whole
+        numbers; deviations, with noise and without, are at least 1, and counts with noise at least 1e-6."""
+        ends = [(one.low, one.high) for one in table.columns if not isinstance(one, Category)]
+        low, high = np.array(ends, dtype=float).reshape(-1, 2).T
+        width, sizes = (high - low)[:, None], np.maximum(np.bincount(table.labels, minlength=len(table.classes)), 1)
+        means, deviations = np.ceil(width / sizes), np.ceil(width / np.sqrt(sizes))
+        return cls(means * (2 / width), deviations * (2 / width), 2 / width)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,27 +85,31 @@ class Statistics:
     deviations: Array
 
 
-def statistics(design: Design, sums: Array, learner: Learner, noise: Array | None = None) -> Statistics:
+def statistics(
+    design: Design, sums: Array, learner: Learner, noise: Array | None = None, scales: Scales | None = None
+) -> Statistics:
     """What the classifier is made of.
 
     sums : (F, C), Φᵀ Y.   noise : (draws, F, C) in units of each statistic's sensitivity; the rows of z are the noise
     of the mean or of Σz, those of z² − ½ that of the deviation or of Σ(z² − ½). None: none, as one draw.
+    scales : of means and deviations where they are not those of the text.
     """
     if noise is None:
         noise = np.zeros((1, *sums.shape))
-    if learner.recipe == "published":
-        exact = _moments(design, sums[None], learner)
-        size = np.maximum(sums[0], 1.0)
-        means = exact.means + noise[:, design.at(SUM)] * (2 / size)
-        deviations = exact.deviations + noise[:, design.at(SQUARE)] * (2 / np.sqrt(size))
+    if learner.recipe != "corrected":
+        exact, size = moments(design, sums[None], learner), np.maximum(sums[0], 1.0)
         counted = sums + noise
-        return Statistics(
-            counted[:, 0], counted[:, design.at(CELL)], means, np.maximum(deviations, learner.narrowest)
-        )  # fmt: skip
-    return _moments(design, sums + noise * design.sensitivities[:, None], learner)
+        if scales is not None:
+            counted = np.where(sums == 0, NEVER, np.maximum(counted, 1e-6))
+        scales = scales or Scales(2 / size, 2 / np.sqrt(size), np.full((1, 1), learner.narrowest))
+        means = exact.means + noise[:, design.at(SUM)] * scales.means
+        deviations = np.maximum(exact.deviations, scales.narrowest) + noise[:, design.at(SQUARE)] * scales.deviations
+        deviations = np.maximum(deviations, scales.narrowest)
+        return Statistics(counted[:, 0], counted[:, design.at(CELL)], means, deviations)
+    return moments(design, sums + noise * design.sensitivities[:, None], learner)
 
 
-def _moments(design: Design, sums: Array, learner: Learner) -> Statistics:
+def moments(design: Design, sums: Array, learner: Learner) -> Statistics:
     """Means and (population) standard deviations from sums, (draws, F, C): those of at least one row."""
     counts = sums[:, 0]
     size = np.maximum(counts, 1.0)[:, None]
@@ -90,9 +123,13 @@ def weights(design: Design, found: Statistics, learner: Learner) -> Array:
     """W with scores Φ W, (F, C, draws): logarithms of probabilities, up to what all classes share."""
     draws, classes = found.counts.shape
     out = np.empty((len(design.kinds), classes, draws))
-    counts = np.maximum(found.counts, FLOOR)
+    counts = np.maximum(found.counts, learner.floor)
     constant = np.log(counts + learner.smoothing)
-    cells = np.maximum(found.cells, 0.0) + learner.smoothing if learner.smoothing else np.maximum(found.cells, FLOOR)
+    cells = (
+        np.maximum(found.cells, 0.0) + learner.smoothing
+        if learner.smoothing
+        else np.maximum(found.cells, learner.floor)
+    )
     logs = np.log(cells)
     first = design.at(CELL).start
     for block in design.blocks:

@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from ..errors import InputError
 from ..extras import needs
 from ..numbers import read_number
-from ..plan.public import Category, Number
+from ..plan.public import Category, Number, People
+from ..plan.source import Source
 from ..vector.sheets import Sheet, read_sheet
 
 Array = NDArray[np.float64]
@@ -21,16 +22,23 @@ Codes = NDArray[np.intp]
 Column = Number | Category
 
 FOLDER = Path(__file__).parent / "data"
-MOST_ROWS, MOST_COLUMNS, MOST_CLASSES = 50_000, 200, 20
+LEAST_ROWS, MOST_ROWS, MOST_COLUMNS, MOST_CLASSES = 20, 50_000, 200, 20
+MOST_CELLS = 10_000_000
+"""Rows times sums that naïve Bayes adds up for each class: 80 MB."""
+
 FROM_DATA = "data"
 """In place of stated ranges: read them from the table itself, which no promise covers."""
+
+IGNORED = "ignored"
+"""In place of a column's range: it is left out."""
 
 
 @dataclass(frozen=True, eq=False)
 class LearningTable:
     """values : (n, columns), numbers clamped to their ranges, codes of categories.   labels : (n,) codes of classes.
 
-    public : ranges, values and classes were stated; else they were read from the table, which no promise covers.
+    public : ranges and values were stated; else they were read from the table, which no promise covers.
+    classes_public : the same of the classes.
     """
 
     name: str
@@ -39,6 +47,13 @@ class LearningTable:
     classes: tuple[str, ...]
     labels: Codes
     public: bool = True
+    classes_public: bool = True
+
+    def __post_init__(self) -> None:
+        sums = 1 + sum(len(one.values) if isinstance(one, Category) else 2 for one in self.columns)
+        if len(self.labels) * sums > MOST_CELLS:
+            accepted = f"at most {MOST_CELLS // sums} rows with so many columns and values"
+            raise InputError("data", f"{len(self.labels)} rows", accepted)
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -119,7 +134,7 @@ def load(name: str) -> LearningTable:
     if name in BUNDLED:
         one = BUNDLED[name]
         text = (FOLDER / f"{one.file}.csv").read_text(encoding="utf-8")
-        table = read_table(text, one.label, one.ranges, name=one.title)
+        table = replace(read_table(text, one.label, one.ranges, name=one.title), classes_public=True)
         return table.against(one.positive) if name == "ecoli" else table
     if name not in SCIKIT:
         raise InputError("data", name, f"{', '.join(SETS)}, or a CSV file")
@@ -136,8 +151,9 @@ def load(name: str) -> LearningTable:
 def read_table(text: str, label: str, ranges: str, *, name: str = "Uploaded table") -> LearningTable:
     """A table from CSV text with a line of names.
 
-    label : the column of the classes.   ranges : "age=16:49; education=1|2|3|4": what is publicly known about every
-    other column, its ends or its values; `FROM_DATA`: what the table spans.
+    label : the column of the classes.   ranges : "age=16:49; education=1|2|3|4; note=ignored": what is publicly known
+    about every other column, its ends or its values, and the classes if they are stated; `FROM_DATA`: what the table
+    spans.
 
     Raises
     ------
@@ -148,41 +164,103 @@ def read_table(text: str, label: str, ranges: str, *, name: str = "Uploaded tabl
         raise InputError("data", "no line of names", "a CSV file whose first line names the columns")
     if label not in sheet.header:
         raise InputError("label", label, f"one of the columns: {', '.join(sheet.header)}")
-    places = {title: at for at, title in enumerate(sheet.header) if title != label}
-    if not (20 <= len(sheet.rows) <= MOST_ROWS and 1 <= len(places) <= MOST_COLUMNS):
-        accepted = f"20 to {MOST_ROWS} lines and 1 to {MOST_COLUMNS} columns besides the label"
-        raise InputError("data", f"{len(sheet.rows)} lines, {len(places)} columns", accepted)
-    classes, labels = np.unique(np.array(sheet.column(sheet.header.index(label))), return_inverse=True)
-    if not 2 <= len(classes) <= MOST_CLASSES:
-        raise InputError("label", f"{len(classes)} classes in {label}", f"2 to {MOST_CLASSES}")
-    stated = None if ranges.strip() == FROM_DATA else read_ranges(ranges, list(places))
-    columns = tuple(_from_data(sheet, at) if stated is None else stated[title] for title, at in places.items())
-    values = np.column_stack([_values(sheet, at, one) for at, one in zip(places.values(), columns)])
-    return LearningTable(name, columns, values, tuple(map(str, classes)), labels.astype(np.intp), stated is not None)
+    places = {title: at for at, title in enumerate(sheet.header)}
+    known: dict[str, Column | None]
+    if ranges.strip() == FROM_DATA:
+        known = {title: _from_data(sheet, at) for title, at in places.items() if title != label}
+    else:
+        known = read_ranges(ranges, list(places), label)
+    stated = known.pop(label, None)
+    if stated is None:
+        _count_classes(label, len(found := np.unique(np.array(sheet.column(places[label])))))
+        classes = Category(label, tuple(map(str, found)))
+    else:
+        classes = checked_classes(stated)
+    columns = tuple(one for one in known.values() if one is not None)
+    check_size(len(sheet.rows), len(columns))
+    values = np.column_stack([_values(sheet, places[one.name], one) for one in columns])
+    labels = _values(sheet, places[label], classes).astype(np.intp)
+    public = ranges.strip() != FROM_DATA
+    return LearningTable(name, columns, values, classes.values, labels, public, stated is not None)
 
 
-def read_ranges(text: str, names: Sequence[str]) -> dict[str, Column]:
-    """What is publicly known about columns, from "age=16:49; education=1|2|3|4".
+def read_source(source: Source, name: str, columns: Sequence[Column], classes: Category) -> LearningTable:
+    """A table from a file of people's data, with what is publicly known about the columns that are used.
+
+    Raises
+    ------
+    InputError : the file is none, it has no such column, or a row without one of the values stated. What stands in it
+        is not repeated.
+    """
+    checked_classes(classes)
+    every = {one.name: one for one in (*columns, classes)}
+    source.bind(People(), every)
+    check_size(source.rows, len(columns))
+    found = source.numbered(list(every.values()))
+    for one, values in zip(every.values(), found):
+        if missing := int(np.isnan(values).sum()):
+            accepted = f"{'one of the values stated' if isinstance(one, Category) else 'a number'} in every row"
+            raise InputError(f"columns.{one.name}", f"nothing of the kind in {missing} rows", accepted)
+    values = np.column_stack(found[:-1])
+    return LearningTable(name, tuple(columns), values, classes.values, found[-1].astype(np.intp))
+
+
+def check_size(rows: int, columns: int) -> None:
+    """A table of so many rows and columns, besides that of the classes, can be learnt from.
+
+    Raises
+    ------
+    InputError : it cannot.
+    """
+    if not (LEAST_ROWS <= rows <= MOST_ROWS and 1 <= columns <= MOST_COLUMNS):
+        accepted = f"{LEAST_ROWS} to {MOST_ROWS} lines and 1 to {MOST_COLUMNS} columns besides the label"
+        raise InputError("data", f"{rows} lines, {columns} columns", accepted)
+
+
+def checked_classes(stated: Column) -> Category:
+    """The column of the classes.
+
+    Raises
+    ------
+    InputError : it holds numbers, or too few or many classes.
+    """
+    if not isinstance(stated, Category):
+        raise InputError("label", f"{stated.name} between {stated.low:g} and {stated.high:g}", "classes: A|B|…")
+    _count_classes(stated.name, len(stated.values))
+    return stated
+
+
+def _count_classes(name: str, count: int) -> None:
+    if not 2 <= count <= MOST_CLASSES:
+        raise InputError("label", f"{count} classes in {name}", f"2 to {MOST_CLASSES}")
+
+
+def read_ranges(text: str, names: Sequence[str], label: str) -> dict[str, Column | None]:
+    """What is publicly known about columns, from "age=16:49; education=1|2|3|4; note=ignored", None of those that are
+    ignored; of the label only if it is told.
 
     Raises
     ------
     InputError : a name that is not in the table, one that is missing, or what is neither LOW:HIGH nor A|B|….
     """
-    found: dict[str, Column] = {}
+    found: dict[str, Column | None] = {}
     for part in filter(None, (word.strip() for word in text.split(";"))):
         name, sign, rest = (word.strip() for word in part.partition("="))
         if name not in names or not sign:
-            raise InputError("ranges", part, f"NAME=LOW:HIGH or NAME=A|B|… with NAME one of {', '.join(names)}")
-        if "|" in rest:
+            accepted = f"NAME=LOW:HIGH, NAME=A|B|… or NAME={IGNORED} with NAME one of {', '.join(names)}"
+            raise InputError("ranges", part, accepted)
+        if rest == IGNORED and name != label:
+            found[name] = None
+        elif "|" in rest:
             found[name] = Category(name, tuple(word.strip() for word in rest.split("|")))
         else:
             low, _, high = rest.partition(":")
-            accepted = f"{name}=LOW:HIGH, two numbers, or {name}=A|B|…"
+            accepted = f"{name}=LOW:HIGH, two numbers, {name}=A|B|… or {name}={IGNORED}"
             found[name] = Number(name, read_number(low, "ranges", accepted), read_number(high, "ranges", accepted))
-    if missing := [name for name in names if name not in found]:
+    if missing := [name for name in names if name not in found and name != label]:
         accepted = f"{missing[0]}=LOW:HIGH or {missing[0]}=A|B|…: ranges are public, they are not taken from the data"
         raise InputError("ranges", f"nothing about {', '.join(missing[:3])}", accepted)
-    return found
+    return {name: found[name] for name in names if name in found}
 
 
 def columns_of(rows: ArrayLike, ranges: Sequence[tuple[float, float]], values: Mapping[int, int]) -> tuple[Column, ...]:

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InputError
 from ..loss import Loss
+from ..search import bisection, nudged_up
 
 if TYPE_CHECKING:
     from ..pair import Pair
@@ -22,6 +23,9 @@ Array = NDArray[np.float64]
 
 NEGLIGIBLE = 1e-16
 """Cells of an unbounded law are listed until less than this probability is left."""
+
+ROUNDING = 1e-12
+"""More than probabilities of closed forms and of solved laws err by."""
 
 
 class Noise(ABC):
@@ -194,3 +198,18 @@ class Noise(ABC):
         """The central interval that holds the noise with the given probability."""
         lo, hi = self.quantile(np.array([0.5 - coverage / 2, 0.5 + coverage / 2]))
         return float(lo), float(hi)
+
+    def inside(self, width: float) -> float:
+        """P(|X| ≤ width), exact up to rounding; width ≥ 0."""
+        at_the_end = math.fsum(mass for place, mass in self.atoms if place == -width)
+        return float(1 - self.beyond(width) - (self.cdf(-width) - at_the_end))
+
+    def within(self, coverage: float) -> float:
+        """The least w with P(|X| ≤ w) ≥ coverage, rounded up: a probability that falls short by rounding does not
+        count. On a lattice a multiple of its step (counted from 0). Cost: some sixty values of `inside`."""
+
+        def passes(width: float) -> bool:
+            return self.inside(width) >= coverage + ROUNDING
+
+        high = nudged_up(passes, max(map(abs, self.interval(coverage))) or 2.0**-500)
+        return 0.0 if passes(0.0) else bisection(passes, high, 0.0, near=lambda w, low: w - low <= 1e-12 * w)[0]

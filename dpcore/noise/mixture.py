@@ -35,6 +35,9 @@ ROUGH = 1e-3
 QUOTIENTS = 1e-12
 """Relative error of δ(ε) from rounding σ and shifts in units of the sensitivity."""
 
+NEARLY = 1e-6
+"""The same where σ is sought; what is found is proved afterwards."""
+
 STEP = 3e-6
 """σ is moved up by so much first, then by twice as much, until the proof goes through."""
 
@@ -73,16 +76,16 @@ class Ladder(Peaks):
     rate: float
 
     @property
-    def _window(self) -> int:
+    def window(self) -> int:
         return math.ceil(self.rate * self.spread**2 + SPREADS * self.spread + 0.5)
 
     @property
     def reach(self) -> float:
-        return self._window + 2.0
+        return self.window + 2.0
 
     @property
     def periodic_from(self) -> float:
-        return self._window + 1.0
+        return self.window + 1.0
 
     def sample(self, rng: np.random.Generator, size: int) -> Array:
         share = -math.expm1(-self.rate)
@@ -90,19 +93,16 @@ class Ladder(Peaks):
         return places + self.spread * rng.standard_normal(size)
 
     def weights(self, k: Array, side: Array) -> Array:
-        return self.most(k)
-
-    def most(self, k: Array) -> Array:
         return math.tanh(0.5 * self.rate) * np.exp(-self.rate * np.abs(k))
 
-    def terms(self, x: Array, step: Array, steps: int) -> Array:
-        return np.floor(x) + _column(-self._window, self._window + 2, x)
+    def terms(self, x: Array) -> Array:
+        return np.floor(x) + _column(-self.window, self.window + 2, x)
 
     def tail(self, y: Array) -> Array:
         first = np.floor(y)
-        k = first + _column(-self._window, self._window + 2, y)
-        near = (self.most(k) * special.ndtr((k - y) / self.spread)).sum(0)
-        far = np.exp(-self.rate * (first + self._window + 2)) / (1 + math.exp(-self.rate))
+        k = first + _column(-self.window, self.window + 2, y)
+        near = (self.weights(k, k) * special.ndtr((k - y) / self.spread)).sum(0)
+        far = np.exp(-self.rate * (first + self.window + 2)) / (1 + math.exp(-self.rate))
         total: Array = near + far
         return total
 
@@ -114,6 +114,7 @@ class Shoulders(Peaks):
     spread: float
     epsilon: float
     rate = None
+    furthest = 1
 
     @cached_property
     def _pair(self) -> tuple[float, float]:
@@ -135,15 +136,8 @@ class Shoulders(Peaks):
     def weights(self, k: Array, side: Array) -> Array:
         return np.where(k == 0, self._pair[0], np.where(k == side, self._pair[1], 0.0))
 
-    def most(self, k: Array) -> Array:
-        return np.where(k == 0, self._pair[0], np.where(np.abs(k) == 1, self._pair[1], 0.0))
-
-    def terms(self, x: Array, step: Array, steps: int) -> Array:
-        if steps <= 3:
-            return _column(-1, steps + 2, x)
-        shifted = step + _column(-1, 2, x)
-        shifted = np.where(shifted <= 1, 1e9, shifted)  # counted among the first three
-        return np.concatenate([np.broadcast_to(_column(-1, 2, x), shifted.shape), shifted])
+    def terms(self, x: Array) -> Array:
+        return _column(-1, 2, x)
 
     def tail(self, y: Array) -> Array:
         centre, side = self._pair
@@ -301,23 +295,25 @@ def _least_spread(kind: type[Mixture], epsilon: float, delta: float) -> float:
 
     def at(spread: float, shift: float) -> float:
         law, of = kind.peaks_of(epsilon, spread), np.array([epsilon])
-        return float(shortfalls(law, np.array([shift]), of, 1e-9).upper[0])
+        return float(shortfalls(law, np.array([shift]), of, NEARLY).upper[0])
 
     spread, aim = _start(epsilon, delta), delta * (1 - 2 * TOLERANCE)
     shift: float | None = None
+    off = 0.5  # so far off may the spread be, as a share
     for _ in range(ROUNDS):
         shift = _likely(kind.peaks_of(epsilon, spread), epsilon, shift)
-        found = _crossing(lambda s, shift=shift: math.log(max(at(s, shift), 1e-30) / aim), spread)  # type: ignore[misc]
-        spread, moved = found, abs(found / spread - 1)
+        excess = lambda s, shift=shift: math.log(max(at(s, shift), 1e-30) / aim)  # noqa: E731
+        found = _crossing(excess, spread, off)
+        moved = abs(found / spread - 1)
+        spread, off = found, max(moved, 0.01 * off)
         if moved > 0.2:
             shift = None
-        elif moved < STEP:  # is another shift, far from this one, worse?
+        elif off < STEP:  # is another shift, far from this one, worse?
             shift = _likely(kind.peaks_of(epsilon, spread), epsilon, None)
             if at(spread, shift) <= aim * (1 + TOLERANCE):
                 break
     step = STEP
-    while _worst(kind.peaks_of(epsilon, found), epsilon, 1.0).upper > delta:
-        found = spread * (1 + step)
+    while _worst(kind.peaks_of(epsilon, found := spread * (1 + step)), epsilon, 1.0).upper > delta:
         step *= 2
     return found
 
@@ -345,18 +341,23 @@ def _likely(law: Peaks, epsilon: float, near: float | None) -> float:
     return shift
 
 
-def _crossing(excess: Callable[[float], float], guess: float) -> float:
-    """Where a function turns from positive to negative; half the guess if that is less."""
+def _crossing(excess: Callable[[float], float], guess: float, off: float) -> float:
+    """Where a function turns from positive to negative, to a hundredth of how far `off` the guess may be, as a share of
+    it; half the guess if that is less."""
+    factor = 1 + min(max(off, 1e-5), 0.5)
     low = high = guess
     while excess(high) > 0:
-        low, high = high, 1.5 * high
+        low, high = high, factor * high
+        factor *= factor
     if low == high:
-        low = high / 1.5
+        low = high / factor
         while low > 0.5 * guess and excess(low) <= 0:
-            low, high = low / 1.5, low
+            factor *= factor
+            low, high = low / factor, low
         if low <= 0.5 * guess and excess(low) <= 0:
             return low  # so far down that another shift is worse
-    found: float = optimize.brentq(lambda t: excess(math.exp(t)), math.log(low), math.log(high), xtol=1e-10)
+    exact = max(0.01 * off, 0.1 * STEP)
+    found: float = optimize.brentq(lambda t: excess(math.exp(t)), math.log(low), math.log(high), xtol=exact)
     return math.exp(found)
 
 

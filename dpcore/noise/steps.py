@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike
 from .._validate import decimal
 from ..errors import InputError
 from ..places import Places
-from .base import Array, Noise
+from ..search import bisection, whole_half
+from .base import ROUNDING, Array, Noise
 
 
 def lattice_points(first: int, count: int, step: float) -> Array:
@@ -75,6 +76,21 @@ class LatticeLaw(Noise):
     def partial_moment(self, power: float, lo: float, hi: float) -> float:
         """0: there is no continuous part."""
         return 0.0
+
+    def inside(self, width: float) -> float:
+        end = whole_steps(width, self.lattice_step) * self.lattice_step
+        return float(1 - self.beyond(end) - self.cdf(-end) + self.pmf(-end))
+
+    def within(self, coverage: float) -> float:
+        step = self.lattice_step
+
+        def passes(count: int) -> bool:
+            return self.inside(count * step) >= coverage + ROUNDING
+
+        high = 1
+        while not passes(high):
+            high *= 2
+        return 0.0 if passes(0) else float(decimal(step) * bisection(passes, high, 0, mean=whole_half)[0])
 
     def privacy_loss(self, outputs: ArrayLike, shift: float) -> Array:
         y = np.asarray(outputs, dtype=float)

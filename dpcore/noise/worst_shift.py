@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,11 +25,8 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-NOISE = 4e-13
-"""Relative error of a term e^(−z²/2) with z²/2 ≤ 700, three roundings of the exponent included."""
-
-COEFFICIENT = 2.0**-50
-"""Relative error of the difference of two weights, against their sum."""
+EVERYWHERE = 2**40
+"""No peak is further away."""
 
 TAILS = 2e-14
 """Relative error of a tail probability (tests: below 1e-14 against 50 digits)."""
@@ -74,22 +72,24 @@ class Peaks(ABC):
 
     spread : s, the standard deviation of every term.
     rate : the law falls by e^−rate per unit far out, for ever; None where there are finitely many peaks.
+    window : terms k from ⌊x⌋ − window to ⌊x⌋ + window + 1 count at x.   furthest : there are none of larger |k|.
     """
 
     spread: float
     rate: float | None
+    furthest: int = EVERYWHERE
+
+    @property
+    def window(self) -> int:
+        return EVERYWHERE
 
     @abstractmethod
     def weights(self, k: Array, side: Array) -> Array:
         """w_k on the side (±1) of 0."""
 
     @abstractmethod
-    def most(self, k: Array) -> Array:
-        """The larger w_k of both sides."""
-
-    @abstractmethod
-    def terms(self, x: Array, step: Array, steps: int) -> Array:
-        """Numbers k, (T, …), of all terms that count at x, and at x − φ with k − step in place of k."""
+    def terms(self, x: Array) -> Array:
+        """Numbers k, (T, …), of all terms that count at x."""
 
     @abstractmethod
     def tail(self, y: Array) -> Array:
@@ -111,7 +111,7 @@ class Peaks(ABC):
 
     def height(self, y: Array) -> Array:
         """Density at y ≥ 0."""
-        k = self.terms(y, np.zeros(y.shape), 0)
+        k = self.terms(y)
         bells = self.weights(k, np.ones(y.shape)) * np.exp(-0.5 * ((y - k) / self.spread) ** 2)
         density: Array = bells.sum(0) / (self.spread * math.sqrt(2 * math.pi))
         return density
@@ -154,60 +154,28 @@ def look(law: Peaks, x: Array, shift: Array, growth: Array, radius: Array | floa
 
     Terms are taken in pairs k, k + φ − u with |u| ≤ ½: what cancels is never subtracted.
     """
-    s = law.spread
-    step = np.rint(shift)
-    k = law.terms(x, step, int(step.max(initial=0.0)))
-    own = law.weights(k, np.where(x >= 0, 1.0, -1.0))
-    other = growth * law.weights(k - step, np.where(x >= shift, 1.0, -1.0))
-    v = (step - shift) / s
-    z = (x - k) / s
-    there = z + v
-    core, moved = np.exp(-0.5 * z * z), np.exp(-0.5 * there * there)
-    closer = -v * (z + 0.5 * v)  # ln(moved/core)
-    paired = np.abs(closer) < 0.5
-    gone = core * -np.expm1(np.clip(closer, -0.5, 0.5))  # core − moved where they are near each other
-    net = own - other
-    mine, theirs, size = own * core, other * moved, np.abs(net)
-    value = np.where(paired, net * core + other * gone, mine - theirs).sum(0)
-    slope = -np.where(paired, net * z * core + other * (z * gone - v * moved), z * mine - there * theirs).sum(0)
-    both = mine + theirs
-    error = np.where(paired, NOISE * (size * core + other * np.abs(gone)) + COEFFICIENT * both, NOISE * both).sum(0)
-    eta = radius / s
-    z, there = np.abs(z), np.abs(there)
-    near, shifted = _second(z, core, eta), _second(there, moved, eta)
-    bend = own * near + other * shifted
-    if float(np.abs(v).min(initial=1.0)) < 0.5:
-        high = np.maximum(z, there)
-        peak = np.where(z + there <= np.abs(v) * (1 + 1e-9), 1.0, np.maximum(core, moved) * _wider(high, eta))
-        high = high + eta
-        bend = np.minimum(bend, size * near + other * np.abs(v) * high * (high * high + 3) * peak)
-    bend = bend.sum(0)
-    steepest = bent = value
-    if more is not None:
-        eta = eta + more / s
-        far = there + eta
-        bells = law.most(k - step) * np.exp(-0.5 * np.maximum(there - eta, 0.0) ** 2)
-        steepest = (far * bells).sum(0) / s
-        bent = (np.maximum(1.0, far * far - 1) * bells).sum(0) / s**2
-    scale = 1 / (s * math.sqrt(2 * math.pi))
-    found = value, slope / s, error, bend / s**2, steepest, bent
-    return Looked(*(scale * one for one in found))
+    from ..kernels.peaks import look as compiled
+
+    steps = math.ceil(float(shift.max(initial=0.0)))
+    lowest = max(math.floor(float(x.min(initial=0.0))) - law.window, -law.furthest) - steps
+    last = min(math.floor(float(x.max(initial=0.0))) + law.window + 1, law.furthest + steps)
+    right, left = _weights(law, lowest, last)
+    within = radius if isinstance(radius, np.ndarray) else np.full(len(x), radius)
+    at = compiled(
+        x, shift, growth, within, NONE if more is None else more,
+        right, left, lowest, law.window, law.furthest, law.spread,
+    )  # fmt: skip
+    return Looked(*at)
 
 
-def _wider(z: Array, eta: Array | float) -> Array:
-    """At least e^(zη), which is by how much more e^(−ζ²/2) may be within η of z ≥ 0; e^t ≤ (1 − t/4)^−4 for t < 4, and
-    where t is cut e^(−z²/2) is below e^−400 for η ≤ 1/8, as of all first cells."""
-    rest = 1 - 0.25 * np.minimum(z * eta, 3.9)
-    rest = rest * rest
-    wide: Array = 1 / (rest * rest)
-    return wide
+NONE = np.zeros(0)
 
 
-def _second(z: Array, core: Array, eta: Array | float) -> Array:
-    """max |ζ² − 1| e^(−ζ²/2) over |ζ − z| ≤ η, z ≥ 0, at most; core = e^(−z²/2)."""
-    high = z + eta
-    bound: Array = np.maximum(1.0, high * high - 1) * core * _wider(z, eta)
-    return bound
+@lru_cache(maxsize=64)
+def _weights(law: Peaks, lowest: int, last: int) -> tuple[Array, Array]:
+    """w_k for k from `lowest` to `last`, right and left of 0."""
+    k = np.arange(float(lowest), last + 1)
+    return law.weights(k, np.ones(k.shape)), law.weights(k, -np.ones(k.shape))
 
 
 def _signed_tail(law: Peaks, x: Array) -> Array:

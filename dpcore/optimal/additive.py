@@ -32,9 +32,9 @@ from .orbit_bounds import orbit_bounds
 from .peak import peaks_lower
 from .plateau import plateau, plateau_lower
 from .program import Seed
-from .schedule import LOWER, Schedule, Steps, steepness
-from .step import Limits, Step, Window, end_moves
-from .trimmed import trimmed
+from .schedule import ALIGNED_FROM, LOWER, Schedule, Steps, steepness
+from .step import Limits, Step, Window, end_moves, origin_of
+from .trimmed import BELOW, trimmed
 from .two_level import two_level_lower
 from .upper import meets_extras, upper_step
 
@@ -52,6 +52,10 @@ CUT_BELOW = 1e-6
 
 PEAKS_FROM = 5.0
 """From this ε on multipliers written down around a staircase give a good lower bound."""
+
+PEAKS_WITHIN = 0.9
+"""In a support they do where the staircase of the whole line, whose loss they stay below, costs at least this share of
+the best law."""
 
 NEAR_ENDS_FROM = 4.0
 """And so they do where a staircase stands near an end of the support."""
@@ -104,6 +108,7 @@ class Search(Anytime[NoiseProblem, Solution]):
         self._rival = math.inf  # a textbook mechanism that may lie within the gap: better not to lose to it
         self._staircase_fits = False
         self._settled = False  # both ends are closed forms: no program narrows the bracket
+        self._top: tuple[float, float] | None = None  # of the best staircase cut to the support
 
     def run(self) -> Solution:
         """Start from closed forms, scan coarse lattices, then refine where it promises most."""
@@ -118,6 +123,7 @@ class Search(Anytime[NoiseProblem, Solution]):
             self._uppers(steps),
             self.settings.max_cells_per_sensitivity,
             self._stretch(),
+            self._cut_steps(),
         )
         if not self._settled:
             self._follow_orbits()
@@ -213,6 +219,7 @@ class Search(Anytime[NoiseProblem, Solution]):
                 rival = TruncatedLaplace.calibrate(problem.privacy, problem.sensitivity)
                 self._rival = rival.expected_loss(problem.loss)
         self._prove_closed(problem)
+        self._top = top
         if top is not None and problem.joint.epsilon >= NEAR_ENDS_FROM and not self._reached(self.lower):
             self.lower = max(self.lower, near_end_lower(problem, top, self._reached))
         return self._steps_of(staircase, problem.joint.epsilon)
@@ -226,12 +233,28 @@ class Search(Anytime[NoiseProblem, Solution]):
         steps = {abs(place - staircase.gamma), abs(place + staircase.gamma)}
         return tuple(sorted(max(step, 0.1 * width) for step in steps))
 
+    def _cut_steps(self) -> tuple[float, ...]:
+        """Where cells for upper bounds narrow in a support: at the ends of the best staircase's top step, at the loss's
+        minimiser, at the lattices' origin and whole sensitivities away from them."""
+        problem = self.problem
+        continuous = all(loss.continuous for loss in problem.paid_losses)
+        shaped = problem.folds or problem.monotone
+        small = problem.joint.epsilon < ALIGNED_FROM or problem.privacy.delta < BELOW
+        if self._top is None or small or shaped or not continuous or len(problem.privacies) > 1:
+            return ()
+        origin, best = origin_of(problem), problem.paid_loss.minimiser(*problem.support)[0]
+        away = ((place - origin) / problem.sensitivity for place in (*self._top, best, origin))
+        return tuple(sorted({(place + 0.5) % 1 - 0.5 for place in away}))
+
     def _prove_closed(self, problem: NoiseProblem) -> None:
         """Lower bounds without a program, for a problem that asks no more than this one."""
         closed = (two_level_lower, jumps.exceed_lower, monotone_lower, plateau_lower)
         self.lower = max(self.lower, *(bound(problem) for bound in closed))
-        if problem.joint.epsilon >= PEAKS_FROM and not self._reached(self.lower):
-            self.lower = max(self.lower, peaks_lower(problem, self._unbounded_staircase(problem), self._reached))
+        if problem.joint.epsilon < PEAKS_FROM or self._reached(self.lower):
+            return
+        staircase = self._unbounded_staircase(problem)
+        if problem.whole_line or staircase.expected_loss(problem.paid_loss) >= PEAKS_WITHIN * self.upper:
+            self.lower = max(self.lower, peaks_lower(problem, staircase, self._reached))
 
     def _reached(self, lower: float) -> bool:
         """Nothing is left to do with such a lower bound, or no time."""

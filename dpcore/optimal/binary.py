@@ -24,22 +24,26 @@ TAIL_ERROR = 1e-10
 """Relative error allowed to scipy's binomial tails (tests: below 1e-12)."""
 
 
-def binary_pairs(profile: Composed, places: tuple[float, ...]) -> tuple[Privacy, ...]:
+def binary_pairs(
+    profile: Composed, places: tuple[float, ...], stop: Callable[[], bool] = lambda: False
+) -> tuple[Privacy, ...]:
     """Pairs that one release keeps: (ε′, t(ε′)), t rounded up, at ε′ = μz for the given z (its own pair if
-    none of them says anything)."""
+    none of them says anything); those found until `stop`, asked every few hundredths of a second, says so."""
     small = np.geomspace(1e-9, 0.5, GRID // 2)  # finer near 0 and 1, where the partner is steep
     edges = np.unique(np.concatenate([[0.0], small, 1 - small, [1.0]]))
     most = largest_partner(profile, edges)
     out = []
     for z in places:
+        if stop():
+            break
         epsilon = profile.sufficient.mu * z
-        delta = _refined(profile, edges, most, math.exp(epsilon)) * (1 + 1e-12) + 1e-15  # a few roundings
+        delta = _refined(profile, edges, most, math.exp(epsilon), stop) * (1 + 1e-12) + 1e-15  # a few roundings
         if delta <= DELTA_RANGE[1]:  # a larger one says less than a pair can
             out.append(Privacy(epsilon, max(delta, DELTA_RANGE[0])))
     return tuple(out) or (profile.privacy,)
 
 
-def _refined(profile: Composed, edges: Array, most: Array, growth: float) -> float:
+def _refined(profile: Composed, edges: Array, most: Array, growth: float, stop: Callable[[], bool]) -> float:
     """An upper bound of max a − growth·b. a*(b) does not fall with b (move b's data set towards a's at random), so on
     [b, b′] it is at most a*(b′) − growth·b."""
     low, high, top = edges[:-1], edges[1:], most[1:]
@@ -48,6 +52,8 @@ def _refined(profile: Composed, edges: Array, most: Array, growth: float) -> flo
         bound = top - growth * low
         kept = bound > reached
         if not kept.any() or bound.max() - reached <= 1e-4 * max(reached, 1e-12):  # closer than the program's answer is
+            break
+        if stop():
             break
         low, high, top = low[kept], high[kept], top[kept]
         parts = max(2, min(8, 2000 // len(low)))

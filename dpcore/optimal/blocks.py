@@ -1,4 +1,4 @@
-"""Cells of unequal width for upper bounds of even problems: narrow ones near 0, near the steps of a staircase and their
+"""Cells of unequal width for upper bounds: narrow ones near 0, near the steps of a staircase and their
 copies one sensitivity on, wide ones elsewhere [method: graded; Thm 1].
 
 A law constant on blocks of a fine lattice's cells is a law on the fine lattice; only its program is smaller.
@@ -17,9 +17,10 @@ from .mesh import Grading
 
 @dataclass(frozen=True)
 class Blocks(Lattice):
-    """A folded lattice of cells with an edge at 0, the classes of which are blocks of cells and their mirror images.
+    """A lattice of cells with an edge at 0, the classes of which are blocks of cells, if it is folded with their mirror
+    images.
 
-    starts : index of the first cell of every block right of 0.
+    starts : index of the first cell of every block, if it is folded of those right of 0.
     """
 
     starts: tuple[int, ...] = (0,)
@@ -27,11 +28,11 @@ class Blocks(Lattice):
     @staticmethod
     def of(lattice: Lattice, grading: Grading) -> Blocks:
         """The cells of `lattice`, cut into `grading.coarse` new ones each and joined between the grading's nodes."""
-        k, end = lattice.k * grading.coarse, (lattice.last + 1) * grading.coarse
-        ends = grading.nodes(k, -end, end)
-        return Blocks(
-            k, -end, end - 1, -end, end - 1, True, edge=1, starts=tuple(ends[(ends >= 0) & (ends < end)].tolist())
-        )
+        k, first, end = (grading.coarse * i for i in (lattice.k, lattice.first, lattice.last + 1))
+        starts = grading.nodes(k, first, end)[:-1]
+        if lattice.folded:
+            starts = starts[starts >= 0]
+        return Blocks(k, first, end - 1, first, end - 1, lattice.folded, edge=1, starts=tuple(starts.tolist()))
 
     @cached_property
     def _starts(self) -> Ints:
@@ -39,7 +40,7 @@ class Blocks(Lattice):
 
     @cached_property
     def _widths(self) -> Ints:
-        """Cells to a block, on one side of 0."""
+        """Cells to a block, if it is folded on one side of 0."""
         return np.diff(self._starts, append=self.last + 1)
 
     @property
@@ -47,18 +48,20 @@ class Blocks(Lattice):
         return len(self.starts)
 
     def classify(self, i: Ints) -> Ints:
-        return np.searchsorted(self._starts, np.where(i >= 0, i, -i - 1), side="right") - 1
+        i = np.where(i >= 0, i, -i - 1) if self.folded else i
+        return np.searchsorted(self._starts, i, side="right") - 1
 
     @property
     def multiplicity(self) -> Array:
-        return 2.0 * self._widths.astype(np.float64)
+        return (1.0 + self.folded) * self._widths.astype(np.float64)
 
     @property
     def representatives(self) -> Ints:
         return self._starts - self.first
 
     def shares(self, values: Array) -> Array:
-        means: Array = np.add.reduceat(values[-self.first :], self._starts) / self._widths
+        begin = self._starts[0]
+        means: Array = np.add.reduceat(values[begin - self.first :], self._starts - begin) / self._widths
         return means
 
     def counted(self, event: Ints, cover: Ints) -> tuple[Ints, Ints, Array]:
@@ -66,21 +69,22 @@ class Blocks(Lattice):
         onto one of a, as often as it does."""
         first, wide = self._starts, self._widths
         owners, shifts = [], []
-        near = np.where(
-            event > cover, first[event] - first[cover] - wide[cover] + 1, first[cover] - first[event] - wide[event] + 1
-        )
+        near = first[event] - first[cover] - wide[cover] + 1
+        if self.folded:  # shifts to the right only
+            near = np.where(event > cover, near, first[cover] - first[event] - wide[event] + 1)
         beyond = first[event] + first[cover] + 1
         reach = wide[event] + wide[cover] - 1
         mine = np.repeat(np.arange(len(event)), reach)
         step = np.arange(len(mine)) - np.repeat(np.cumsum(reach) - reach, reach)
         most = np.minimum(wide[event], wide[cover])[mine]
         count = np.minimum(np.minimum(step + 1, reach[mine] - step), most).astype(float)
-        for begin, there in ((near, event != cover), (beyond, np.ones(len(event), dtype=bool))):
+        for begin, there in ((near, event != cover), (beyond, np.full(len(event), self.folded))):
             shift = begin[mine] + step
-            used = there[mine] & (shift <= self.k)
+            used = there[mine] & (np.abs(shift) <= self.k)
             owners.append(np.where(used, mine, -1))
             shifts.append(shift)
         owner, shift = np.concatenate(owners), np.concatenate(shifts)
-        keys, index = np.unique((owner * (self.k + 1) + shift)[owner >= 0], return_inverse=True)
+        names = 2 * self.k + 1
+        keys, index = np.unique((owner * names + shift + self.k)[owner >= 0], return_inverse=True)
         counts = sums_at(index, np.tile(count, 2)[owner >= 0], len(keys))
-        return keys // (self.k + 1), keys % (self.k + 1), counts
+        return keys // names, keys % names - self.k, counts

@@ -219,7 +219,7 @@ class ComposedSearch(Anytime[NoiseProblem, Solution]):
 
     def _lower(self, k: int, count: int) -> None:
         """A lower bound from what yes-or-no answers of one release must keep."""
-        pairs = PairList(binary_pairs(self.promise, self.promise.sufficient.places(count)))
+        pairs = PairList(binary_pairs(self.promise, self.promise.sufficient.places(count), self._stop))
         problem = replace(self.problem, privacy=pairs.pairs[0], profile=pairs)
         window = self._window()
         step = lower_step(problem, k, window, None, self._limits)

@@ -102,7 +102,8 @@ class Cut:
         if atom < 0:
             return math.inf
         loss, ends = self.problem.paid_loss, self.origin + breaks * self.problem.sensitivity
-        mean = float(loss.mean(ends[:-1], ends[1:]) @ masses) / float(masses.sum())
+        wide = np.diff(ends) > 0  # a last cell may be a point, without mass
+        mean = float(loss.mean(ends[:-1][wide], ends[1:][wide]) @ masses[wide]) / float(masses.sum())
         return (1 - atom) * mean + atom * float(loss.value(self.origin))
 
     def law(self, left: float, right: float) -> PiecewiseNoise:

@@ -31,6 +31,9 @@ from .step import AUDIT_ROOM
 FINE = 1 << 30
 """Units per sensitivity of laws whose breaks lie on no lattice."""
 
+ROUNDING_PER_CELL = 2.0**-61
+"""What rounding the probabilities to whole numbers of 2⁻⁶² may add to a shortfall, for every cell."""
+
 MOST_UNITS = 1 << 61
 """Units of a law from end to end, so that sums of two fit into 64 bits."""
 
@@ -235,11 +238,13 @@ def _truncated(problem: NoiseProblem, support: tuple[float, float]) -> Piecewise
     cells, weighs no more than in truncated Laplace noise of the same width [method: border].
     """
     privacy, D = problem.privacy, problem.sensitivity
-    delta = privacy.delta * (1 - 1e-9) - min(AUDIT_ROOM, privacy.delta / 2)  # and for the rounding of the width
     if privacy.epsilon == 0 or privacy.delta > 0.5:
         return None
-    reach = privacy.truncation(delta)
+    reach = privacy.truncation()
     k = next((k for k in (1, 2, 4, 16) if reach * k >= 64), 64)
+    spare = AUDIT_ROOM + 2 * reach * k * ROUNDING_PER_CELL
+    delta = privacy.delta * (1 - 1e-9) - min(spare, privacy.delta / 2)  # and for the rounding of the width
+    reach = privacy.truncation(delta)
     cell, half = FINE // k, math.ceil(reach * PLACES) * (FINE // PLACES)
     least = math.floor(privacy.truncation() * FINE * (1 - TIGHT))
     grid = Places.of(0.0, D, FINE, [0])

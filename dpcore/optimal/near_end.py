@@ -65,6 +65,10 @@ SAME, CLOSE = 0.3, 1e-3
 MOST_PERIODS = 40
 """Between the end and the top step."""
 
+WORTH, FINER = 0.03, 4e-3
+"""Handing demand on in slices gains hardly more than the first share, finer lattices hardly more than the second: where
+a gap is wider, programs have better use for the time."""
+
 UNMET = 1e-5
 """Share of the level that may remain as demand; it is missing from the bound."""
 
@@ -108,8 +112,8 @@ def _best(
 
     level = least_argument(cost, [least + rise * (most - least) for rise in RISES], tolerance=SEARCHED_TO * most)
     found, cap = max(seen)
-    for lattice in itertools.chain([first], lattices):
-        if done(found):
+    for lattice, worth in zip(itertools.chain([first], lattices), itertools.chain([WORTH], itertools.repeat(FINER))):
+        if done(found) or not done(found * (1 + worth)):
             break
         lower, cap = _capped(lattice, privacy, level, (cap / NEAR, cap * NEAR), MORE_CAPS, done, spreads=True)
         found = max(found, lower)

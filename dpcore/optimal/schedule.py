@@ -93,7 +93,9 @@ class Schedule:
 
     gap : relative gap aimed at.   steps : distances from 0 of the inner steps of the best staircase, in sensitivities.
     uppers : kinds of upper bounds that are worth a program.   finest : most cells per sensitivity.   stretch : what a
-    nearly optimal law covers, and where events may matter, if they are known.
+    nearly optimal law covers, and where events may matter, if they are known.   cut : where a law has its steps in a
+    support, and the loss its minimiser, in sensitivities from the lattices' origin up to whole ones; empty where a
+    support has no such law.
     """
 
     problem: NoiseProblem
@@ -102,6 +104,7 @@ class Schedule:
     uppers: tuple[str, ...]
     finest: int
     stretch: tuple[Window, Window] | None = None
+    cut: tuple[float, ...] = ()
 
     @property
     def peak(self) -> float:
@@ -195,6 +198,7 @@ class Schedule:
         ranked = sorted(
             (max(abs(middle - step.bound), CLOSEST * goal) * step.k**2, step.k, kind)
             for kind in side
+            if not _beaten(kind, side, steps)
             for step in steps[kind]
             if step.k > 1 or all(other.k == 1 for other in steps[kind])
         )
@@ -250,11 +254,15 @@ class Schedule:
         return self._near_steps(coarse, SLOPE * power, self.window("nodes", k, steps)) if coarse > 1 else None
 
     def _narrowing(self, kind: str, k: int, steps: Steps) -> Grading | None:
-        """How the cells of an upper bound's lattice narrow where an even problem's optimum is nearly a staircase."""
-        if kind != "offset" or k == 1 or self._power <= 1 or not self._nearly_staircase or not self.problem.folds:
+        """How the cells of an upper bound's lattice narrow: near the steps of a law in a support, and where an even
+        problem's optimum is nearly a staircase and the loss has a power."""
+        if kind != "offset" or k == 1 or NARROWEST * k > self.finest:
             return None
-        fits = NARROWEST * k <= self.finest
-        return self._near_steps(NARROWEST, CELL_SLOPE, self.window(kind, k, steps)) if fits else None
+        if self.cut:
+            return Grading(NARROWEST, self.cut, CELL_SLOPE, math.inf)
+        if self._power <= 1 or not self._nearly_staircase or not self.problem.folds:
+            return None
+        return self._near_steps(NARROWEST, CELL_SLOPE, self.window(kind, k, steps))
 
     def _near_steps(self, coarse: int, slope: float, window: Window) -> Grading:
         """Fine near 0, the staircase's steps and their copies whole sensitivities on."""
@@ -320,3 +328,12 @@ class Schedule:
             if miss <= best * (1 + ROUNDED) or miss < 1e-12:  # equal but for rounding, or 0
                 best = miss
                 yield k
+
+
+def _beaten(kind: str, side: tuple[str, ...], steps: Steps) -> bool:
+    """Whether another kind of lower bounds proves more with no more pairs than this kind's last step had."""
+    if kind not in LOWER or not steps[kind]:
+        return False
+    last = steps[kind][-1]
+    others = (step for other in side if other != kind for step in steps[other])
+    return any(step.bound > last.bound and step.pairs <= last.pairs for step in others)

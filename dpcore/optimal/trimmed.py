@@ -23,8 +23,8 @@ BELOW = 1e-8
 DEEP = 4.5
 """Least mε: e^{−mε} is the share of δ that is lost."""
 
-SHARE = 1e-6
-"""Up to this δ is what a trimmed support costs."""
+SHARE = 1e-5
+"""Up to this share of the value is what a trimmed end costs."""
 
 
 def trimmed(problem: NoiseProblem) -> tuple[NoiseProblem, float]:
@@ -33,7 +33,7 @@ def trimmed(problem: NoiseProblem) -> tuple[NoiseProblem, float]:
     privacy, alone = problem.privacy, problem.budget is None and len(problem.privacies) == 1
     if not alone or problem.monotone or problem.folds or not 0 < privacy.delta < BELOW or privacy.epsilon == 0:
         return problem, 1.0
-    m = math.floor(math.log(SHARE / privacy.delta) / privacy.epsilon) - 1
+    m = math.floor(math.log1p(SHARE * math.expm1(privacy.epsilon) / privacy.delta) / privacy.epsilon)
     if m * privacy.epsilon < DEEP or end_moves(problem) == 0:
         return problem, 1.0
     best, D = problem.paid_loss.minimiser(*problem.support)[0], decimal(problem.sensitivity)

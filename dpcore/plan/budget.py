@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -14,11 +15,12 @@ from ..accounting.truth import QUICK, Truth
 from ..errors import InputError
 from ..loss import Loss, exceedance
 from ..noise import Noise
-from ..privacy import EPSILON, Privacy
+from ..privacy import EPSILON, SENSITIVITY, Privacy
 from ..search import bisection
 from . import laws
-from .plan import BY_ERROR, WEIGHTS, Line, Plan
-from .statistics import Condition, Ranks, Total
+from .plan import BY_ERROR, LARGEST_ERROR, WEIGHTS, Line, Plan
+from .statistics import Condition, Quantile, Ranks, Total
+from .ticks import tick
 
 CLOSE = 1e-4
 """Relative accuracy of the common factor of the shares."""
@@ -31,6 +33,18 @@ DELTA_OF_LINES = 0.5
 
 POINTS = 1 << 15
 """Of the grid on which the total is certified."""
+
+
+@contextmanager
+def _named(line: Line) -> Iterator[None]:
+    """What a law refuses is told with the line that asks for it."""
+    try:
+        yield
+    except InputError as error:
+        if error.field.startswith("budget"):
+            raise
+        field = error.field.rpartition(".")[2]
+        raise InputError(f"lines.{line.name}.{field}", error.value, error.accepted) from None
 
 
 @dataclass(frozen=True)
@@ -72,14 +86,15 @@ class Priced:
         return self.privacy if many == 1 else Privacy(self.privacy.epsilon / many, self.privacy.delta / many)
 
     def _noise(self, total: Total) -> Noise:
-        return laws.noise_of(
-            self.line.noise, total, self.part, self.line.full_support, None if total.squares else self.loss
-        )
+        line = self.line
+        with _named(line):
+            return laws.noise_of(line.noise, total, self.part, line.full_support, None if total.squares else self.loss)
 
     @property
     def loss(self) -> Loss | None:
         """What the optimum minimises: how often the error is beyond what the line asks for, else its size."""
-        return exceedance(self.line.within) if self.line.within is not None else None
+        asked = self.line.within if self.line.noise == laws.OPTIMUM else None
+        return None if asked is None else exceedance(asked)
 
     @property
     def releases(self) -> list[Release]:
@@ -134,6 +149,7 @@ class Split:
 
     total : ε at the plan's δ of everything together, rounded up; added : the sum of the lines' ε.
     times : so many releases of the same people are meant by everything.
+    together : places of the lines that one person can change together, as `Plan.together`.
     """
 
     plan: Plan
@@ -141,6 +157,7 @@ class Split:
     total: float
     added: float
     times: int = 1
+    together: tuple[tuple[int, ...], ...] = ()
 
 
 def split(plan: Plan, times: int = 1) -> Split:
@@ -153,7 +170,8 @@ def split(plan: Plan, times: int = 1) -> Split:
     ------
     InputError : an error that no ε reaches, or a budget that does not suffice.
     """
-    fixed = {line.name: _asked(plan, line, times) for line in plan.lines if line.within is not None}
+    delta = _delta(plan, times)
+    fixed = {line.name: _asked(plan, line, delta) for line in plan.lines if line.within is not None}
     found = _shared(plan, fixed, times)
     for _ in range(ROUNDS if plan.split == BY_ERROR else 0):
         errors = {one.line.name: _error(plan, one) for one in found.lines if one.line.name not in fixed}
@@ -183,16 +201,18 @@ def _reweighted(found: Split, errors: Mapping[str, float]) -> Plan:
 def _shared(plan: Plan, fixed: Mapping[str, Priced], times: int) -> Split:
     """Lines that ask for no error share what the fixed ones leave, in proportion to their weights."""
     free = [line for line in plan.lines if line.name not in fixed]
+    together, delta = _together(plan, times), _delta(plan, times)
 
     def priced(factor: float) -> tuple[Priced, ...]:
         return tuple(
-            fixed.get(line.name) or _priced(plan, line, min(factor * line.weight, EPSILON.high), times)
+            fixed.get(line.name) or _priced(plan, line, min(factor * line.weight, EPSILON.high), delta)
             for line in plan.lines
         )
 
     if not free:
         lines = priced(0.0)
-        found = Split(plan, lines, total(lines, plan.delta, times), _added(lines, times), times)
+        cost = total(lines, together, plan.delta, times)
+        found = Split(plan, lines, cost, _added(lines, times), times, together)
         if plan.epsilon is not None and found.total > plan.epsilon:
             raise InputError(
                 "budget.epsilon", f"{plan.epsilon:g}", f"at least {found.total:.6g}, for the errors asked for"
@@ -201,10 +221,18 @@ def _shared(plan: Plan, fixed: Mapping[str, Priced], times: int) -> Split:
     epsilon = plan.epsilon
     if epsilon is None:
         raise InputError("budget.epsilon", "(missing)", "a number, or an error to keep for every line")
-    weights = math.fsum(line.weight for line in free)
-    spent = _added(list(fixed.values()), times)
-    fits: Callable[[float], bool] = lambda factor: total(priced(factor), plan.delta, times, quick=True) <= epsilon  # noqa: E731
-    low = (epsilon - spent) / (times * weights) * laws.SAFE
+    low, spent = math.inf, 0.0
+    for places in together:  # what adding up allows those that one person can change together
+        some = [plan.lines[i] for i in places]
+        fixed_ones = _added([fixed[line.name] for line in some if line.name in fixed], times)
+        if weights := math.fsum(line.weight for line in some if line.name not in fixed):
+            low = min(low, (epsilon - fixed_ones) / (times * weights) * laws.SAFE)
+        spent = max(spent, fixed_ones)
+
+    def fits(factor: float) -> bool:
+        lines = priced(factor)
+        return all(total(lines, [one], plan.delta, times, quick=True) <= epsilon for one in together)
+
     least = EPSILON.low * max(_numbers(plan, line) / line.weight for line in free)
     if low < least:
         low = least
@@ -217,8 +245,15 @@ def _shared(plan: Plan, fixed: Mapping[str, Priced], times: int) -> Split:
             low, high = high, high * 1.5
         low = bisection(fits, low, high, near=lambda low, high: high - low <= CLOSE * low)[0]
     lines = priced(low)
-    certified = total(lines, plan.delta, times)
-    return Split(plan, lines, min(certified, epsilon), _added(lines, times), times)
+    certified = total(lines, together, plan.delta, times)
+    return Split(plan, lines, min(certified, epsilon), _added(lines, times), times, together)
+
+
+def _together(plan: Plan, times: int) -> tuple[tuple[int, ...], ...]:
+    """`Plan.together`, of so many releases of the same people: from one to the next a person may be in other lines. At
+    δ = 0 the dearest set each time is the worst; else all sets have to be alike, or a person may change all lines."""
+    alike = times == 1 or plan.delta == 0 or len(plan.together) == 1
+    return plan.together if alike else (tuple(range(len(plan.lines))),)
 
 
 def _numbers(plan: Plan, line: Line) -> int:
@@ -231,42 +266,55 @@ def _added(lines: Sequence[Priced], times: int) -> float:
     return times * math.fsum(one.privacy.epsilon for one in lines)
 
 
-def total(lines: Sequence[Priced], delta: float, times: int = 1, *, quick: bool = False) -> float:
-    """ε at δ of all lines together, so many times, rounded up.
+def total(
+    lines: Sequence[Priced], together: Sequence[Sequence[int]], delta: float, times: int = 1, *, quick: bool = False
+) -> float:
+    """ε at δ of everything, so many times, rounded up: that of the lines that one person can change together, whichever
+    of these sets is the dearest.
 
     quick : solved laws are taken for the worst of what they promise, so that none is solved.
     """
+    return max(_total([lines[i] for i in places], delta, times, quick) for places in together)
+
+
+def _total(lines: Sequence[Priced], delta: float, times: int, quick: bool) -> float:
+    """ε at δ of lines that all see the same person."""
+    tick()
     if delta == 0:
         return _added(lines, times) * (1 + 2.0**-50)
     releases: list[Release] = []
     for one in lines:
-        if quick and one.ranks is None and one.line.noise == "optimum":
-            releases.append(Release(Promised("optimum", one.privacy.epsilon, one.privacy.delta)))
+        if quick and one.ranks is None and one.line.noise == laws.OPTIMUM:
+            releases.append(Release(Promised(laws.OPTIMUM, one.privacy.epsilon, one.privacy.delta)))
         else:
             releases += one.releases
     releases = [replace(one, count=times * one.count) for one in releases]
     return Truth(releases, points=QUICK if quick else POINTS, delta=delta).epsilon_upper(delta)
 
 
-def _priced(plan: Plan, line: Line, epsilon: float, times: int) -> Priced:
-    """The line with this ε."""
+def _priced(plan: Plan, line: Line, epsilon: float, delta: float) -> Priced:
+    """The line with this ε, and this δ if it uses any."""
+    tick()
     statistic, public = line.statistic, (plan.people, plan.columns)
     return Priced(
-        line, Privacy(epsilon, _delta(plan, line, times)), statistic.totals(*public), statistic.ranks(*public),
-        statistic.conditions(plan.columns), statistic.ends(*public),
+        line, Privacy(epsilon, delta if _takes_delta(line) else 0.0), statistic.totals(*public),
+        statistic.ranks(*public), statistic.conditions(plan.columns), statistic.ends(*public),
     )  # fmt: skip
 
 
-def _delta(plan: Plan, line: Line, times: int) -> float:
-    """δ of a line: an even share of half of it, for those that use it."""
-    takers = [one for one in plan.lines if laws.LAWS[one.noise].takes_delta and one.statistic.key != "quantile"]
-    if line not in takers:
-        return 0.0
-    share = plan.delta * (DELTA_OF_LINES if times * len(plan.lines) > 1 else 1.0) / (times * len(takers)) * laws.SAFE
+def _takes_delta(line: Line) -> bool:
+    return laws.LAWS[line.noise].takes_delta and not isinstance(line.statistic, Quantile)
+
+
+def _delta(plan: Plan, times: int) -> float:
+    """δ of every line that uses it: an even share of half of what lines have together that one person can change."""
+    takers = max(sum(_takes_delta(plan.lines[i]) for i in places) for places in _together(plan, times))
+    most = max(map(len, _together(plan, times)))
+    share = plan.delta * (DELTA_OF_LINES if times * most > 1 else 1.0) / (times * max(takers, 1)) * laws.SAFE
     return share if share >= 1e-12 else 0.0
 
 
-def _asked(plan: Plan, line: Line, times: int) -> Priced:
+def _asked(plan: Plan, line: Line, delta: float) -> Priced:
     """The line with the least ε that keeps its error."""
     assert line.within is not None
     statistic = line.statistic
@@ -275,6 +323,10 @@ def _asked(plan: Plan, line: Line, times: int) -> Priced:
     if not totals or factor is None:
         raise InputError(f"lines.{line.name}.within", f"{line.within:g}", "a weight: the error depends on the data")
     of_total, many = line.within / factor, len(totals)
-    share = _delta(plan, line, times) / many
-    epsilon = many * laws.epsilon_for(line.noise, totals[0], share, of_total, line.full_support)
-    return replace(_priced(plan, line, epsilon, times), line=replace(line, within=of_total))
+    most = SENSITIVITY.high if line.noise == laws.OPTIMUM else LARGEST_ERROR
+    if of_total > most:
+        raise InputError(f"lines.{line.name}.within", f"{line.within:g}", f"at most {most * factor:g}")
+    share = (delta if _takes_delta(line) else 0.0) / many
+    with _named(line):
+        epsilon = many * laws.epsilon_for(line.noise, totals[0], share, of_total, line.full_support, factor)
+    return replace(_priced(plan, line, epsilon, delta), line=replace(line, within=of_total))

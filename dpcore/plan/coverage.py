@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from . import intervals
 from .intervals import Array, Draws, Interval, Moments, Sums
@@ -30,7 +31,7 @@ class Kind:
     """A shape of data.
 
     draw : values, of a generator and a shape.   low, high : public bounds, to which they are clamped.
-    mean : of the clamped values.   unclamped : of the values themselves.
+    mean : of the clamped values.   unclamped : of the values themselves.   deviation : of the clamped ones, standard.
     """
 
     draw: Callable[[np.random.Generator, tuple[int, ...]], Array]
@@ -38,25 +39,64 @@ class Kind:
     high: float
     mean: float
     unclamped: float
+    deviation: float
 
 
-def _clamped_log_normal(high: float) -> float:
-    """E min(e^Z, high) of a standard normal Z."""
+def _clamped_log_normal(high: float, power: int = 1) -> float:
+    """E min(e^Z, high)^power of a standard normal Z."""
     from scipy.special import ndtr
 
     log = math.log(high)
-    return float(math.exp(0.5) * ndtr(log - 1) + high * ndtr(-log))
+    return float(math.exp(0.5 * power**2) * ndtr(log - power) + high**power * ndtr(-log))
+
+
+def _clamped_normal(high: float) -> float:
+    """Standard deviation of a standard normal Z clamped to [−high, high]."""
+    from scipy.special import ndtr
+
+    beyond = float(ndtr(-high))
+    inside = 1 - 2 * beyond - 2 * high * math.exp(-0.5 * high**2) / math.sqrt(2 * math.pi)
+    return math.sqrt(inside + 2 * high**2 * beyond)
 
 
 SHARE = 0.3
 
 KINDS: dict[str, Kind] = {
-    "normal": Kind(lambda rng, shape: rng.standard_normal(shape), -4.0, 4.0, 0.0, 0.0),
+    "normal": Kind(lambda rng, shape: rng.standard_normal(shape), -4.0, 4.0, 0.0, 0.0, _clamped_normal(4.0)),
     "log-normal": Kind(
-        lambda rng, shape: np.exp(rng.standard_normal(shape)), 0.0, 10.0, _clamped_log_normal(10.0), math.exp(0.5)
+        lambda rng, shape: np.exp(rng.standard_normal(shape)),
+        0.0,
+        10.0,
+        _clamped_log_normal(10.0),
+        math.exp(0.5),
+        math.sqrt(_clamped_log_normal(10.0, 2) - _clamped_log_normal(10.0) ** 2),
     ),
-    "Bernoulli": Kind(lambda rng, shape: (rng.random(shape) < SHARE).astype(float), 0.0, 1.0, SHARE, SHARE),
+    "Bernoulli": Kind(
+        lambda rng, shape: (rng.random(shape) < SHARE).astype(float),
+        0.0,
+        1.0,
+        SHARE,
+        SHARE,
+        math.sqrt(SHARE * (1 - SHARE)),
+    ),
 }
+
+
+@dataclass(frozen=True, eq=False)
+class Simulated:
+    """Some simulated releases with their intervals.
+
+    estimate : (R,).   truth : of the values as they are added up.   unclamped : of the values themselves.
+    interval : of data and noise drawn again; None where only `holds` was asked for.   textbook : the naive one.
+    holds : (R,) whether `interval` covers the truth; of a slope, whether the truth is compatible with the release.
+    """
+
+    estimate: Array
+    truth: float
+    unclamped: float
+    interval: Interval | None
+    textbook: Interval
+    holds: NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -128,6 +168,28 @@ def released_moments(
     return Moments(sums + noise(rng, sums.shape), rows, noise), SLOPE
 
 
+def simulated(
+    statistic: str, name: str, rows: int, epsilon: float, releases: int, rng: np.random.Generator, *,
+    squares: bool = True, draws: int = intervals.DRAWS, ends: bool = True,
+) -> Simulated:  # fmt: skip
+    """So many releases, each of data of its own, with their intervals; the arguments are those of `coverage`.
+
+    ends : both ends of the interval are wanted; those of a slope take most of the time.
+    """
+    if statistic == "slope":
+        moments, truth = released_moments(name, rows, epsilon, releases, rng)
+        test = intervals.SlopeTest(moments, rng, draws=draws)
+        found = test.interval() if ends else None
+        return Simulated(moments.slope, truth, truth, found, intervals.naive_slope(moments), test.accepts(truth))
+    kind = KINDS[name]
+    spread = squares and kind is not KINDS["Bernoulli"]
+    sums = released_sums(kind, rows, epsilon, releases, rng, squares=spread)
+    found = intervals.mean_interval(sums, rng, draws=draws)
+    return Simulated(
+        sums.estimate, kind.mean, kind.unclamped, found, intervals.naive(sums), found.covers(kind.mean)
+    )  # fmt: skip
+
+
 def coverage(
     statistic: str, name: str, rows: int, epsilon: float, releases: int = 4000, *, seed: int = 0,
     squares: bool = True, draws: int = intervals.DRAWS, tick: Callable[[], object] = lambda: None,
@@ -143,10 +205,10 @@ def coverage(
     for start in range(0, releases, AT_ONCE):
         tick()
         count = min(AT_ONCE, releases - start)
-        if statistic == "slope":
-            parts.append(_slopes(*released_moments(name, rows, epsilon, count, rng), rng, draws))
-        else:
-            parts.append(_means(KINDS[name], rows, epsilon, count, rng, squares=squares, draws=draws))
+        one = simulated(statistic, name, rows, epsilon, count, rng, squares=squares, draws=draws)
+        assert one.interval is not None
+        unclamped = one.holds if statistic == "slope" else one.interval.covers(one.unclamped)
+        parts.append((one.holds, one.textbook.covers(one.truth), unclamped, one.interval.high - one.interval.low))
     valid, naive, unclamped, widths = (np.concatenate(one) for one in zip(*parts))
     return Coverage(
         float(np.mean(valid)), float(np.mean(naive)), float(np.mean(unclamped)), float(np.median(widths)),
@@ -154,22 +216,27 @@ def coverage(
     )  # fmt: skip
 
 
-def _means(
-    kind: Kind, rows: int, epsilon: float, count: int, rng: np.random.Generator, *, squares: bool, draws: int
-) -> tuple[Array, Array, Array, Array]:
-    binary = kind is KINDS["Bernoulli"]
-    sums = released_sums(kind, rows, epsilon, count, rng, squares=squares and not binary)
-    found = intervals.mean_interval(sums, rng, draws=draws)
-    textbook = intervals.naive(sums)
-    return _shares(found, found.covers(kind.mean), textbook.covers(kind.mean), found.covers(kind.unclamped))
+def textbook_share(deviation: float, scale: float | Array, level: float = intervals.LEVEL) -> Array:
+    """How often ±zσ around T + σZ + sE covers T: Z standard normal, E standard Laplace, z the level's normal quantile.
+
+    What many people's textbook interval comes to: σ is the standard error of the sample, s the scale of the noise in
+    the same unit. P{σZ + sE ≤ x} = Φ(x/σ) + (A(−x) − A(x))/2, A(x) = exp(σ²/2s² − x/s)·Φ(x/σ − σ/s)
+    [Reed 2006, normal-Laplace distribution], here 2P − 1 at x = zσ.
+    """
+    from scipy.special import log_ndtr, ndtri
+
+    z, ratio = float(ndtri(0.5 + level / 2)), deviation / np.asarray(scale, dtype=float)
+    near, far = (np.exp(0.5 * ratio**2 - sign * z * ratio + log_ndtr(sign * z - ratio)) for sign in (1.0, -1.0))
+    share: Array = level + far - near
+    return share
 
 
-def _slopes(moments: Moments, truth: float, rng: np.random.Generator, draws: int) -> tuple[Array, Array, Array, Array]:
-    test = intervals.SlopeTest(moments, rng, draws=draws)
-    accepted = test.accepts(truth)
-    return _shares(test.interval(), accepted, intervals.naive_slope(moments).covers(truth), accepted)
+def released_scale(name: str, rows: int, epsilon: float) -> float:
+    """Scale of the Laplace noise in a released mean, or proportion; of a mean half of ε pays for the spread."""
+    kind = KINDS[name]
+    return (kind.high - kind.low) * (1 if kind is KINDS["Bernoulli"] else 2) / (rows * epsilon)
 
 
-def _shares(found: Interval, *covered: np.ndarray) -> tuple[Array, Array, Array, Array]:
-    valid, naive, unclamped = (one.astype(float) for one in covered)
-    return valid, naive, unclamped, found.high - found.low
+def rows_alike(epsilon: float, share: float) -> float:
+    """People at whom a proportion `share` errs as much by its noise as by its sample: √2/(nε) = √(p(1 − p)/n)."""
+    return 2 / (epsilon**2 * share * (1 - share))

@@ -21,11 +21,15 @@ from ..noise import Gaussian, Noise
 from ..noise.discrete import Geometric
 from ..noise.lattice import stretched
 from ..optimal import solve
-from ..privacy import EPSILON, Privacy
+from ..privacy import EPSILON, SENSITIVITY, Privacy
 from ..problem import NoiseProblem, SolverSettings, noise_problem
 from ..search import bisection, geometric
 from ..solution import Solution
 from .statistics import Total
+from .ticks import tick
+
+LAPLACE, GAUSSIAN, OPTIMUM = "laplace", "gaussian", "optimum"
+"""Keys of `LAWS`."""
 
 COVERAGE = 0.95
 """Of the errors that are told."""
@@ -70,15 +74,20 @@ def _gaussian(total: Total, privacy: Privacy, full: bool, loss: Loss) -> Noise:
 
 
 def _optimum(total: Total, privacy: Privacy, full: bool, loss: Loss) -> Noise:
+    if not solvable(total):
+        fits = (
+            f"laplace or gaussian: one person changes a total by {total.sensitivity:g}, for optima {SENSITIVITY.range}"
+        )
+        raise InputError("noise", OPTIMUM, fits)
     return optimum(total, privacy, full, loss).noise
 
 
 LAWS: dict[str, Law] = {
     one.key: one
     for one in (
-        Law("laplace", "Laplace, in whole steps", _geometric),
-        Law("gaussian", "Gaussian", _gaussian, needs_delta=True, takes_delta=True),
-        Law("optimum", "certified optimum", _optimum, takes_delta=True),
+        Law(LAPLACE, "Laplace, in whole steps", _geometric),
+        Law(GAUSSIAN, "Gaussian", _gaussian, needs_delta=True, takes_delta=True),
+        Law(OPTIMUM, "certified optimum", _optimum, takes_delta=True),
     )
 }
 """By the word that asks for them."""
@@ -116,10 +125,15 @@ def problem(total: Total, privacy: Privacy, full: bool, loss: Loss) -> NoiseProb
     )
 
 
+def solvable(total: Total) -> bool:
+    """What one person changes is in the range in which optima are searched for."""
+    return SENSITIVITY.low <= total.sensitivity <= SENSITIVITY.high
+
+
 @lru_cache(maxsize=512)
 def optimum(total: Total, privacy: Privacy, full: bool, loss: Loss) -> Solution:
     """The certified optimum for a total."""
-    return solve(problem(total, privacy, full, loss), SETTINGS)
+    return solve(problem(total, privacy, full, loss), SETTINGS, tick)
 
 
 @lru_cache(maxsize=2048)
@@ -144,32 +158,34 @@ def width(noise: Noise, coverage: float = COVERAGE) -> float:
 
 def release_of(key: str, total: Total, privacy: Privacy, noise: Noise) -> list[Release]:
     """What an accountant has to know of a total's release."""
-    if key == "gaussian":
+    if key == GAUSSIAN:
         return [Release(Additive(f"gaussian {length(total):g}", noise, length(total)))]
     if total.rows > 1:
         return [Release(Promised("group", privacy.epsilon, privacy.delta))]
     return [Release(Additive(noise.name, noise, total.sensitivity), total.moved)]
 
 
-def epsilon_for(key: str, total: Total, delta: float, within: float, full: bool) -> float:
+def epsilon_for(key: str, total: Total, delta: float, within: float, full: bool, share: float = 1.0) -> float:
     """The least ε with which a number of the total is within ±`within` at 95 %, to a millionth; of the optimum the end
     of a certified interval that reaches it.
+
+    share : what an error of 1 in the total is in what is published, for messages.
 
     Raises
     ------
     InputError : no ε that is accepted reaches it.
     """
-    if key == "optimum":
+    if key == OPTIMUM:
         return _optimal_epsilon(total, delta, within, full)
 
     def reached(epsilon: float) -> bool:
+        tick()
         return width(noise_of(key, total, Privacy(epsilon, delta), full)) <= within * (1 + 1e-12)
 
     low, high = EPSILON.low, EPSILON.high
     if not reached(high):
-        raise InputError(
-            "within", f"{within:g}", f"at least {width(noise_of(key, total, Privacy(high, delta), full)):.4g}"
-        )
+        least = width(noise_of(key, total, Privacy(high, delta), full)) * share
+        raise InputError("within", f"{within * share:g}", f"at least {least:.4g}")
     if reached(low):
         return low
     found: float = bisection(reached, high, low, mean=geometric, near=lambda high, low: high - low < 1e-6 * low)[0]
@@ -181,6 +197,6 @@ def _optimal_epsilon(total: Total, delta: float, within: float, full: bool) -> f
 
     if total.rows * total.moved > 1:
         fits = "laplace or gaussian, for an error in a table of which one person changes several cells"
-        raise InputError("noise", "optimum", fits)
+        raise InputError("noise", OPTIMUM, fits)
     asked = problem(total, Privacy(1.0, delta), full, exceedance(within))
-    return invert(asked, 1 - COVERAGE, settings=SolverSettings(time_limit=10.0)).epsilon_upper
+    return invert(asked, 1 - COVERAGE, settings=SolverSettings(time_limit=10.0), stop=tick).epsilon_upper

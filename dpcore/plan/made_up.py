@@ -13,6 +13,7 @@ import numpy as np
 
 from ..numbers import write_number
 from .public import SHAPES, Category, Column, People
+from .ticks import tick
 
 EXAMPLE = """\
 format = 1
@@ -91,10 +92,14 @@ delta = 1e-6
 USUAL, MOST = 10_000, 1_000_000
 """Made-up rows where the number of people is private, and at most."""
 
+MOST_VALUES, COPIES = 8_000_000, 3
+"""Made-up rows times columns; and how much more room they take where it is looked up which rows are one person's."""
 
-def rows_of(people: People) -> int:
-    """How many rows are made up."""
-    return min(people.number or USUAL, MOST)
+
+def rows_of(people: People, columns: int) -> int:
+    """How many rows of so many columns are made up."""
+    most = MOST_VALUES // COPIES if people.identifier else MOST_VALUES
+    return min(people.number or USUAL, MOST, most // max(columns, 1))
 
 
 def table(columns: Mapping[str, Column], people: People, rows: int, seed: int = 0) -> dict[str, np.ndarray]:
@@ -103,12 +108,14 @@ def table(columns: Mapping[str, Column], people: People, rows: int, seed: int = 
     found = {name: _column(column, rows, rng) for name, column in columns.items()}
     if people.identifier:
         found[people.identifier] = np.arange(rows) // people.rows_each
+    if not found:  # of a plan that counts rows and nothing else
+        found["row"] = np.arange(rows)
     return found
 
 
 def as_csv(columns: Mapping[str, Column], people: People, most: int = MOST) -> str:
     """Made-up people as a CSV file, at most so many rows."""
-    made = table(columns, people, min(rows_of(people), most))
+    made = table(columns, people, min(rows_of(people, len(columns)), most))
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(made)
@@ -121,10 +128,12 @@ def _text(value: object) -> str:
 
 
 def _column(column: Column, rows: int, rng: np.random.Generator) -> np.ndarray:
+    tick()
     place = rng.beta(*SHAPES[column.shape], rows)
     if isinstance(column, Category):
         last = len(column.values) - 1
-        made: np.ndarray = np.array(column.values)[np.minimum((place * (last + 1)).astype(int), last)]
+        texts = np.array(column.values, dtype=object)  # every row refers to one of few texts
+        made: np.ndarray = texts[np.minimum((place * (last + 1)).astype(int), last)]
     else:
         made = (column.first + np.rint(place * (column.last - column.first))) * float(column.step or 1.0)
     return made

@@ -7,11 +7,13 @@ salary. They are stated by whoever makes the plan, and whatever lies beyond is c
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
 from .._validate import decimal
 from ..errors import InputError
+from ..numbers import write_number
 from ..quantity import Quantity
 
 NUMBER = Quantity("number", 1, 1e10, 1000, "people", "People in the data", whole=True)
@@ -24,6 +26,8 @@ NEIGHBOURS = (ADD_REMOVE, CHANGE_ONE)
 
 MOST_CATEGORIES = 1000
 LONGEST_NAME = 200
+SHOWN, LONGEST_SHOWN = 20, 40
+"""Names in a message, and characters of each."""
 
 SHAPES = {"even": (1.0, 1.0), "bell": (3.0, 3.0), "falling": (1.0, 3.0)}
 """How made-up values lie between the bounds, or among the categories: the numbers of a beta law."""
@@ -36,7 +40,7 @@ MOST_STEPS = 10**7
 
 
 def _shaped(field: str, shape: object) -> None:
-    if shape not in SHAPES:
+    if shape not in tuple(SHAPES):
         raise InputError(f"{field}.shape", shape, f"one of {', '.join(SHAPES)}")
 
 
@@ -156,6 +160,11 @@ class Number:
         return math.floor(decimal(self.high) / self.exact_step)
 
     @property
+    def centre(self) -> int:
+        """The middle of the bounds in steps, rounded down."""
+        return (self.first + self.last) // 2
+
+    @property
     def labels(self) -> tuple[str, ...]:
         """The groups of a table by this column.
 
@@ -165,7 +174,8 @@ class Number:
         """
         if not self.edges:
             raise InputError(f"columns.{self.name}.edges", "(missing)", "edges, for a table by this column")
-        return tuple(f"{a:g} to {b:g}" for a, b in zip(self.edges, self.edges[1:]))
+        edges = [write_number(edge) for edge in self.edges]
+        return tuple(f"{a} to {b}" for a, b in zip(edges, edges[1:]))
 
 
 @dataclass(frozen=True)
@@ -198,6 +208,28 @@ class Category:
 
 
 Column = Number | Category
+
+
+def shown(names: Iterable[str]) -> str:
+    """Names or values for a message: printable, short, and not all of hundreds."""
+    known = list(names)
+    short = ["".join(c for c in name if c.isprintable()) for name in known[:SHOWN]]
+    listed = ", ".join(name if len(name) <= LONGEST_SHOWN else f"{name[:LONGEST_SHOWN]}…" for name in short)
+    return listed + (" …" if len(known) > SHOWN else "") or "(none)"
+
+
+def distinct(names: Iterable[str]) -> None:
+    """Names of columns differ by more than capitals, which files are read without regard to.
+
+    Raises
+    ------
+    InputError : two do not.
+    """
+    known: set[str] = set()
+    for name in names:
+        if name.casefold() in known:
+            raise InputError("columns", name, "a name of its own for every column, also without capitals")
+        known.add(name.casefold())
 
 
 def _round_step(width: float) -> Fraction:

@@ -12,9 +12,13 @@ from . import ranks as choice
 from .budget import Priced, Split
 from .laws import COVERAGE
 from .source import Source
+from .ticks import tick, ticking
 
-TIMES, SHOWN = 400, 5
-"""Releases of each line, and how many of them are kept as examples."""
+TIMES, SHOWN, SHOWN_CELLS = 400, 5, 200
+"""Releases of each line, how many of them are kept as examples, and of how many cells."""
+
+MOST_DRAWS = 500_000
+"""Of one line: large tables are released less often."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +26,7 @@ class Rehearsed:
     """One line on made-up data.
 
     labels : of the cells of a table, else empty.   true : what would be published without noise, cell by cell.
-    width : ±, within which 95 % of all releases were.   shown : some releases.
+    width : ±, within which 95 % of all releases were.   shown : some releases, of the first cells.
     """
 
     name: str
@@ -33,19 +37,21 @@ class Rehearsed:
 
 
 def rehearse(
-    split: Split, times: int = TIMES, seed: int = 0, tick: Callable[[], object] = lambda: None
+    split: Split, times: int = TIMES, seed: int = 0, call: Callable[[], object] = lambda: None
 ) -> tuple[Rehearsed, ...]:
-    """Every line on made-up people of the plan's shapes, as many as the public number says, as far as
-    `made_up.rows_of` goes.
+    """Every line on made-up people of the plan's shapes.
 
-    tick : as of `release.carry_out`.
+    call : as of `release.carry_out`.
     """
-    plan, rows = split.plan, made_up.rows_of(split.plan.people)
-    if plan.people.number:
-        split = replace(split, plan=replace(plan, people=replace(plan.people, number=rows)))
+    with ticking(call):
+        return _rehearsed(split, times, seed)
+
+
+def _rehearsed(split: Split, times: int, seed: int) -> tuple[Rehearsed, ...]:
+    split, people = on_stage(split, seed)
     rng = np.random.default_rng(seed)
-    with Source.table(made_up.table(plan.columns, plan.people, rows, seed)) as source:
-        source.bind(plan.people, plan.columns)
+    with Source.table(people) as source:
+        source.bind(split.plan.people, split.plan.columns)
         found = []
         for one in split.lines:
             tick()
@@ -53,7 +59,19 @@ def rehearse(
     return tuple(found)
 
 
+def on_stage(split: Split, seed: int = 0) -> tuple[Split, dict[str, np.ndarray]]:
+    """A plan with made-up people for it: as many as the public number says, as far as `made_up.rows_of` goes, and no
+    columns that no line is about."""
+    plan = split.plan
+    rows = made_up.rows_of(plan.people, len(plan.used))
+    people = replace(plan.people, number=rows) if plan.people.number else plan.people
+    return replace(split, plan=replace(plan, people=people, columns=plan.used)), made_up.table(
+        plan.used, people, rows, seed
+    )
+
+
 def _line(priced: Priced, split: Split, source: Source, times: int, rng: np.random.Generator) -> Rehearsed:
+    times = min(times, max(MOST_DRAWS // max(len(priced.cells), 1), SHOWN))
     if priced.ranks is not None:
         true, drawn = _chosen(priced, source, times, rng)
     else:
@@ -61,7 +79,7 @@ def _line(priced: Priced, split: Split, source: Source, times: int, rng: np.rand
     if priced.line.non_negative:
         drawn = np.maximum(drawn, 0.0)
     width = np.quantile(np.abs(drawn - true), COVERAGE, axis=0)
-    shown = tuple(tuple(one) for one in drawn[:SHOWN].tolist())
+    shown = tuple(tuple(one) for one in drawn[:SHOWN, :SHOWN_CELLS].tolist())
     return Rehearsed(priced.line.name, priced.cells, tuple(true.tolist()), tuple(width.tolist()), shown)
 
 
@@ -77,7 +95,10 @@ def _noisy(
     noisy = [
         one + noise.sample(rng, times * len(one)).reshape(times, len(one)) for one, noise in zip(exact, priced.noises)
     ]
-    drawn = np.array([finish([one[turn].tolist() for one in noisy], *public) for turn in range(times)])
+    drawn = np.empty((times, len(true)))
+    for turn in range(times):
+        tick()
+        drawn[turn] = finish([one[turn].tolist() for one in noisy], *public)
     return true, drawn
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import io
 import math
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,13 +19,15 @@ import numpy as np
 
 from ..errors import InputError
 from ..noise import Noise
-from . import laws
+from ..numbers import write_number
+from . import laws, sheet
 from . import ranks as choice
 from .budget import Priced, Split
 from .files import plan_to_toml
 from .intervals import Draws, Sums, mean_interval
 from .source import Source
 from .statistics import Proportion, Total, ratio
+from .ticks import tick, ticking
 
 Ends = tuple[float, float]
 
@@ -39,6 +43,7 @@ class Released:
     """One line's numbers.
 
     labels : of the cells of a table or of several numbers, else empty.   values : what is published, in that order.
+    by : of a table, the columns whose groups the cells are.
     measured : for each value, between which numbers what the data say lies with at least 95 %, by the quantiles of the
         noise; None where they do not tell.
     population : the same for the population that the people of the data are a sample of, by bootstrap; an estimate.
@@ -49,40 +54,71 @@ class Released:
     values: tuple[float, ...]
     measured: tuple[Ends | None, ...]
     population: tuple[Ends | None, ...]
+    by: tuple[str, ...] = ()
+
+    @property
+    def rows(self) -> list[tuple[str, float, Ends | None, Ends | None]]:
+        """(label, value, measured, population) of every number."""
+        labels = [" · ".join(label) for label in self.labels] or [""]
+        return list(zip(labels, self.values, self.measured, self.population))
 
 
-def carry_out(split: Split, source: Source, tick: Callable[[], object] = lambda: None) -> tuple[Released, ...]:
+def carry_out(
+    split: Split, source: Source, call: Callable[[], object] = lambda: None, spend: Callable[[], object] = lambda: None
+) -> tuple[Released, ...]:
     """Every line's numbers. Each call spends the plan's budget once more.
 
-    tick : called between lines; what it raises ends the work, with nothing released.
+    call : see `ticking`; what it raises ends the work, with nothing released.
+    spend : called once the data are found to be as the plan says, before anything is drawn; it may refuse by raising.
 
     Raises
     ------
     InputError : the data are not as the plan says.
     """
+    with ticking(call):
+        return _carried_out(split, source, spend)
+
+
+def _carried_out(split: Split, source: Source, spend: Callable[[], object]) -> tuple[Released, ...]:
     plan = split.plan
     source.bind(plan.people, plan.columns)
     if plan.people.counted and (rows := source.rows) != plan.people.number:
         raise InputError(
             "people.number", plan.people.number, f"the number of rows in the data, {rows}, which is public"
         )
+    tick()
+    spend()
     found = []
-    for one in split.lines:
+    for one, true in zip(split.lines, source.all_totals([(one.totals, one.conditions) for one in split.lines])):
         tick()
-        found.append(_line(one, source, split))
+        found.append(_line(one, source, split, true))
     return tuple(found)
 
 
-def _line(priced: Priced, source: Source, split: Split) -> Released:
+def to_csv(released: Sequence[Released]) -> str:
+    """A row for every number: line, cell, value and the ends of its intervals. An apostrophe stands before a text that
+    a spreadsheet would take for a formula."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    names = ("measured_95_low", "measured_95_high", "population_95_low", "population_95_high")
+    writer.writerow(("line", "cell", "value", *names))
+    for one in released:
+        for label, value, measured, population in one.rows:
+            ends = [map(write_number, found) if found else ("", "") for found in (measured, population)]
+            around = [end for pair in ends for end in pair]
+            writer.writerow((sheet.harmless(one.name), sheet.harmless(label), write_number(value), *around))
+    return text.getvalue()
+
+
+def _line(priced: Priced, source: Source, split: Split, true: list[list[int]]) -> Released:
+    """The line with its exact totals `true`."""
     plan, statistic = split.plan, priced.line.statistic
-    where = priced.conditions
     if priced.ranks is not None:
         column = priced.ranks.column
-        occurring, times = source.occurring(priced.ranks, where)
+        occurring, times = source.occurring(priced.ranks, priced.conditions)
         runs = choice.runs(column.first, column.last, occurring, times, priced.ranks.q)
         drawn = [[float(choice.draw(*runs, priced.rank_rate) * column.exact_step)]]
     else:
-        true = source.totals(priced.totals, where)
         drawn = [
             [_noisy(total, noise, number) for number in cells]
             for total, noise, cells in zip(priced.totals, priced.noises, true)
@@ -92,12 +128,16 @@ def _line(priced: Priced, source: Source, split: Split) -> Released:
     if priced.line.non_negative:
         values = np.maximum(values, 0.0).tolist()
         around = [ends and (max(ends[0], 0.0), max(ends[1], 0.0)) for ends in around]
+    if statistic.whole:
+        values = [int(value) if float(value).is_integer() else value for value in values]
     beyond = [population(priced, drawn, plan.people.rows_each), *[None] * (len(values) - 1)]
-    return Released(statistic.name, priced.cells, tuple(values), tuple(around), tuple(beyond))
+    by = tuple(column.name for column in priced.totals[0].by) if priced.totals else ()
+    return Released(statistic.name, priced.cells, tuple(values), tuple(around), tuple(beyond), by)
 
 
 def _noisy(total: Total, noise: Any, number: int) -> float:
     """A total plus one exact draw, in the unit of the statistic."""
+    tick()
     return float(noise.release(float(Fraction(number) * total.step)))
 
 

@@ -12,6 +12,7 @@ from ..search import bisection, whole_half
 from . import laws
 from .budget import Priced, Split
 from .statistics import Total
+from .ticks import tick
 
 NEAR_0 = 1e-6
 """Steps: an error beyond so little is an error."""
@@ -56,7 +57,7 @@ class Expected:
     @cached_property
     def best(self) -> tuple[float, float] | None:
         """(least mean error, this noise's mean error) of the first total."""
-        if not self.priced.totals:
+        if not self.priced.totals or not laws.solvable(self.priced.totals[0]):
             return None
         total, noise = self.priced.totals[0], self.priced.noises[0]
         return least_error(total, self.priced), noise.expected_loss(absolute())
@@ -65,13 +66,15 @@ class Expected:
     def least(self) -> float | None:
         """A lower bound of the first total's ± at 95 %, for every noise at the same price; None where there is none, or
         Gaussian noise uses that several cells change together."""
-        return None if not self.priced.totals or self._together else least_width(self.priced.totals[0], self.priced)
+        if self.best is None or self._together:
+            return None
+        return least_width(self.priced.totals[0], self.priced)
 
     @property
     def _together(self) -> bool:
         """One law for the Euclidean length of several changes: bounds for one number do not apply."""
         total = self.priced.totals[0]
-        return self.priced.line.noise == "gaussian" and total.rows * total.moved > 1
+        return self.priced.line.noise == laws.GAUSSIAN and total.rows * total.moved > 1
 
     @property
     def verdict(self) -> str:
@@ -113,7 +116,7 @@ def least_width(total: Total, priced: Priced) -> float:
 
     def impossible(steps: int) -> bool:
         asked = laws.problem(total, priced.part, priced.line.full_support, exceedance(max(steps, NEAR_0) * step))
-        return (solve(asked, laws.SETTINGS).certificate.lower or 0.0) > 1 - laws.COVERAGE
+        return (solve(asked, laws.SETTINGS, tick).certificate.lower or 0.0) > 1 - laws.COVERAGE
 
     high = math.ceil(laws.width(noise) / step)
     if not impossible(0):

@@ -59,8 +59,8 @@ def total(rows: list[dict[str, str]], told: dict[str, Any]) -> list[int]:
         if told["column"] is not None:
             value = number(row[told["column"]])
             if value is None:
-                continue
-            if not told["counts"]:
+                term = told["missing"]
+            elif not told["counts"]:
                 term = steps(value, told["step"], told["first"], told["last"]) - told["origin"]
                 if told["squares"]:
                     term = (term * term + told["squares"] // 2) // told["squares"]

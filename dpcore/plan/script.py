@@ -19,6 +19,7 @@ from ..script import LawScript, carried, filled, in_order, summary
 from . import ranks, rows
 from .budget import Priced, Split
 from .files import plan_to_dict
+from .laws import OPTIMUM
 from .public import Category, Column, Number
 from .statistics import Condition, Total, deviation, ratio
 
@@ -71,6 +72,8 @@ def release(path):
                 values.append(deviation(numbers[0][0], numbers[-1][0], of_rows, *ends))
         if line["non_negative"]:
             values = [max(value, 0.0) for value in values]
+        if line["whole"]:
+            values = [int(value) if value.is_integer() else value for value in values]
         published[line["name"]] = dict(zip(line["cells"], values)) if line["cells"] else values[0]
     return published
 
@@ -127,7 +130,7 @@ def plan_script(split: Split, *, opendp: bool = False) -> str:
     InputError : a law has no exact sampler; or OpenDP has none of them.
     """
     plan = split.plan
-    used = [one for one in split.lines if not opendp or one.ranks or one.line.noise != "optimum"]
+    used = [one for one in split.lines if not opendp or one.ranks or one.line.noise != OPTIMUM]
     if not used:
         raise InputError("as", "opendp", "script: OpenDP has no law that is the certified optimum")
     draws = [] if opendp else [ranks.draw]
@@ -208,6 +211,7 @@ def _line(one: Priced, laws: list[str]) -> str:
     """A line's entry: whole numbers, texts and the laws by name."""
     statistic, plan_line = one.line.statistic, one.line
     told: dict[str, Any] = {"name": statistic.name, "non_negative": plan_line.non_negative}
+    told["whole"] = statistic.whole
     told["cells"] = [" · ".join(cell) for cell in one.cells]
     parts = [f"{key!r}: {value!r}" for key, value in told.items()]
     if one.ranks is not None:
@@ -227,7 +231,7 @@ def _total(total: Total, where: tuple[Condition, ...]) -> dict[str, Any]:
     column = _column(total.column) if total.column is not None else {"column": None}
     return {
         **column, "origin": total.origin, "counts": total.counts,
-        "squares": total.squares, "unit": str(total.step), "largest": total.largest,
+        "squares": total.squares, "missing": total.missing, "unit": str(total.step), "largest": total.largest,
         "where": _where((*where, *total.also)), "by": [_by(one) for one in total.by],
     }  # fmt: skip
 

@@ -31,6 +31,12 @@ SIGNS = "=@+-\t\r"
 
 PARQUET = b"PAR1"
 
+
+def harmless(text: str) -> str:
+    """The text for a cell of a CSV file, with an apostrophe before what a spreadsheet would run."""
+    return f"'{text}" if text.lstrip()[:1] in tuple(SIGNS) and text.strip() and not _number(text) else text
+
+
 OTHERS = {
     b"PK\x03\x04": "a zip archive or a workbook", b"PK\x05\x06": "an empty zip archive", b"\x1f\x8b": "a gzip archive",
     b"BZh91AY&SY": "a bzip2 archive", b"\xfd7zXZ": "an xz archive", b"(\xb5/\xfd": "a zstd archive",

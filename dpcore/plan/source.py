@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
@@ -20,8 +20,9 @@ import numpy as np
 from ..errors import InputError
 from ..extras import needs
 from . import sheet
-from .public import Category, Column, Number, People
+from .public import Category, Column, Number, People, shown
 from .statistics import Condition, Ranks, Total
+from .ticks import tick
 
 MEMORY = "1GB"
 PAGE_MEMORY = "180MB"
@@ -43,9 +44,6 @@ NUMERIC = frozenset(
     }
 )
 """Types of numbers in Parquet files; DECIMAL(p, s) are others."""
-
-SHOWN = 20
-"""Names of columns in a message."""
 
 ROWS = "people_rows"
 
@@ -155,7 +153,7 @@ class Source:
         names = self._types
         for field, name in [("people.identifier", people.identifier), *(("columns", one) for one in columns)]:
             if name and name not in names:
-                raise InputError(field, name, f"a column of the file: {_shown(names)}")
+                raise InputError(field, name, f"a column of the file: {shown(sorted(names))}")
 
     def bind(self, people: People, columns: Mapping[str, Column]) -> None:
         """Keep the rows that count: of one person `rows_each` at most, which ones is left to chance; rows without an
@@ -180,12 +178,12 @@ class Source:
         self._bound = ROWS
 
     def _read(self, column: Column) -> str:
-        """A column as numbers, NULL for what is none, or as text."""
-        name = _name(column.name)
+        """A column as numbers, NULL for what is none, or as text, under the name that it has from then on."""
+        name, kept = _name(column.name), _kept(column.name)
         if isinstance(column, Category):
-            return f"CAST({name} AS VARCHAR) AS {name}"
+            return f"CAST({name} AS VARCHAR) AS {kept}"
         value = f"TRY_CAST({name} AS DOUBLE)" if self._types[column.name] != "VARCHAR" else _double(column.name)
-        return f"CASE WHEN NOT isnan({value}) THEN {value} END AS {name}"
+        return f"CASE WHEN NOT isnan({value}) THEN {value} END AS {kept}"
 
     @property
     def rows(self) -> int:
@@ -193,21 +191,28 @@ class Source:
         return int(self._rows(f"SELECT count(*) FROM {self._bound}")[0][0])
 
     def totals(self, totals: Sequence[Total], where: Sequence[Condition]) -> list[list[int]]:
-        """Every total, exactly, cell by cell."""
-        found: list[list[int]] = []
-        for total in totals:
-            values: list[Any] = []
-            conditions = _where([*where, *total.also], values)
-            if total.by:
-                found.append(self._cells(total, conditions, values))
-                continue
-            term = "1" if total.column is None else _term(total, total.column)
-            ((sum_of,),) = self._rows(f"SELECT sum({term}) FROM {self._bound} WHERE {conditions}", values)
-            found.append([int(sum_of or 0)])
-        return [[min(max(n, -total.largest), total.largest) for n in cells] for total, cells in zip(totals, found)]
+        """Every total of a statistic, exactly, cell by cell."""
+        return self.all_totals([(totals, where)])[0]
 
-    def _cells(self, total: Total, conditions: str, values: list[Any]) -> list[int]:
+    def all_totals(self, asked: Sequence[tuple[Sequence[Total], Sequence[Condition]]]) -> list[list[list[int]]]:
+        """The same of several statistics; what is no table is added up in one pass over the rows."""
+        terms: list[str] = []
+        values: list[Any] = []
+        for totals, where in asked:
+            for total in totals:
+                if not total.by:
+                    term = "1" if total.column is None else _term(total, total.column)
+                    terms.append(f"sum(CASE WHEN {_where([*where, *total.also], values)} THEN {term} END)")
+        sums = iter(self._rows(f"SELECT {', '.join(terms)} FROM {self._bound}", values)[0] if terms else ())
+        return [
+            [_clamped(total, self._cells(total, where) if total.by else [int(next(sums) or 0)]) for total in totals]
+            for totals, where in asked
+        ]
+
+    def _cells(self, total: Total, where: Sequence[Condition]) -> list[int]:
         inner: list[Any] = []
+        values: list[Any] = []
+        conditions = _where([*where, *total.also], values)
         keys = ", ".join(f"{_group(column, inner)} AS g{i}" for i, column in enumerate(total.by))
         grouped = f"SELECT {keys} FROM {self._bound} WHERE {conditions}"
         places = ", ".join(f"g{i}" for i in range(len(total.by)))
@@ -216,6 +221,23 @@ class Source:
             if all(cell):
                 counted[tuple(int(i) - 1 for i in cell)] += int(count)
         return list(counted.ravel())
+
+    def numbered(self, columns: Sequence[Column]) -> list[np.ndarray]:
+        """Every row of columns that were bound, (rows,) each, in one order: numbers clamped to their bounds, places of
+        values among those stated from 0 on; NaN for what is neither. Not for publishing."""
+        terms: list[str] = []
+        values: list[Any] = []
+        for at, column in enumerate(columns):
+            if isinstance(column, Category):
+                values.append(list(column.values))
+                place = f"list_position(CAST(? AS VARCHAR[]), trim({_kept(column.name)}))"
+                terms.append(f"CAST(nullif(coalesce({place}, 0), 0) - 1 AS DOUBLE) AS v{at}")
+            else:
+                value = _kept(column.name)
+                inside = f"least(greatest({value}, {column.low!r}), {column.high!r})"
+                terms.append(f"CASE WHEN {value} IS NOT NULL THEN {inside} END AS v{at}")
+        found = self._run(f"SELECT {', '.join(terms)} FROM {self._bound}", values, "fetchnumpy")
+        return [np.ma.filled(np.ma.asarray(found[f"v{at}"], dtype=float), np.nan) for at in range(len(columns))]
 
     def occurring(self, ranks: Ranks, where: Sequence[Condition]) -> tuple[list[int], list[int]]:
         """(values of the column in steps, rising; how often each occurs)."""
@@ -227,14 +249,18 @@ class Source:
         return [int(value) for value, _ in rows], [int(times) for _, times in rows]
 
     def _rows(self, text: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        rows: list[tuple[Any, ...]] = self._run(text, values, "fetchall")
+        return rows
+
+    def _run(self, text: str, values: Sequence[Any], fetch: str) -> Any:
         import duckdb
 
         if self._interrupted:
             raise Interrupted
+        tick()
         refusal: Exception
         try:
-            rows: list[tuple[Any, ...]] = self._connection.execute(text, list(values)).fetchall()
-            return rows
+            return getattr(self._connection.execute(text, list(values)), fetch)()
         except duckdb.InterruptException:
             refusal = Interrupted()
         except duckdb.OutOfMemoryException:
@@ -300,15 +326,16 @@ def _refusal(said: str, name: str) -> InputError:
     return InputError("data", where, told)
 
 
-def _shown(names: Iterable[str]) -> str:
-    """Names of columns for a message: printable, short, and not all of hundreds."""
-    short = ["".join(c for c in name if c.isprintable())[:40] for name in sorted(names)[:SHOWN]]
-    return ", ".join(short)
-
-
 def _name(name: str) -> str:
     """An identifier."""
     return '"' + name.replace('"', '""') + '"'
+
+
+def _kept(name: str) -> str:
+    """The name of a column among the rows that count: of letters and digits, so that it is no other column's also
+    without regard to capitals, and none of the names that queries give to their own results. Under a name such as
+    "s" a column would be grouped by itself and not by the steps that bear this name."""
+    return f"column_{name.encode().hex()}"
 
 
 def _text(text: str) -> str:
@@ -336,27 +363,31 @@ def _plain(name: str) -> str:
 
 def _steps(column: Number) -> str:
     """The value in whole steps, clamped to the bounds; NULL for what is none (`least` and `greatest` skip it)."""
-    value = _name(column.name)
+    value = _kept(column.name)
     clamped = f"CAST(least(greatest(round({value} / {column.step!r}), {column.first}), {column.last}) AS BIGINT)"
     return f"CASE WHEN {value} IS NOT NULL THEN {clamped} END"
 
 
+def _clamped(total: Total, cells: list[int]) -> list[int]:
+    return [min(max(cell, -total.largest), total.largest) for cell in cells]
+
+
 def _term(total: Total, column: Number) -> str:
-    """What a row adds to a total of a column's values; NULL where it has none."""
+    """What a row adds to a total of a column's values."""
     steps = _steps(column)
     away = f"({steps} - ({total.origin}))"
     if total.squares:
         away = f"({away} * {away} + {total.squares // 2}) // {total.squares}"
-    return f"CASE WHEN {steps} IS NOT NULL THEN {'1' if total.counts else away} END"
+    return f"CASE WHEN {steps} IS NOT NULL THEN {'1' if total.counts else away} ELSE {total.missing} END"
 
 
 def _group(column: Column, values: list[Any]) -> str:
     """The group of a row, from 1 on; 0 for none of them."""
     if isinstance(column, Category):
         values.append(list(column.values))
-        return f"coalesce(list_position(CAST(? AS VARCHAR[]), {_name(column.name)}), 0)"
+        return f"coalesce(list_position(CAST(? AS VARCHAR[]), {_kept(column.name)}), 0)"
     low, high, last = column.edges[0], column.edges[-1], len(column.edges) - 1
-    value = _name(column.name)
+    value = _kept(column.name)
     values.append(list(column.edges))
     within = f"len(list_filter(CAST(? AS DOUBLE[]), lambda edge: edge <= {value}))"
     return f"CASE WHEN {value} >= {low!r} AND {value} <= {high!r} THEN least({within}, {last}) ELSE 0 END"
@@ -367,5 +398,5 @@ def _where(conditions: Sequence[Condition], values: list[Any]) -> str:
     parts = ["true"]
     for one in conditions:
         values.append(one.value)
-        parts.append(f"coalesce({_name(one.column)} {'<>' if one.operator == '!=' else one.operator} ?, false)")
+        parts.append(f"coalesce({_kept(one.column)} {'<>' if one.operator == '!=' else one.operator} ?, false)")
     return " AND ".join(parts)

@@ -165,7 +165,7 @@ def _formula(formula: str, size: float) -> str:
 
 def _proof(one: Expected) -> str:
     """What the privacy of a line's noise rests on, and how far it is from the best."""
-    if one.priced.ranks is None and one.priced.line.noise == "optimum":
+    if one.priced.ranks is None and one.priced.line.noise == laws.OPTIMUM:
         return _certificates(one.priced)
     return "; ".join(filter(None, ("closed form, drawn exactly", one.verdict)))
 
@@ -187,11 +187,16 @@ def _certificates(priced: Priced) -> str:
 def _cost(split: Split) -> str:
     saved = split.added - split.total
     gain = f" (added up line by line: {_up(split.added)})" if saved > 1e-9 * split.added else ""
+    most, every = max(map(len, split.together)), len(split.lines)
+    apart = "" if most == every else (
+        f" The filters exclude each other so that one person’s data change {most} of the {every} numbers or tables at "
+        "most; the dearest of these are what counts."
+    )  # fmt: skip
     often = "every release" if split.times == 1 else f"all {split.times} releases together"
     budget = "" if split.plan.epsilon is None else f" of a budget of {split.plan.epsilon:g}"
     return _list([
         f"ε = <strong>{_up(split.total)}</strong>{budget} and δ = {_delta(split.plan.delta)} for {often}, "
-        f"by exact joint accounting{gain}.",
+        f"by exact joint accounting{gain}.{apart}",
         "Every further release from the same data, by this plan or another, adds to it. The ledger enters what is "
         "spent before a number is drawn, and refuses more than its budget.",
     ])  # fmt: skip

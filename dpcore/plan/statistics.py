@@ -14,12 +14,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import product
+from itertools import pairwise, product
 from typing import ClassVar
 
 from .._validate import decimal, in_range
 from ..errors import InputError
-from .public import CHANGE_ONE, Category, Column, Number, People
+from ..numbers import write_number
+from .public import CHANGE_ONE, Category, Column, Number, People, shown
 
 MOST_CELLS = 10_000
 SQUARES = 1000
@@ -51,15 +52,31 @@ class Condition:
         field = f"{line}.where"
         column = columns.get(self.column)
         if column is None:
-            raise InputError(field, self.column, f"a column of the plan: {', '.join(columns)}")
+            raise InputError(field, self.column, f"a column of the plan: {shown(columns)}")
         accepted = OPERATORS if isinstance(column, Number) else OF_CATEGORIES
         if self.operator not in accepted:
-            raise InputError(field, self.operator, f"one of {' '.join(accepted)} for the column {self.column}")
+            raise InputError(field, self.operator, f"one of {' '.join(accepted)} for the column {shown([self.column])}")
         if isinstance(column, Category):
             if self.value not in column.values:
-                raise InputError(field, self.value, f"one of {', '.join(column.values)}")
+                raise InputError(field, self.value, f"one of {shown(column.values)}")
             return self
         return Condition(self.column, self.operator, in_range(-1e15, 1e15, also=(), **{field: self.value}))
+
+
+def groups(column: Column) -> list[tuple[str, tuple[Condition, ...]]]:
+    """(label, conditions that the rows in it fulfil) of every group of a column; no row is in two.
+
+    Raises
+    ------
+    InputError : no edges are stated.
+    """
+    if isinstance(column, Category):
+        return [(value, (Condition(column.name, "=", value),)) for value in column.labels]
+    ends = [
+        (Condition(column.name, ">=", low), Condition(column.name, "<", high)) for low, high in pairwise(column.edges)
+    ]
+    ends[-1:] = [(low, replace(high, operator="<=")) for low, high in ends[-1:]]
+    return list(zip(column.labels, ends))
 
 
 @dataclass(frozen=True)
@@ -72,6 +89,7 @@ class Total:
     column : whose values, in its steps from `origin` on, are added; None: every row adds 1.
     counts : rows with a value in the column add 1 in place of it.
     squares : they add its square divided by this, rounded, in place of it; 0: they do not.
+    missing : what rows without a value in the column add.
     also : conditions besides those of the statistic.
     by : columns whose groups are the cells.
     moved, rows : a person has so many rows, each of which changes so many cells by at most `change`.
@@ -84,6 +102,7 @@ class Total:
     origin: int = 0
     counts: bool = False
     squares: int = 0
+    missing: int = 0
     also: tuple[Condition, ...] = ()
     by: tuple[Column, ...] = ()
     moved: int = 1
@@ -130,10 +149,12 @@ class Statistic(ABC):
     """One thing to publish.
 
     of : columns it is about.   where : conditions that all must hold for a row to count.
+    whole : it counts rows, and what noise on whole numbers leaves whole is published as such.
     """
 
     key: ClassVar[str]
     title: ClassVar[str]
+    whole: ClassVar[bool] = False
 
     name: str
     of: tuple[str, ...] = ()
@@ -223,7 +244,7 @@ def deviation(total: float, squares: float, rows: float, centre: float, low: flo
 
 def _named(columns: Mapping[str, Column], kind: type[Column]) -> str:
     """The columns of one kind, for a message."""
-    return ", ".join(name for name, column in columns.items() if isinstance(column, kind)) or "(none)"
+    return shown(name for name, column in columns.items() if isinstance(column, kind))
 
 
 def _rows(people: People) -> str:
@@ -240,7 +261,7 @@ def _count(people: People) -> Total:
 class Count(Statistic):
     """How many rows fulfil the conditions."""
 
-    key, title = "count", "Count"
+    key, title, whole = "count", "Count", True
 
     def totals(self, people: People, columns: Mapping[str, Column]) -> tuple[Total, ...]:
         if self.of:
@@ -254,7 +275,7 @@ class Count(Statistic):
 class Histogram(Statistic):
     """How many rows there are in every group of one to three columns."""
 
-    key, title = "histogram", "Counts by group"
+    key, title, whole = "histogram", "Counts by group", True
 
     def totals(self, people: People, columns: Mapping[str, Column]) -> tuple[Total, ...]:
         self.conditions(columns)
@@ -263,10 +284,10 @@ class Histogram(Statistic):
         by = []
         for name in self.of:
             if name not in columns:
-                raise InputError(f"{self.field}.of", name, f"columns of the plan: {', '.join(columns)}")
+                raise InputError(f"{self.field}.of", name, f"columns of the plan: {shown(columns)}")
             by.append(columns[name])
         total = Total(
-            1, Fraction(1), f"1 in each of {people.cells} cell{'s' * (people.cells > 1)}{_times(people)}",
+            1, Fraction(1), f"1 in {'one cell' if people.cells == 1 else 'each of two cells'}{_times(people)}",
             by=tuple(by), moved=people.cells, rows=people.rows_each,
         )  # fmt: skip
         if (cells := len(total.labels)) > MOST_CELLS:
@@ -283,15 +304,18 @@ def _times(people: People) -> str:
 
 @dataclass(frozen=True)
 class Sum(Statistic):
-    """The sum of a column, its values clamped to the bounds."""
+    """The sum of a column, its values clamped to the bounds. A missing value adds nothing; where every row counts and
+    their number is public, it counts as the middle of the bounds, so that no row adds anything beyond them."""
 
     key, title = "sum", "Sum"
 
     def totals(self, people: People, columns: Mapping[str, Column]) -> tuple[Total, ...]:
         column = self.column(columns)
         self.conditions(columns)
-        change = people.most(column.first, column.last, always=self.every_row(people))
-        return (Total(change, column.exact_step, _width(people, column, self.every_row(people)), column),)
+        always = self.every_row(people)
+        change = people.most(column.first, column.last, always=always)
+        missing = column.centre if always else 0
+        return (Total(change, column.exact_step, _width(people, column, always), column, missing=missing),)
 
     def about(self, people: int, columns: Mapping[str, Column]) -> float:
         return people * self.column(columns).middling
@@ -300,8 +324,9 @@ class Sum(Statistic):
 def _width(people: People, column: Number, always: bool) -> str:
     if people.neighbours == CHANGE_ONE:
         low, high = (column.low, column.high) if always else (min(column.low, 0.0), max(column.high, 0.0))
-        return f"{_rows(people)}({high:g} − {low:g})" if low >= 0 else f"{_rows(people)}({high:g} + {-low:g})"
-    return f"{_rows(people)}max(|{column.low:g}|, |{column.high:g}|)"
+        top, sign, bottom = write_number(high), "−" if low >= 0 else "+", write_number(abs(low))
+        return f"{_rows(people)}({top} {sign} {bottom})"
+    return f"{_rows(people)}max(|{write_number(column.low)}|, |{write_number(column.high)}|)"
 
 
 @dataclass(frozen=True)
@@ -322,11 +347,12 @@ class Mean(Statistic):
     def totals(self, people: People, columns: Mapping[str, Column]) -> tuple[Total, ...]:
         column = self.column(columns)
         self.conditions(columns)
-        middle, public = self._middle(column), self.every_row(people)
+        middle, public = column.centre, self.every_row(people)
         low, high = column.first - middle, column.last - middle
-        formula = f"{_rows(people)}{'1' if public else '½'} × ({column.high:g} − {column.low:g})"
+        width = f"({write_number(column.high)} − {write_number(column.low)})"
+        formula = f"{_rows(people)}{'1' if public else '½'} × {width}"
         if people.neighbours == CHANGE_ONE and not public:
-            formula = f"{_rows(people)}({column.high:g} − {column.low:g})"
+            formula = f"{_rows(people)}{width}"
         first = Total(people.most(low, high, always=public), column.exact_step, formula, column, origin=middle)
         found = [first] if public else [first, replace(_count(people), column=column, counts=True)]
         if self.spread:
@@ -341,8 +367,8 @@ class Mean(Statistic):
         """Σ(x − c)², of squares of at most so many squared steps."""
         unit = -(-largest * people.rows_each // SQUARES)
         change = people.most(0, (largest + unit // 2) // unit, always=public)
-        formula = f"{_rows(people)}(½ × ({column.high:g} − {column.low:g}))²"
-        return Total(change, unit * column.exact_step**2, formula, column, origin=Mean._middle(column), squares=unit)
+        formula = f"{_rows(people)}(½ × ({write_number(column.high)} − {write_number(column.low)}))²"
+        return Total(change, unit * column.exact_step**2, formula, column, origin=column.centre, squares=unit)
 
     @property
     def published(self) -> tuple[str, ...]:
@@ -358,11 +384,7 @@ class Mean(Statistic):
 
     def ends(self, people: People, columns: Mapping[str, Column]) -> tuple[float | None, float, float, float]:
         column = self.column(columns)
-        return self._public(people), float(self._middle(column) * column.exact_step), column.low, column.high
-
-    @staticmethod
-    def _middle(column: Number) -> int:
-        return (column.first + column.last) // 2
+        return self._public(people), float(column.centre * column.exact_step), column.low, column.high
 
 
 @dataclass(frozen=True)
@@ -382,7 +404,7 @@ class Proportion(Statistic):
             fits = f"one column of categories: {_named(columns, Category)}"
             raise InputError(f"{self.field}.of", ", ".join(self.of) or "(missing)", fits)
         if self.is_ not in column.values:
-            raise InputError(f"{self.field}.is", self.is_ or "(missing)", f"one of {', '.join(column.values)}")
+            raise InputError(f"{self.field}.is", self.is_ or "(missing)", f"one of {shown(column.values)}")
         with_it = replace(_count(people), also=(Condition(column.name, "=", self.is_),))
         return (with_it,) if self.every_row(people) else (with_it, _count(people))
 

@@ -125,7 +125,5 @@ def outcomes(
 
 def _losses(problem: NoiseProblem) -> tuple[tuple[str, float], ...]:
     return tuple(
-        (b.key, float(b.loss))
-        for b in baselines(problem, slow=False)
-        if b.valid and b.loss is not None and b.loss < math.inf
+        (b.key, float(b.loss)) for b in baselines(problem) if b.valid and b.loss is not None and b.loss < math.inf
     )

@@ -18,19 +18,22 @@ EPSILON = Stops(1.0, (0.01, 0.015, 0.02, 0.03, 0.04, 0.05, 0.07, 0.1, 0.12, 0.15
 SIGMA = Stops(10.0, (0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0, 10.0, 14.0, 20.0, 30.0, 50.0, 70.0, 100.0))
 DELTA = Stops(1e-5, (1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 0.01))
 
-STYLES = {"exact": 0, "basic": 1, "advanced": 2, "optimal": 3, "renyi": 4, "clt": 5, "advanced-tight": 2, "zcdp": 4}
-"""Numbers in `figures.series`; the last two are variants of others and differ in their dash."""
+STYLES = {"exact": 0, "basic": 1, "advanced": 2, "optimal": 3, "renyi": 4, "clt": 5, "advanced-tight": 2, "zcdp": 4,
+          "moments": 4}  # fmt: skip
+"""Numbers in `figures.series`; the last three are variants of others and differ in their dash."""
 
 
 def style(rule: str, colours: Palette) -> dict:
     """The line of a rule."""
     found = figures.series(colours, STYLES[rule])
-    return found | {"dash": "2px,3px", "width": 1.6} if rule in ("advanced-tight", "zcdp") else found
+    dash = {"advanced-tight": "2px,3px", "zcdp": "2px,3px", "moments": "8px,2px,2px,2px"}.get(rule)
+    return found | {"dash": dash, "width": 1.6} if dash else found
 
 
 LEGEND = {
     "exact": "exact, certified", "basic": "basic", "advanced": "advanced", "advanced-tight": "advanced, sharper",
-    "optimal": "optimal (ε, δ)", "renyi": "Rényi", "zcdp": "zCDP", "clt": "central limit (estimate)",
+    "optimal": "optimal (ε, δ)", "renyi": "Rényi", "moments": "moments (tail bound)", "zcdp": "zCDP",
+    "clt": "central limit (estimate)",
 }  # fmt: skip
 
 

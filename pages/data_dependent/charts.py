@@ -19,17 +19,23 @@ RIDGES = 21
 """Most laws drawn above each other."""
 
 
+BARS = 0.4
+"""The longest bar of true values, as a share of the width."""
+
+
 @dataclass(frozen=True)
 class Table:
     """A mechanism as numbers: laws of the true values between `ends`, (G + 1,).
 
     cells : (K + 1,) ends of the cells of the release.   masses : (G, K).   atoms : (G,) of the true value itself.
+    shares : (G,) of the true values between the ends, by the problem's weight.
     """
 
     ends: np.ndarray
     cells: np.ndarray
     masses: np.ndarray
     atoms: np.ndarray
+    shares: np.ndarray
 
     @property
     def middles(self) -> np.ndarray:
@@ -47,14 +53,17 @@ def tabulated(solution: Solution, laws: int = 40) -> Table:
     if isinstance(mechanism, Channel):
         grid = mechanism.grid
         cells = low + np.array([float(e) for e in grid.edges])
-        return Table(cells[list(grid.breaks)], cells, mechanism.masses, mechanism.atom_masses)
+        shares = solution.problem.shares([grid.edges[b] for b in grid.breaks])
+        ends = cells[list(grid.breaks)]
+        return Table(ends, cells, mechanism.masses, mechanism.atom_masses, np.array(shares, dtype=float))
     ends = np.linspace(low, high, laws + 1)
     noise, atom = mechanism.noise, sum(mass for x, mass in mechanism.noise.atoms if x == 0)
     rows = []
     for value in 0.5 * (ends[1:] + ends[:-1]):
         cumulative = noise.cdf(ends - value) - atom * (ends >= value)
         rows.append(np.diff(np.concatenate([[0.0], cumulative[1:-1], [1 - atom]])))
-    return Table(ends, ends, np.maximum(np.array(rows), 0.0), np.full(laws, atom))
+    shares = solution.problem.shares([solution.problem.width * i / laws for i in range(laws + 1)])
+    return Table(ends, ends, np.maximum(np.array(rows), 0.0), np.full(laws, atom), np.array(shares, dtype=float))
 
 
 def ridges(table: Table, chosen: float, *, unit: str, colours: Palette) -> go.Figure:
@@ -67,6 +76,7 @@ def ridges(table: Table, chosen: float, *, unit: str, colours: Palette) -> go.Fi
     density = table.masses / widths
     scale = height / max(float(density[rows].max()), 1e-300)
     figure = go.Figure()
+    _true_values(figure, table, colours)
     x = np.repeat(table.cells, 2)[1:-1]
     for row in sorted(rows.tolist(), key=lambda r: (r == here, -r)):
         base = float(table.middles[row]) if row != here else chosen
@@ -88,6 +98,23 @@ def ridges(table: Table, chosen: float, *, unit: str, colours: Palette) -> go.Fi
     figure.update_xaxes(title=prose.axis("release", unit), range=[table.cells[0], table.cells[-1]], showgrid=False)
     figure.update_yaxes(title=prose.axis("true value", unit), showgrid=False, zeroline=False)
     return finish(figure, colours, height=470)
+
+
+def _true_values(figure: go.Figure, table: Table, colours: Palette) -> None:
+    """Behind the laws, how often true values are there: bars as long as their density, from the left-hand edge; none
+    where all values count alike."""
+    widths = np.diff(table.ends)
+    density = table.shares / widths
+    most, left = float(density.max()), table.cells[0]
+    if float(density.min()) >= most * (1 - 1e-9):
+        return
+    figure.add_bar(
+        orientation="h", base=left, x=BARS * (table.cells[-1] - left) * density / most, y=table.middles, width=widths,
+        name="true values", marker={"color": colours.muted, "opacity": 0.35, "line": {"width": 0}},
+        customdata=np.column_stack([table.ends[:-1], table.ends[1:], 100 * table.shares]),
+        hovertemplate="true values from %{customdata[0]:.4g} to %{customdata[1]:.4g}: %{customdata[2]:.3g} %"
+        "<extra></extra>",
+    )  # fmt: skip
 
 
 def _truth(figure: go.Figure, table: Table, colours: Palette) -> None:

@@ -69,6 +69,7 @@ def law_table(table: charts.Table) -> dict[str, list]:
     return {
         "true values from": [f"{v:.5g}" for v in table.ends[:-1]],
         "to": [f"{v:.5g}" for v in table.ends[1:]],
+        "share of them": [f"{100 * share:.4g} %" for share in table.shares],
         "released as it is": [f"{100 * a:.4g} %" for a in table.atoms],
         "likeliest releases": [likeliest(table, row) for row in range(len(table.atoms))],
     }

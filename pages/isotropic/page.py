@@ -6,7 +6,7 @@ import streamlit as st
 
 from dpcore.isotropic.search import solve
 from pages.isotropic import controls, headline, panels, takeaway, work
-from pages.shared import compute, frame, prose, watching
+from pages.shared import compute, fields, frame, prose, watching
 from pages.shared.address import FRAME
 
 TEXT = prose.sections("isotropic")
@@ -46,11 +46,7 @@ if best is not None:
         "release": lambda: takeaway.release_one(best),
         "export": lambda: takeaway.export(best),
     }
-    st.segmented_control(
-        "Look closer", controls.PAGE.options("panel"), format_func=controls.PAGE.label("panel"), key="panel",
-        label_visibility="collapsed", required=True,
-    )  # fmt: skip
-    parts[controls.PAGE["panel"]]()
+    parts[fields.choice(controls.PAGE, "panel", "Look closer")]()
 panels.next_steps()
 with st.expander("What is computed here, and where it comes from", expanded=bool(FRAME["explain"])):
     st.markdown(TEXT["about"] + "\n\n" + TEXT["formulas"] + "\n\n**References**\n\n" + TEXT["references"])

@@ -10,7 +10,7 @@ import streamlit as st
 from dpcore.figures import Bar, gap, losses
 from dpcore.isotropic.baselines import KnownLaw
 from dpcore.isotropic.solution import IsotropicSolution
-from pages.shared import compute, drawing, frame, prose, watching
+from pages.shared import compute, drawing, fields, frame, prose, watching
 
 from . import charts, headline, work
 from .controls import PAGE, PRESETS, Asked
@@ -30,11 +30,7 @@ def laws_of(job: compute.Job) -> tuple[KnownLaw, ...]:
 def views() -> bool:
     """The choice of a view of the laws; whether there is such a picture."""
     frame.heading("The laws", TEXT["laws"])
-    st.segmented_control(
-        "View", PAGE.options("view"), format_func=PAGE.label("view"), key="view", label_visibility="collapsed",
-        required=True,
-    )  # fmt: skip
-    if PAGE["view"] != "picture" or PAGE["dimension"] in (2, 3):
+    if fields.choice(PAGE, "view", "View") != "picture" or PAGE["dimension"] in (2, 3):
         return True
     st.caption(f"With {prose.count(PAGE['dimension'])} number{'s' * (PAGE['dimension'] > 1)} there is no such picture.")
     with st.container(horizontal=True):

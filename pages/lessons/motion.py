@@ -7,7 +7,6 @@ from dataclasses import replace
 import streamlit as st
 
 from pages.shared import compute, drawing, prose, watching
-from pages.shared.address import FRAME
 from work.question import Question
 
 from . import moving
@@ -26,7 +25,7 @@ def moved(course: Course, topic: Topic, picture: Picture) -> Picture:
     values, stops = course.own(topic), course.page.controls[topic.moves.key].stops
     here = stops.index(values.pop(topic.moves.key))
     told = tuple(sorted((key, tuple(value) if isinstance(value, list) else value) for key, value in values.items()))
-    asked = moving.Asked(course.folder, topic.name, told, drawing.dark(), bool(FRAME["projector"]))
+    asked = moving.Asked(course.folder, topic.name, told, drawing.dark(), drawing.colours(hall=True).type)
     job = compute.current("states")
     if job is None or job.question != Question(moving.states, asked, None):
         _ask(asked)
@@ -38,7 +37,7 @@ def moved(course: Course, topic: Topic, picture: Picture) -> Picture:
         return picture
     _follow(course, topic, job.solution, here)
     first, labels = picture.panels[0], list(map(topic.moves.label.format, stops))
-    figure = moving.moving(first.figure, job.solution, here, labels, drawing.colours())
+    figure = moving.moving(first.figure, job.solution, here, labels, drawing.colours(hall=True))
     return replace(picture, panels=(replace(first, figure=figure), *picture.panels[1:]))
 
 

@@ -11,7 +11,7 @@ import base64
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
 
@@ -32,14 +32,15 @@ SLIDER = 16
 class Asked:
     """All states of a topic's picture.
 
-    folder, topic : where it is.   values : of the controls, but for the one that moves; for which palette.
+    folder, topic : where it is.   values : of the controls, but for the one that moves.
+    dark, size : of the palette, and its type.
     """
 
     folder: str
     topic: str
     values: tuple[tuple[str, Any], ...]
     dark: bool
-    projected: bool
+    size: int
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ def states(asked: Asked, settings: None, *, progress: Callable[[Any], bool]) -> 
     """The states of a picture, one by one: a task for the background."""
     course = import_module(f"pages.{asked.folder}.controls").COURSE
     topic = next(one for one in course.topics if one.name == asked.topic)
-    values, colours = {**course.page.read({})[0], **dict(asked.values)}, palette(asked.dark, asked.projected)
+    values, colours = {**course.page.read({})[0], **dict(asked.values)}, replace(palette(asked.dark), type=asked.size)
     drawn, headlines = [], []
     for stop in course.page.controls[topic.moves.key].stops:
         picture = topic.picture(course.known({**values, topic.moves.key: stop}), colours)
@@ -103,7 +104,8 @@ def moving(still: go.Figure, found: Moving, here: int, labels: Sequence[str], co
     clear = {"size": 1, "color": "rgba(0,0,0,0)"}
     figure.layout.sliders = [
         {
-            "active": here, "steps": steps, "x": 0, "len": 1, "y": 0, "pad": {"t": 44, "b": 0}, "ticklen": 0,
+            "active": here, "steps": steps, "x": 0, "len": 1, "y": 0,
+            "pad": {"t": 16 + 2 * colours.type, "b": 0}, "ticklen": 0,
             "font": clear, "minorticklen": 0, "tickcolor": "rgba(0,0,0,0)", "bgcolor": colours.impossible,
             "bordercolor": colours.muted, "activebgcolor": colours.accent,
             "currentvalue": {

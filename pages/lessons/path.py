@@ -9,7 +9,7 @@ from importlib import import_module
 import streamlit as st
 
 from pages.registry import PAGES, Page
-from pages.shared import prose
+from pages.shared import travel
 
 from .course import Course, Moved
 from .topic import Topic
@@ -31,12 +31,12 @@ class Step:
         return {"topic": self.topic.name} | (dict(self.topic.start) if untouched else {})
 
     def turn(self, here: Course) -> None:
-        """Turn to the topic from a page of the path (a callback); to another page by `turned`."""
+        """Turn to the topic from a page of the path (a callback); to another page by `travel.turned`."""
         if self.course is here:
             here.page.show(self.values())
         else:
             values = carried(here, self.course) | self.values()
-            st.session_state["turned to"] = self.place.script, self.course.page.elsewhere(values)
+            travel.later(self.place, self.course.page.enter(values))
 
 
 @cache
@@ -59,18 +59,6 @@ def beside(topic: Topic) -> tuple[Step | None, Step | None]:
     return path[here - 1] if here else None, path[here + 1] if here + 1 < len(path) else None
 
 
-def turned() -> None:
-    """Go to the page that a button asked for; before the page draws anything."""
-    if there := st.session_state.pop("turned to", None):
-        st.session_state["from the top"] = st.session_state.get("from the top", 0) + 1
-        st.switch_page(there[0], query_params=there[1])
-
-
-def keys() -> None:
-    """Have a presenter's keys turn the page."""
-    _keys(key="path_keys")
-
-
 def carried(course: Course, other: Course) -> dict[str, object]:
     """The values that both pages have in a control of the same name and kind: ε stays when the topic changes."""
     ours, theirs = course.page.controls, other.page.controls
@@ -82,7 +70,4 @@ def follow(course: Course, moved: Moved) -> None:
     values = {new: course.page[old] for old, new in moved.keys.items()}
     course.page.leave({"topic": course.page.default("topic")})
     step = next(one for one in steps() if one.topic.name == moved.topic)
-    st.switch_page(step.place.script, query_params=step.course.page.elsewhere(values | {"topic": moved.topic}))
-
-
-_keys = st.components.v2.component("dp_frontier_path", js=prose.asset("path.js"))
+    st.switch_page(step.place.script, query_params=step.course.page.enter(values | {"topic": moved.topic}))

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import streamlit as st
 
 from dpcore.errors import InputError
-from pages.shared import compute, drawing, frame, watching
+from pages.shared import compute, drawing, frame, playlist, watching
 from pages.shared.address import FRAME, Address
 from pages.shared.messages import explain
 
-from . import motion, path, predicting, quiz
+from . import cards, motion, path, predicting, quiz
 from .course import Course
 from .topic import Panel, Picture, Topic, Values
 from .widgets import HEIGHT
@@ -21,19 +22,19 @@ from .widgets import HEIGHT
 def draw(course: Course) -> None:
     """The whole page."""
     course.page.open()
-    path.turned()
     if (moved := course.moved.get(course.page["topic"])) is not None:
         path.follow(course, moved)
     place = st.container(key="title")
     topic = _sidebar(course)
     place.title(topic.numbered, anchor=False)
-    st.set_page_config(page_title=f"{topic.numbered} · DP Frontier")
+    sidebar = "collapsed" if FRAME["projector"] else "auto"
+    st.set_page_config(page_title=f"{topic.numbered} · DP Frontier", initial_sidebar_state=sidebar)
     texts = course.texts(topic)
     try:
         values = _values(course, topic, texts)
         if values is not None:
             beside = None if topic.beside is None else lambda: topic.beside(course.page, values)
-            picture = topic.picture(values, drawing.colours())
+            picture = projected(topic.picture(values, drawing.colours(hall=True)))
             first_screen(topic, motion.moved(course, topic, picture), texts, beside=beside)
     except InputError as error:
         st.error(explain(error), icon=":material/error:")
@@ -54,6 +55,7 @@ def _sidebar(course: Course) -> Topic:
             "Topic", [one.name for one in course.topics], format_func=page.label("topic"), key="topic",
             on_change=_begin, args=(course,), help="Numbers are sections of Awan's lecture notes.",
         )  # fmt: skip
+        cards.button(course)
         topic = next(one for one in course.topics if one.name == page["topic"])
         course.sidebar(topic)
         topic.sidebar(page)
@@ -109,6 +111,19 @@ def first_screen(
         panels(topic, picture, texts, beside=beside)
 
 
+SHARE = 0.6
+"""Of a projector's screen is what the picture has."""
+
+
+def projected(picture: Picture) -> Picture:
+    """The picture, as high as a lecture hall needs it."""
+    if FRAME["projector"]:
+        for panel in picture.panels[1:]:
+            panel.figure.layout.height = round(panel.figure.layout.height * drawing.grown())
+        picture.panels[0].figure.layout.height = math.ceil(SHARE * drawing.screen())
+    return picture
+
+
 def panels(
     topic: Topic, picture: Picture, texts: Mapping[str, str], *, beside: Callable[[], object] | None = None
 ) -> None:
@@ -139,6 +154,7 @@ def chart(panel: Panel, texts: Mapping[str, str], key: str) -> None:
     """One chart with its title, its "?" and the numbers behind it."""
     frame.heading(panel.title, texts[panel.about])
     table = lambda: st.dataframe(panel.table, hide_index=True)  # noqa: E731
+    panel.figure.layout.meta = {"labels": True}
     drawing.draw(panel.figure, key=key, alt=panel.alt, table=table)
 
 
@@ -154,17 +170,34 @@ def _worked_out(page: Address, topic: Topic, values: Values, texts: Mapping[str,
         st.info("Stopped before there was an answer." if job.over else "There is no answer for these values.")
         st.button("Try again", key="again", on_click=compute.forget, args=("picture",))
         return None
+    if topic.work.so_far is not None:
+        follow(job, "picture", "Working it out …")
+        watching.live([job], lambda: _so_far(topic, values, job, texts))
+        return None
     before = st.session_state.get(name, {})
     if before.get("topic") == topic.name:
         follow(job, "picture", "Working it out … The picture is still that of the values before.")
         with st.container(key="outdated"):
-            panels(topic, topic.picture(before, drawing.colours()), texts)
+            panels(topic, projected(topic.picture(before, drawing.colours(hall=True))), texts)
     else:
         follow(job, "picture", "Working it out …")
         left, right = st.columns([5, 2], gap="medium")
         left.container(height=HEIGHT, border=False)
         right.markdown(f"**In 60 seconds.** {texts['in 60 seconds']}")
     return None
+
+
+def _so_far(topic: Topic, values: Values, job: compute.Job, texts: Mapping[str, str]) -> None:
+    """The picture as far as its task has come, drawn again by itself."""
+    found = topic.work.so_far(list(job.trace))
+    if found is None:
+        st.markdown(f"**In 60 seconds.** {texts['in 60 seconds']}")
+        return
+    picture = topic.picture({**values, "found": found}, drawing.colours())
+    if not predicting.covered(topic):
+        frame.headline(picture.headline)
+    with st.container(key="picture"):
+        panels(topic, replace(picture, notes=()), texts)
 
 
 def follow(job: compute.Job, slot: str, text: str, *, key: str = "stop") -> None:
@@ -180,8 +213,10 @@ def theorem(texts: Mapping[str, str]) -> None:
 
 def turn_page(course: Course, topic: Topic) -> None:
     """Buttons to the topics before and after on the path, whichever page they are on, and how far along this one is."""
+    if playlist.held():
+        return
     if FRAME["projector"]:
-        path.keys()
+        playlist.keys()
     words = ("The path begins here", "← {}"), ("The path ends here", "{} →")
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", key="turn"):
         for way, step, (end, label) in zip((-1, 1), path.beside(topic), words):

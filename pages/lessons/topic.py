@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property, partial
 from importlib import import_module
 from random import Random
-from typing import Any
+from typing import Any, cast
 
 import plotly.graph_objects as go
 
@@ -33,12 +34,32 @@ class Panel:
     about: str = "picture"
 
 
+class _Later:
+    """Stands for a panel until something of it is asked for."""
+
+    def __init__(self, draw: Callable[[], Panel]) -> None:
+        self._draw = draw
+
+    @cached_property
+    def _panel(self) -> Panel:
+        return self._draw()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._panel, name)
+
+
+def later(draw: Callable[..., Panel], *told: Any) -> Panel:
+    """A panel below the first one, which is drawn when it is looked at: the states of a moving picture are not."""
+    return cast("Panel", _Later(partial(draw, *told)))
+
+
 @dataclass(frozen=True)
 class Picture:
     """What a topic shows for some values of its controls.
 
     headline : one sentence in Markdown with its numbers in bold.
-    panels : the first is the picture of the first screen; further ones follow below it, beside each other.
+    panels : the first is the picture of the first screen; further ones, made by `later`, follow below it,
+        beside each other.
     facts : what may be cited behind the headline, name → text: exact, certified, or "simulated, seed 3".
     notes : short remarks under the picture (assumptions, what is an estimate).
     """
@@ -87,10 +108,13 @@ class Work:
     """What a picture is made of, where working it out takes long: done in the background.
 
     task : see `pages.shared.compute`.   asked : values of the controls → the task's problem; may raise `InputError`.
+    so_far : what the task has reported → what the picture is made of until the answer is there, None before there is
+        enough; then the picture is drawn again and again while the task is under way.
     """
 
     task: Callable[..., Any]
     asked: Callable[[Values], Any]
+    so_far: Callable[[Sequence[Any]], Any] | None = None
 
 
 @dataclass(frozen=True)

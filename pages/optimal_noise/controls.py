@@ -37,6 +37,12 @@ EPSILON_STOPS = [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0
 DELTA_STOPS = [0.0, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3,
                0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.3, 0.5, 0.75, 0.9]  # fmt: skip
 
+FURTHER = (
+    "promise", "symmetric", "monotone", "support", "low", "high", "budget", "budget_most", "second_epsilon",
+    "second_delta", "overlays", "method", "gap", "seconds", "cells",
+)  # fmt: skip
+"""Controls in the fold."""
+
 LOSS_FIELDS = (*parameters(), "loss", "table")
 
 
@@ -81,9 +87,10 @@ def noise_controls() -> Controls:
     with st.sidebar:
         PAGE.note()
         _presets()
-        groups = (_privacy, _loss) if FRAME["projector"] else (_privacy, _query, _loss, _constraints, _view, _solver)
-        for draw in groups:
+        for draw in (_promise, _privacy, _loss) if FRAME["projector"] else (_privacy, _query, _loss):
             draw(controls.slots)
+        if not FRAME["projector"]:
+            _more(controls.slots)
     controls.overlays = tuple(PAGE["overlays"])
     try:
         controls.unit = read_unit(PAGE.values())
@@ -117,12 +124,24 @@ def _take_preset(titles: Mapping[str, dict]) -> None:
         PAGE.choose(preset_values(chosen))
 
 
-def _privacy(slots: dict) -> None:
-    st.subheader("Privacy", anchor=False)
+def _more(slots: dict) -> None:
+    """What most visitors leave as it is; unfolded, from then on, where something of it is not as at first."""
+    changed = any(PAGE[key] != PAGE.default(key) or PAGE.refused(key) is not None for key in FURTHER)
+    unfolded = st.session_state["more unfolded"] = st.session_state.get("more unfolded", False) or changed
+    with st.expander("More: promise, constraints, comparison, solver", expanded=unfolded):
+        for draw in (_promise, _constraints, _view, _solver):
+            draw(slots)
+
+
+def _promise(slots: dict) -> None:
     _choice(
         "promise", "Promise",
         help="One pair (ε, δ) says little about larger losses of privacy. A whole curve δ(ε′) bounds all of them.",
     )  # fmt: skip
+
+
+def _privacy(slots: dict) -> None:
+    st.subheader("Privacy", anchor=False)
     promise = PAGE["promise"]
     if promise == "gdp":
         slots["promise"] = slots["epsilon"] = slots["delta"] = fields.quantities(PAGE, [MU])
@@ -164,7 +183,7 @@ def _query(slots: dict) -> None:
         slots["unit"] = st.empty()
     _choice(
         "values", "Query values",
-        help="Of a count only changes by whole numbers have to be hidden, and the noise can be whole numbers too.",
+        help="A count changes by whole numbers only. Noise for it has less to hide, and is a whole number itself.",
     )  # fmt: skip
     step = fields.number(PAGE, "step", "Step, in the unit", step=0.1) if PAGE["values"] == "step" else None
     slots["granularity"] = step or st.empty()
@@ -212,38 +231,33 @@ def _constraints(slots: dict) -> None:
 
 def _more_constraints(slots: dict) -> None:
     """A budget for a second loss and a second pair (ε₂, κ)."""
-    second = ("second_epsilon", "second_delta")
-    used = PAGE["budget"] != "none" or any(PAGE[key] is not None or PAGE.refused(key) is not None for key in second)
-    with st.expander("More constraints", expanded=used):
-        _choice(
-            "budget", "Second loss with a limit",
-            help="The first loss is made small; the mean of this one stays below a limit.",
+    _choice(
+        "budget", "Second loss with a limit",
+        help="The first loss is made small; the mean of this one stays below a limit.",
+    )  # fmt: skip
+    if PAGE["budget"] in BUDGETED:
+        fields.quantities(PAGE, FAMILIES[PAGE["budget"]].parameters, "budget_")
+    elif PAGE["budget"] == "other":
+        st.text_input(
+            "its text", key="budget_text", max_chars=2000,
+            help="As on the command line: huber:1, lp:1.5, asym:1:3, pinball:0.8, table:-1=1,0=0,1=1.",
         )  # fmt: skip
-        if PAGE["budget"] in BUDGETED:
-            fields.quantities(PAGE, FAMILIES[PAGE["budget"]].parameters, "budget_")
-        elif PAGE["budget"] == "other":
-            st.text_input(
-                "its text", key="budget_text", max_chars=2000,
-                help="As on the command line: huber:1, lp:1.5, asym:1:3, pinball:0.8, table:-1=1,0=0,1=1.",
-            )  # fmt: skip
-        if PAGE["budget"] != "none":
-            fields.number(PAGE, "budget_most", "its mean may be at most", help="Empty: no limit yet.")
-        slots["budget"] = st.empty()
-        left, right = st.columns(2)
-        with left:
-            fields.number(
-                PAGE, "second_epsilon", "ε₂", help="A second promise the noise must keep as well. Empty: none."
-            )
-        with right:
-            fields.number(
-                PAGE, "second_delta", "κ",
-                help="δ at ε₂. A tiny κ at a large ε₂: losses of privacy far beyond are rare. 0: there are none.",
-            )  # fmt: skip
-        if PAGE["second_delta"] == 0 and PAGE["second_epsilon"] is not None:
-            worst = min(PAGE["second_epsilon"], EPSILON.high)
-            factor = f"e^{worst:g} ≈ {prose.plain(math.exp(worst), 3)}"
-            st.caption(f"κ = 0: no release ever excludes a neighbour; at worst it is {factor} times as probable.")
-        slots["second"] = st.empty()
+    if PAGE["budget"] != "none":
+        fields.number(PAGE, "budget_most", "its mean may be at most", help="Empty: no limit yet.")
+    slots["budget"] = st.empty()
+    left, right = st.columns(2)
+    with left:
+        fields.number(PAGE, "second_epsilon", "ε₂", help="A second promise the noise must keep as well. Empty: none.")
+    with right:
+        fields.number(
+            PAGE, "second_delta", "κ",
+            help="δ at ε₂. A tiny κ at a large ε₂: losses of privacy far beyond are rare. 0: there are none.",
+        )  # fmt: skip
+    if PAGE["second_delta"] == 0 and PAGE["second_epsilon"] is not None:
+        worst = min(PAGE["second_epsilon"], EPSILON.high)
+        factor = f"e^{worst:g} ≈ {prose.plain(math.exp(worst), 3)}"
+        st.caption(f"κ = 0: no release ever excludes a neighbour; at worst it is {factor} times as probable.")
+    slots["second"] = st.empty()
 
 
 def _view(slots: dict) -> None:
@@ -257,12 +271,12 @@ def _view(slots: dict) -> None:
 
 
 def _solver(slots: dict) -> None:
-    with st.expander("Solver"):
-        st.radio("Method", PAGE.options("method"), format_func=PAGE.label("method"), key="method")
-        fields.number(PAGE, "gap", "Stop at a relative gap of (%)", step=0.05)
-        fields.number(PAGE, "seconds", "Time limit (s)", step=1)
-        fields.number(PAGE, "cells", "Cells per sensitivity (reference method)", step=1, name="cells per sensitivity")
-        slots["solver"] = st.empty()
+    st.subheader("Solver", anchor=False)
+    st.radio("Method", PAGE.options("method"), format_func=PAGE.label("method"), key="method")
+    fields.number(PAGE, "gap", "Stop at a relative gap of (%)", step=0.05)
+    fields.number(PAGE, "seconds", "Time limit (s)", step=1)
+    fields.number(PAGE, "cells", "Cells per sensitivity (reference method)", step=1, name="cells per sensitivity")
+    slots["solver"] = st.empty()
 
 
 # Small pieces ---------------------------------------------------------------------------------------

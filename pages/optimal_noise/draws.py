@@ -59,10 +59,10 @@ def _draws(laws: Sequence[figures.Law], truth: float, style: str, view: View, pl
         one = truth + float(law.noise.sample(rng, 1)[0])
         many = truth + law.noise.sample(rng, DRAWS)
         with column:
-            inside = np.mean(np.abs(many - truth) <= view.problem.sensitivity)
+            inside = prose.percent(law.noise.inside(view.problem.sensitivity))
             st.markdown(
                 escape(f"**{law.name}** releases **{_shown(one, counted=isinstance(truth, int))}** {view.unit}")
-                + f"  \n{prose.percent(float(inside))} of {DRAWS} draws are within one sensitivity of the truth"
+                + f"  \n{inside} of releases are within one sensitivity of the truth"
             )
             draws = figures.Draws(law.key, one, many, truth)
             figure = draw(draws, span=span, unit=view.unit, colours=view.colours)

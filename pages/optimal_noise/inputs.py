@@ -70,7 +70,7 @@ HOME = Address(
     cells=Number.of(CELLS), both=Switch(),
     panel=Choice(PANELS[0], PANELS), truth=Number(100.0, linked=False),
     rival=Choice("laplace", OVERLAYS | INTEGER_OVERLAYS), style=Choice("dots", ("dots", "histogram")),
-    pins=Text("", 4000),
+    pins=Text("", 4000), afford=Number(None),
 )  # fmt: skip
 """Every control of the page."""
 

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.optimal_noise import controls, draws, evidence, panels, pins, privacy_profile, takeaway
+from pages.optimal_noise import (
+    afford,
+    controls,
+    draws,
+    evidence,
+    panels,
+    pins,
+    privacy_profile,
+    takeaway,
+    textbooks,
+)
 from pages.optimal_noise.inputs import HOME, PANELS
 from pages.shared import compute, frame, prose
 from pages.shared.address import FRAME
@@ -19,12 +29,12 @@ if view is None:
     st.caption(TEXT["about"])
     st.stop()
 
-bars = compute.baselines(view.problem, False)
+bars = textbooks.known(view.problem)
 with panels.first_sight(view, bars):
     job = compute.ask("picture", view.problem, view.settings)
 complete, solution = job.done, panels.presentable(job)
 if complete:
-    bars = compute.baselines(view.problem)
+    bars = textbooks.asked(view.problem)
 if solution is None:
     if complete:
         panels.failure(job, asked)
@@ -38,7 +48,11 @@ if not complete:
     panels.sharpening(job, view, solution)
 else:
     panels.ended(job, solution)
+if HOME["afford"] is not None:
+    afford.panel(view)
 panels.pictures(solution, view, bars)
+if HOME["afford"] is None:
+    afford.panel(view)
 privacy_profile.panel(solution, view)
 
 sure, price, attempt, beside, export = st.tabs(PANELS, key="panel", on_change="rerun")

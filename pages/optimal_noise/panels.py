@@ -67,7 +67,7 @@ def headline(solution: Solution, view: View, bars: Sequence) -> None:
     with st.container(key="behind"):
         left, right = st.columns([3, 2], gap="large")
     with left:
-        st.markdown(escape(verdict.comparison(proof, bars)))
+        st.markdown(escape(f"{verdict.errors(solution.noise, bars, view.unit)} {verdict.comparison(proof, bars)}"))
         given, much = verdict.exposure(view.problem, solution.noise, view.unit)
         if given:
             st.markdown((":orange[:material/warning:] " if much else "") + escape(given))
@@ -101,7 +101,11 @@ def escape(text: str) -> str:
 
 def comparable(bars: Sequence) -> list[figures.Bar]:
     """Baselines with a finite loss."""
-    return [figures.Bar(b.key, b.name, b.loss, b.valid, b.reason) for b in bars if b.loss is not None]
+    return [
+        figures.Bar(b.key, b.name, b.loss, b.valid, b.reason, b.noise and verdict.within(b.noise))
+        for b in bars
+        if b.loss is not None
+    ]
 
 
 def presentable(job: compute.Job) -> Solution | None:
@@ -282,7 +286,10 @@ def quantile_table(laws: Sequence[figures.Law]) -> dict[str, list]:
 def _losses(solution: Solution, view: View, bars: Sequence) -> None:
     frame.heading("What it costs", TEXT["losses"])
     lower = solution.certificate.lower
-    rows = [figures.Bar("optimal", solution.title, solution.certificate.upper), *comparable(bars)]
+    best = figures.Bar(
+        "optimal", solution.title, solution.certificate.upper, within=verdict.within(solution.noise)
+    )  # fmt: skip
+    rows = [best, *comparable(bars)]
     earlier = None
     real = view.problem.granularity is None
     if real and view.problem.profile is None and view.problem.loss.spec == "l1" and view.problem.privacy.epsilon > 0:
@@ -292,17 +299,22 @@ def _losses(solution: Solution, view: View, bars: Sequence) -> None:
     )
     alt = "; ".join(f"{bar.name} {figures.shown_loss(bar)}" for bar in rows)
     drawing.draw(figure, key="chart_losses", alt=alt, table=lambda: st.markdown(loss_table(rows, lower, bars, earlier)))
+    st.caption(escape(f"± holds 95\u202f% of releases. {verdict.not_drawn(figures.left_out(rows))}"))
 
 
 def loss_table(rows: Sequence[figures.Bar], lower: float | None, bars: Sequence, earlier: float | None) -> str:
     """The loss chart as a Markdown table, with the mechanisms that cannot be drawn and why."""
-    lines = ["| mechanism | mean loss | over the lower bound | |", "|---|--:|--:|---|"]
-    for bar in sorted(rows, key=lambda row: row.loss):
+    lines = ["| mechanism | mean loss | over the lower bound | 95 % within ± | |", "|---|--:|--:|--:|---|"]
+    for bar in sorted(rows, key=lambda row: (not row.valid, row.loss)):
         ratio = f"{bar.loss / lower:.4f}" if lower and math.isfinite(bar.loss) else "–"
-        lines.append(f"| {bar.name} | {figures.shown_loss(bar, 6)} | {ratio} | {'' if bar.valid else bar.reason} |")
-    lines += [f"| {b.name} | – | – | {b.reason} |" for b in bars if b.loss is None]
+        width = "–" if bar.within is None else prose.at_most(bar.within, 4)
+        reason = "" if bar.valid else bar.reason
+        lines.append(f"| {bar.name} | {figures.shown_loss(bar, 6)} | {ratio} | {width} | {reason} |")
+    lines += [f"| {b.name} | – | – | – | {b.reason} |" for b in bars if b.loss is None]
     if earlier:
-        lines.append(f"| earlier lower bound | {prose.number(earlier, 6)} | – | from the literature, for this loss |")
+        lines.append(
+            f"| earlier lower bound | {prose.number(earlier, 6)} | – | – | from the literature, for this loss |"
+        )
     return "\n".join(lines)
 
 

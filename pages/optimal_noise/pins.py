@@ -16,7 +16,7 @@ from pages.shared import compute, drawing, frame, prose
 from pages.shared.messages import explain
 from pages.shared.watching import when_done
 
-from . import inputs, verdict
+from . import inputs, textbooks, verdict
 from .inputs import HOME
 from .panels import TEXT, View, escape, quantiles
 
@@ -119,7 +119,7 @@ def table(shown: Sequence[tuple[str, Solution, str]]) -> str:
     rows: dict[str, list[str]] = {}
     for _, solution, unit in shown:
         proof, problem = solution.certificate, solution.problem
-        best = verdict.best_plain(verdict.fitting(compute.baselines(problem)))
+        best = verdict.best_plain(verdict.fitting(textbooks.known(problem)))
         textbook = "–" if best is None else f"{best.name}: {prose.number(best.loss)}"
         low, high = solution.noise.interval(0.9)
         lower, upper = prose.bracket(proof.lower or 0.0, proof.upper)

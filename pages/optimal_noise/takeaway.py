@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import json
+
 import streamlit as st
 
 from dpcore import export as files
 from dpcore import figures
 from dpcore.errors import InputError
 from dpcore.solution import Solution
+from pages.registry import PAGES, Page
 from pages.shared import actions, drawing, frame, prose
 from pages.shared.messages import explain
 
 from . import inputs
 from .panels import TEXT, View, quantiles
+
+KINDS = {"isotropic": "isotropic", "data-dependent": "data_dependent"}
+"""What JSON files of other pages say of themselves → page."""
 
 
 def export(solution: Solution, view: View) -> None:
@@ -43,6 +49,18 @@ def export(solution: Solution, view: View) -> None:
     _reload()
 
 
+def origin(file: bytes) -> Page | None:
+    """The other page that wrote a JSON file, None where it is not known."""
+    try:
+        data = json.loads(file)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(data, dict):
+        return None
+    name = KINDS.get(str(data.get("kind")), "vector_queries" if "mechanisms" in data else "")
+    return next((page for page in PAGES if page.name == name), None)
+
+
 def figure_file(solution: Solution, view: View) -> str:
     """The density chart as a web page that works offline, with problem, certificate and version inside."""
     laws = [figures.Law("optimal", solution.title, solution.noise)]
@@ -62,7 +80,12 @@ def _reload() -> None:
     try:
         saved = files.solution_from_json(upload.getvalue())
     except InputError as error:
-        st.error(f"This file is not accepted. {explain(error)}")
+        if (page := origin(upload.getvalue())) is None:
+            st.error(f"This file is not accepted. {explain(error)}")
+            return
+        st.error(f"This file comes from {page.title}; here, files of Optimal noise are opened.")
+        if st.button(f"Go to {page.title}", key="go_there"):
+            st.switch_page(page.script, query_params=page.controls.enter({}))
         return
     delta, cost = (prose.at_most(bound, 6) for bound in (saved.certificate.delta_upper, saved.certificate.upper))
     epsilon = f"{saved.problem.privacy.epsilon:g}"

@@ -11,12 +11,15 @@ from functools import lru_cache
 
 from dpcore._validate import decimal
 from dpcore.audit import delta_upper
+from dpcore.figures.costs import NEAR, Bar
 from dpcore.mechanisms import Baseline
 from dpcore.noise.base import Noise
 from dpcore.privacy_profile import Composed, GaussianProfile
 from dpcore.problem import NoiseProblem
 from dpcore.solution import Certificate, Solution
 from pages.shared import prose
+
+from .work import COVERAGE
 
 WORTH = 0.05
 """Noise that no other could improve by more than this share is not worth leaving."""
@@ -209,6 +212,34 @@ def _figure(proof: Certificate, bar: Baseline) -> str:
     if more >= 9:
         return f"{prose.number(bar.loss)} ({prose.count(round(more + 1))} times as much)."
     return f"{prose.number(bar.loss)} ({prose.percent(abs(more))} {'more' if more > 0 else 'less'})."
+
+
+@lru_cache(maxsize=256)
+def within(noise: Noise) -> float:
+    """± that holds 95 % of releases."""
+    return noise.within(COVERAGE)
+
+
+def errors(noise: Noise, bars: Sequence[Baseline], unit: str) -> str:
+    """An error one can use: where 95 % of releases are with this noise and with those it is compared with."""
+    usable = fitting(bars)
+    named = [bar for bar in dict.fromkeys((_usual(usable), best_plain(usable))) if bar is not None]
+    others = ", ".join(f"{_name(bar)} ±{_width(bar.noise)}" for bar in named)
+    tail = f" ({others})" if others else ""
+    return f"{100 * COVERAGE:g}\u202f% of releases are within **{f'±{_width(noise)} {unit}'.rstrip()}**{tail}."
+
+
+def _width(noise: Noise) -> str:
+    """On a lattice a multiple of the step, exactly; else rounded up."""
+    return prose.plain(within(noise)) if noise.lattice_step is not None else prose.at_most(within(noise), 3)
+
+
+def not_drawn(bars: Sequence[Bar]) -> str:
+    """What the chart of costs has no room for, in words."""
+    far = ", ".join(f"{bar.name} {prose.number(bar.loss, 3)}" for bar in bars if bar.valid)
+    wrong = ", ".join(bar.name for bar in bars if not bar.valid)
+    parts = [f"More than {NEAR:g} times the best: {far}." if far else "", f"Not valid here: {wrong}." if wrong else ""]
+    return " ".join(part for part in parts if part)
 
 
 # Why the bounds are apart ---------------------------------------------------------------------------

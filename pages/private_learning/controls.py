@@ -8,26 +8,31 @@ import streamlit as st
 
 from dpcore.errors import InputError
 from dpcore.learning.experiment import MODELS, Protocol
-from dpcore.learning.noises import NAMES
+from dpcore.learning.naive_bayes import RECIPES
+from dpcore.learning.noises import DATA_DEPENDENT, NAMES
 from dpcore.learning.tables import SETS, LearningTable
 from dpcore.privacy import DELTA, EPSILON, Privacy
 from pages.shared import fields, prose
 from pages.shared.address import FRAME, Address, Choice, Number
 from pages.shared.messages import LABELS, explain
 
+from .own import FILE
 from .work import KEYS, Curve, Setting, table_of
 
 ROWS = {"outside": "test rows", "inside": "training rows"}
 PANELS = {
     "paper": "As published", "promise": "The whole promise", "sensitivities": "Sensitivities", "vector": "One vector",
 }  # fmt: skip
-LAWS = {key: NAMES[key] for key in KEYS} | {"none": "No noise"}
+LAWS = {key: NAMES[key] for key in (*KEYS, DATA_DEPENDENT)} | {"none": "No noise"}
+
+EACH = {key: RECIPES[key] for key in ("published", "program")}
 
 PAGE = Address(
     "private_learning",
-    model=Choice("naive-bayes", MODELS), data=Choice("contraceptive", SETS), epsilon=Number(1.0), delta=Number(1e-5),
+    model=Choice("naive-bayes", MODELS), data=Choice("contraceptive", SETS | {FILE: "A table of mine"}),
+    epsilon=Number(1.0), delta=Number(1e-5),
     rows=Choice("outside", ROWS), splits=Number(20, 2, 200, whole=True), draws=Number(100, 1, 1000, whole=True),
-    each_epsilon=Number(1.0), each_delta=Number(0.1),
+    each_epsilon=Number(1.0), each_delta=Number(0.1), recipe=Choice("published", EACH),
     panel=Choice("paper", PANELS), better=Choice("optimal", LAWS), worse=Choice("truncated-laplace", LAWS),
 )  # fmt: skip
 """Every control of the page."""
@@ -49,13 +54,19 @@ PRESETS = {
 
 @dataclass
 class Asked:
-    """What the controls say; table is None while some control holds a value that is not accepted."""
+    """What the controls say; table is None while some control holds a value that is not accepted, and of a visitor's
+    own until it is there."""
 
     data: str
     model: str
     privacy: Privacy | None = None
     table: LearningTable | None = None
     complaint: str = ""
+
+    @property
+    def own(self) -> bool:
+        """The table is the visitor's."""
+        return self.data == FILE
 
     def curve(self) -> Curve:
         assert self.privacy is not None
@@ -67,7 +78,8 @@ class Asked:
             privacy = Privacy(PAGE["each_epsilon"], PAGE["each_delta"])
         except InputError as error:
             raise InputError(f"each_{error.field}", error.value, error.accepted) from None
-        return Setting(self.data, self.model, privacy, PAGE["splits"], PAGE["draws"])
+        recipe = PAGE["recipe"] if self.model == "naive-bayes" else "published"
+        return Setting(self.data, self.model, privacy, PAGE["splits"], PAGE["draws"], recipe)
 
 
 def sidebar() -> Asked:
@@ -96,7 +108,7 @@ def sidebar() -> Asked:
         if not 0.1 <= privacy.epsilon <= 10:
             raise InputError("epsilon", privacy.epsilon, "a number from 0.1 to 10")
         Protocol(PAGE["splits"], PAGE["draws"])
-        asked.table = table_of(asked.data, asked.model)
+        asked.table = None if asked.own else table_of(asked.data, asked.model)
         asked.privacy = privacy
     except InputError as error:
         asked.complaint = explain(error, FIELDS)

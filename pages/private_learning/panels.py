@@ -4,31 +4,46 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import streamlit as st
 
 from dpcore.errors import InputError
 from dpcore.isotropic.problem import IsotropicProblem, RadialLoss
 from dpcore.isotropic.search import solve as solve_isotropic
-from dpcore.learning.descent import Descent, features
+from dpcore.learning.descent import Descent, width
 from dpcore.learning.design import Design
 from dpcore.learning.experiment import closed, one_sided
-from dpcore.learning.noises import NAMES, SHORT
+from dpcore.learning.noises import NAMES
 from dpcore.learning.published import PRINTED
 from dpcore.noise import Gaussian
 from dpcore.problem import SolverSettings
-from pages.shared import compute, drawing, fields, frame, prose, watching
+from pages.shared import compute, drawing, fields, frame, prose, upload, watching
 from pages.shared.messages import explain
 
-from . import charts, work
+from . import charts, own, work
 from .controls import FIELDS, PAGE, PRESETS, ROWS, Asked
 from .work import EPSILONS, KEYS, NOTHING, Cell
 
 TEXT = prose.sections("private_learning")
+VECTORS = {"vector-gaussian": "Gaussian", "vector-isotropic": "Best isotropic"}
+LEAST_DELTA = 1e-300
 ISOTROPIC = SolverSettings(gap=0.02, time_limit=10.0)
 
 
-def cells_of(job: compute.Job) -> list[Cell]:
+Simulation = compute.Job | own.Run
+"""Of a table of `SETS` by the processes that solve, of a visitor's own in this one."""
+
+
+def simulation(slot: str, asked: Asked, what: work.Asking, **how: Any) -> Simulation:
+    """What simulates a curve or a setting, begun unless it is under way or done."""
+    if asked.own:
+        assert asked.table is not None
+        return own.run(slot, what, asked.table)
+    return compute.ask(slot, what, None, task=work.errors, **how)
+
+
+def cells_of(job: Simulation) -> list[Cell]:
     """What is known so far."""
     return list(job.solution.cells) if job.solution is not None else [c for c in job.trace if isinstance(c, Cell)]
 
@@ -81,29 +96,32 @@ def verdict(asked: Asked, cells: Sequence[Cell]) -> str:
     return f"Optimal noise is {smaller} smaller and saves {gain:.2f} points"
 
 
-def headline(asked: Asked, job: compute.Job) -> None:
+def headline(asked: Asked, job: Simulation) -> None:
     cells = cells_of(job)
     frame.headline(sentence(asked, cells), verdict=verdict(asked, cells))
 
 
-def progress(job: compute.Job) -> None:
-    """The strip with the button that ends the simulation."""
-    waited_for = watching.under_way({"curve": job})
+def progress(job: Simulation, slot: str = "curve", total: int = 1 + len(EPSILONS) * len(KEYS)) -> None:
+    """The strip with the button that ends the simulation, which has so many parts."""
+    say = lambda: st.markdown(f"{len(cells_of(job))} of {total} simulations are done.")  # noqa: E731
+    help = "Keep the simulations so far"
+    if isinstance(job, own.Run):
+        if job.halted:
+            st.button("Stopped early: go on", key=f"resume_{slot}", on_click=own.go_on, args=(slot,))
+        elif not job.done:
+            upload.strip(job.reading, say, key=f"stop_{slot}", help=help)
+        return
+    waited_for = watching.under_way({slot: job})
+    watching.go_on({slot: job}, key=f"resume_{slot}")
+    watching.strip(waited_for, say, label="Stop", key=f"stop_{slot}", help=help)
 
-    def say() -> None:
-        done, total = len(cells_of(job)), 1 + len(EPSILONS) * len(KEYS)
-        st.markdown(f"{done} of {total} simulations are done.")
 
-    watching.go_on({"curve": job}, key="resume_curve")
-    watching.strip(waited_for, say, label="Stop", key="stop_curve", help="Keep the simulations so far")
-
-
-def curve(asked: Asked, job: compute.Job) -> None:
+def curve(asked: Asked, job: Simulation) -> None:
     """Errors against total ε."""
     if job.error is not None:
         st.error(explain(job.error, FIELDS) if isinstance(job.error, InputError) else "The simulation failed.")
+    if not (cells := cells_of(job)) and job.error is not None:
         return
-    cells = cells_of(job)
     figure = charts.errors(cells, rows=PAGE["rows"], chosen=asked.privacy.epsilon, colours=drawing.colours())
     found = at(cells, asked.privacy.epsilon)
     told = "; ".join(f"{name_of(key)} {short_percent(error(one))}" for key, one in found.items())
@@ -157,10 +175,11 @@ def paper(asked: Asked) -> None:
     setting = _setting(asked)
     if setting is None:
         return
-    job = compute.ask("setting", setting, None, task=work.setting, urgent=False, wait=0.1)
-    watching.go_on({"setting": job}, key="resume_setting")
-    say = lambda: st.markdown(f"{len(cells_of(job))} of {1 + len(SHORT)} laws are done.")  # noqa: E731
-    watching.strip(watching.under_way({"setting": job}), say, label="Stop", key="stop_setting")
+    if asked.model == "naive-bayes":
+        options, label = PAGE.options("recipe"), PAGE.label("recipe")
+        st.segmented_control("Sensitivities", options, format_func=label, key="recipe", required=True)
+    job = simulation("setting", asked, setting, urgent=False, wait=0.1)
+    progress(job, "setting", len(setting.plan))
     left, right = st.columns(2)
     for place, key, word in ((left, "better", "Errs less: "), (right, "worse", "than")):
         place.selectbox(word.strip(": "), PAGE.options(key), format_func=PAGE.label(key), key=key)
@@ -211,11 +230,11 @@ def promise(asked: Asked) -> None:
         return
     epsilon, delta = setting.privacy.epsilon, setting.privacy.delta
     if asked.model == "naive-bayes":
-        entered, changed = Design.of(asked.table).touched
+        entered, changed = Design.shape(asked.table.columns).touched
         counts = {"one person enters": entered, "a person replaced changes at most": changed}
     else:
-        width = features(asked.table).shape[1]
-        counts = {f"T·K = 100 · {Descent.updates(width)} updates see every person": Descent().releases(width)}
+        d = width(asked.table.columns)
+        counts = {f"T·K = 100 · {Descent.updates(d)} updates see every person": Descent().releases(d)}
     lines = []
     for word, count in counts.items():
         total = 1 - (1 - delta) ** count
@@ -225,7 +244,8 @@ def promise(asked: Asked) -> None:
             f"together ({count * epsilon:g}, **{shown}**)-DP and no better."
         )
     st.markdown("\n".join(lines))
-    job = compute.ask("promise", setting, asked.privacy.delta, task=work.promised, urgent=False, wait=0.1)
+    account = work.Account.of(setting, asked.table)
+    job = compute.ask("promise", account, asked.privacy.delta, task=work.promised, urgent=False, wait=0.1)
     watching.live([job], lambda: _promises(asked, job))
 
 
@@ -237,8 +257,8 @@ def _promises(asked: Asked, job: compute.Job) -> None:
     rows = [
         {
             "noise": NAMES[one.key],
-            "together, δ at the sum of all ε, at most": prose.at_most(min(one.delta, 1.0), 4),
-            f"together, ε at δ = {shown}, at most": prose.at_most(one.epsilon, 4) if one.epsilon < 1e6 else "none",
+            "together, δ at the sum of all ε, at most": _delta(one.delta),
+            f"together, ε at δ = {shown}, at most": _epsilon(one.epsilon),
         }
         for one in job.solution.promises
     ]
@@ -258,9 +278,9 @@ def vector(asked: Asked) -> None:
     cases = work.Asked(asked.model, asked.privacy).cases(asked.table)
     squares = max(math.fsum(count * shift**2 for shift, count in case) for case in cases)
     if asked.model == "coordinate-descent":
-        st.markdown(TEXT["adaptive"])
+        _iterations(asked)
         return
-    design = Design.of(asked.table)
+    design = Design.shape(asked.table.columns)
     dimension = len(design.kinds) * len(asked.table.classes)
     problem = IsotropicProblem(dimension, asked.privacy, RadialLoss(2.0), math.sqrt(squares))
     job = compute.ask("vector", problem, ISOTROPIC, task=solve_isotropic, urgent=False, wait=0.1)
@@ -287,6 +307,67 @@ def _one_vector(asked: Asked, problem: IsotropicProblem, job: compute.Job) -> No
     st.markdown(told)
     link = f"isotropic?dimension={problem.dimension}&epsilon={asked.privacy.epsilon:g}&delta={asked.privacy.delta:g}"
     st.markdown(f"[Look at this vector]({link}&sensitivity={problem.sensitivity!r})")
+
+
+def _iterations(asked: Asked) -> None:
+    """One vector in place of the numbers of an iteration."""
+    st.markdown(TEXT["iterations"])
+    setting = _setting(asked)
+    if setting is None:
+        return
+    what = work.Sweeps(asked.data, asked.model, setting.privacy, setting.splits, setting.draws)
+    job = simulation("sweeps", asked, what, urgent=False, wait=0.1)
+    progress(job, "sweeps", len(what.plan))
+    d = width(asked.table.columns)
+    account = compute.ask(
+        "kept", work.Iterations(setting.privacy, d), asked.privacy.delta, task=work.kept, urgent=False, wait=0.1
+    )  # fmt: skip
+    watching.live([job, account], lambda: _side_by_side(asked, d, cells_of(job), account))
+    st.caption(TEXT["beside"])
+
+
+def _side_by_side(asked: Asked, d: int, cells: Sequence[Cell], account: compute.Job) -> None:
+    """Errors and promises of numbers and of vectors."""
+    kept = {one.key: one for one in account.solution.laws} if account.solution is not None else {}
+    count, shown = Descent.updates(d), prose.delta_text(asked.privacy.delta)
+    rows = []
+    for one in cells:
+        alone, known = not one.key.startswith("vector"), kept.get(one.key)
+        name = "no noise" if one.key in (NOTHING, "vector-none") else VECTORS.get(one.key) or NAMES[one.key]
+        row = {"released in an iteration": f"{count} numbers" if alone else f"one vector of {d}", "noise": name}
+        row["deviation of each"] = "–" if known is None else prose.number(known.deviation)
+        for rows_key, word in (("inside", "training"), ("outside", "test")):
+            row[f"{word} rows (%)"] = _mean(one, rows_key)
+        row["total δ at Σε, at most"] = "–" if known is None else _delta(known.delta)
+        row[f"total ε at δ = {shown}, at most"] = "–" if known is None else _epsilon(known.epsilon)
+        rows.append(row)
+    if rows:
+        st.dataframe(rows, hide_index=True)
+    found = {one.key: one for one in cells if one.inside}
+    if {"optimal", "vector-isotropic"} <= found.keys() and {"vector-gaussian", "vector-isotropic"} <= kept.keys():
+        numbers, vector = (short_percent(error(found[key])) for key in ("optimal", "vector-isotropic"))
+        smaller = prose.percent(1 - kept["vector-isotropic"].deviation / kept["vector-gaussian"].deviation)
+        st.markdown(
+            f"Of the {ROWS[PAGE['rows']]} one vector an iteration gets **{vector}** wrong, {count} numbers "
+            f"**{numbers}**. "
+            f"The best isotropic noise is {smaller} smaller than the Gaussian of one vector."
+        )
+
+
+def _mean(cell: Cell, rows: str) -> str:
+    if cell.reason:
+        return "–"
+    mean, spread = charts.mean_and_spread(cell.outcome, rows)
+    return f"{mean:.2f} ± {spread:.2f}"
+
+
+def _delta(delta: float) -> str:
+    """Rounded up; what is less than floats hold is not 0."""
+    return prose.at_most(min(max(delta, LEAST_DELTA), 1.0), 4)
+
+
+def _epsilon(epsilon: float) -> str:
+    return prose.at_most(epsilon, 4) if epsilon < 1e6 else "none"
 
 
 def next_steps() -> None:

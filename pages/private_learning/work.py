@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from dpcore.errors import InputError
-from dpcore.learning import noises
+from dpcore.learning import noises, vectors
+from dpcore.learning.bounded import DataDependent
+from dpcore.learning.descent import SENSITIVITY
 from dpcore.learning.experiment import Asked, Outcome, Protocol, simulate
 from dpcore.learning.noises import SHORT
 from dpcore.learning.tables import LearningTable, load
+from dpcore.learning.vectors import Vectors
+from dpcore.loss import squared
 from dpcore.privacy import Privacy
 from dpcore.store import Store
 from service import configuration
@@ -23,7 +28,11 @@ EPSILONS = (1.0, 0.1, 10.0, 3.0, 0.3, 5.0, 0.5, 2.0, 0.2)
 KEYS = ("gaussian", "optimal", "truncated-laplace", "gaussian-classical")
 NOTHING = "none"
 
+ALONE = ("gaussian", "truncated-laplace", "optimal")
+"""Laws of numbers that are set beside one vector."""
+
 Report = Callable[[Any], bool]
+Told = TypeVar("Told")
 
 
 def table_of(name: str, model: str) -> LearningTable:
@@ -33,15 +42,61 @@ def table_of(name: str, model: str) -> LearningTable:
     return found if two else found.against(found.majority)
 
 
+Plan = tuple[tuple[str, Asked | Vectors], ...]
+"""What is simulated, in this order: keys of laws and what is asked of each."""
+
+
 @dataclass(frozen=True)
 class Curve:
-    """Errors against total ε on a table of `SETS`."""
+    """Errors against total ε on a table of `SETS`, or a visitor's own."""
 
     data: str
     model: str
     delta: float
     splits: int
     draws: int
+
+    @property
+    def plan(self) -> Plan:
+        asked = lambda epsilon: Asked(self.model, Privacy(epsilon, self.delta))  # noqa: E731
+        return (NOTHING, asked(1.0)), *((key, asked(epsilon)) for epsilon in EPSILONS for key in KEYS)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Errors where every statistic gets (ε, δ), as published; recipe : of naïve Bayes, the text's or the program's."""
+
+    data: str
+    model: str
+    privacy: Privacy
+    splits: int
+    draws: int
+    recipe: str = "published"
+
+    @property
+    def plan(self) -> Plan:
+        asked = Asked(self.model, self.privacy, "each", self.recipe)
+        more = (noises.DATA_DEPENDENT,) if (self.model, self.recipe) == ("naive-bayes", "published") else ()
+        return tuple((key, asked) for key in (NOTHING, *SHORT, *more))
+
+
+@dataclass(frozen=True)
+class Sweeps:
+    """Errors of coordinate descent beside those of one vector in place of an iteration's numbers, each (ε, δ)."""
+
+    data: str
+    model: str
+    privacy: Privacy
+    splits: int
+    draws: int
+
+    @property
+    def plan(self) -> Plan:
+        numbers, vector = Asked(self.model, self.privacy, "each", "published"), Vectors(self.privacy)
+        return (
+            *((key, numbers) for key in (NOTHING, *ALONE)), ("vector-none", vector),
+            *((key, vector) for key in vectors.NAMES),
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -67,22 +122,22 @@ class Cells:
     cells: tuple[Cell, ...]
 
 
-def curve(asked: Curve, settings: None, *, progress: Report) -> Cells:
-    """Every law at every ε, each reported when it is known and kept on disk."""
+Asking = Curve | Setting | Sweeps
+
+
+def errors(asked: Asking, settings: None, *, progress: Report) -> Cells:
+    """All that is asked for, each cell reported when it is known and kept on disk."""
     return Cells(tuple(cells(asked, progress)))
 
 
-def cells(asked: Curve, progress: Report) -> list[Cell]:
-    """As `curve`, as a list."""
-    table = table_of(asked.data, asked.model)
-    plans = [(NOTHING, 1.0), *((key, epsilon) for epsilon in EPSILONS for key in KEYS)]
-    found = []
+def cells(asked: Asking, progress: Report) -> list[Cell]:
+    """As `errors`, as a list."""
+    table, found = table_of(asked.data, asked.model), []
     protocol = Protocol(asked.splits, asked.draws)
     store = Store(configuration.current().store)
     try:
-        for key, epsilon in plans:
-            what = Asked(asked.model, Privacy(epsilon, asked.delta))
-            cell = _cell(asked.data, table, what, key, protocol, store, progress)
+        for key, what in asked.plan:
+            cell = _stored(asked.data, table, what, key, protocol, store, progress)
             if cell is None or (found.append(cell) or progress(cell)):
                 break
     finally:
@@ -90,34 +145,14 @@ def cells(asked: Curve, progress: Report) -> list[Cell]:
     return found
 
 
-@dataclass(frozen=True)
-class Setting:
-    """Every statistic (ε, δ), as published."""
-
-    data: str
-    model: str
-    privacy: Privacy
-    splits: int
-    draws: int
-
-
-def setting(asked: Setting, settings: None, *, progress: Report) -> Cells:
-    """Every law with a budget for each statistic."""
-    table, found = table_of(asked.data, asked.model), []
-    store = Store(configuration.current().store)
-    try:
-        for key in (NOTHING, *SHORT):
-            what = Asked(asked.model, asked.privacy, "each", "published")
-            cell = _cell(asked.data, table, what, key, Protocol(asked.splits, asked.draws), store, progress)
-            if cell is None or (found.append(cell) or progress(cell)):
-                break
-    finally:
-        store.close()
-    return Cells(tuple(found))
-
-
-def _cell(
-    data: str, table: LearningTable, asked: Asked, key: str, protocol: Protocol, store: Store, progress: Report
+def _stored(
+    data: str,
+    table: LearningTable,
+    asked: Asked | Vectors,
+    key: str,
+    protocol: Protocol,
+    store: Store,
+    progress: Report,
 ) -> Cell | None:
     """One law, from the store if it is there; None where it was stopped."""
     place = (data, asked, key, protocol)
@@ -131,18 +166,31 @@ def _cell(
         stopped = stopped or bool(progress(TICK))
         return stopped
 
+    cell = None if stop() else one(table, asked, key, protocol, stop)
+    if cell is None or stopped:
+        return None
+    if cell.inside:
+        store.put("learning", place, json.dumps(asdict(cell)).encode())
+    return cell
+
+
+def one(
+    table: LearningTable, asked: Asked | Vectors, key: str, protocol: Protocol, stop: Callable[[], Any]
+) -> Cell | None:
+    """One law on a table; None where it was stopped. `stop` says whether to end, or raises."""
     epsilon = asked.privacy.epsilon
     try:
-        outcome = None if stop() else simulate(table, asked, key, protocol, stop)
+        if isinstance(asked, Vectors):
+            outcome = vectors.simulate(table, asked, key, protocol, stop)
+        else:
+            outcome = simulate(table, asked, key, protocol, stop)
     except InputError as error:
         return Cell(key, epsilon, reason=str(error))
-    if stopped or outcome is None:
+    if outcome is None:
         return None
-    law = asked.law(key, table)
-    size = 0.0 if law is None else noises.amplitude(law)
-    cell = Cell(key, epsilon, outcome.inside, outcome.outside, size)
-    store.put("learning", place, json.dumps(asdict(cell)).encode())
-    return cell
+    law = None if isinstance(asked, Vectors) else asked.law(key, table)
+    law = law.noise if isinstance(law, DataDependent) else law
+    return Cell(key, epsilon, outcome.inside, outcome.outside, 0.0 if law is None else noises.amplitude(law))
 
 
 @dataclass(frozen=True)
@@ -159,21 +207,82 @@ class Promised:
     promises: tuple[Promise, ...]
 
 
-def promised(asked: Setting, settings: float, *, progress: Report) -> Promised:
-    """The account of a setting with corrected sensitivities, by law; settings : the δ at which ε is told."""
-    table, found = table_of(asked.data, asked.model), []
-    what = Asked(asked.model, asked.privacy, "each", "corrected")
-    cases = what.cases(table)
+@dataclass(frozen=True)
+class Account:
+    """What is asked of each statistic, and how a person may change them: nothing of the data."""
+
+    asked: Asked
+    cases: tuple[noises.Shifts, ...]
+
+    @classmethod
+    def of(cls, setting: Setting, table: LearningTable) -> Account:
+        """Of a setting, with corrected sensitivities."""
+        asked = Asked(setting.model, setting.privacy, "each", "corrected")
+        return cls(asked, asked.cases(table))
+
+
+def promised(account: Account, settings: float, *, progress: Report) -> Promised:
+    """What every law keeps together; settings : the δ at which ε is told."""
+    asked, cases = account.asked, account.cases
     added = asked.privacy.epsilon * max(sum(shift * count for shift, count in case) for case in cases)
-    for key in SHORT:
-        if progress(TICK):
-            break
+
+    def told(key: str, watch: noises.Watch) -> Promise:
+        law = noises.each(key, asked.privacy, watch)
+        return Promise(key, noises.delta_of(law, added, cases, watch), noises.epsilon_of(law, settings, cases, watch))
+
+    return Promised(_of_laws(SHORT, told, progress))
+
+
+def _of_laws(keys: Iterable[str], told: Callable[[str, noises.Watch], Told], progress: Report) -> tuple[Told, ...]:
+    """What is told of every law that exists, as far as it was worked out."""
+    found, watch = [], noises.Watch(lambda: progress(TICK))
+    for key in keys:
         try:
-            law = what.law(key, table, noises.Watch(lambda: progress(TICK)))
+            watch.look()
+            found.append(told(key, watch))
         except InputError:
             continue
         except noises.StoppedError:
             break
-        assert law is not None
-        found.append(Promise(key, noises.delta_of(law, added, cases), noises.epsilon_of(law, settings, cases)))
-    return Promised(tuple(found))
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class Iterations:
+    """What is asked of each number of coordinate descent on d features: nothing of the data."""
+
+    privacy: Privacy
+    features: int
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What a law keeps together, as `Promise`, in so many releases; `deviation` is that of each number."""
+
+    key: str
+    releases: int
+    deviation: float
+    delta: float
+    epsilon: float
+
+
+@dataclass(frozen=True)
+class KeptTogether:
+    laws: tuple[Kept, ...]
+
+
+def kept(asked: Iterations, settings: float, *, progress: Report) -> KeptTogether:
+    """The account of numbers and of vectors; settings : the δ at which ε is told."""
+    d, vector = asked.features, Vectors(asked.privacy)
+    numbers, added = vector.descent.releases(d), vector.added(d)
+    cases = (((1.0, numbers),),)
+
+    def told(key: str, watch: noises.Watch) -> Kept:
+        if key in vectors.NAMES:
+            return Kept(key, vector.descent.iterations, *vectors.kept(key, vector, d, settings, watch))
+        law = noises.each(key, asked.privacy, watch)
+        size = SENSITIVITY * math.sqrt(law.expected_loss(squared()))
+        together = noises.delta_of(law, added, cases, watch), noises.epsilon_of(law, settings, cases, watch)
+        return Kept(key, numbers, size, *together)
+
+    return KeptTogether(_of_laws((*ALONE, *vectors.NAMES), told, progress))

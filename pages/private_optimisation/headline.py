@@ -64,8 +64,8 @@ def sentence(asked: Asked, found: Sequence[work.Released]) -> str:
     loss = float(np.nanmean(first.run.losses))
     verb = "keeps every limit with certainty and" if first.noise.keeps else "does not keep the limits and"
     worse = "less" if asked.program.model.maximise else "more"
-    text = f"{PHRASES[asked.mechanism]} {verb} costs **{prose.number(loss, 4)}** {worse} {title} "
-    text += f"than the optimum {prose.number(best, 5)} on average"
+    text = f"{PHRASES[asked.mechanism]} {verb} costs **{prose.number(loss, 4)}** {worse} "
+    text += f"than the optimum on average, a {title} of {prose.number(best, 5)}"
     text += f" ({prose.percent(abs(loss / best))})" if best else ""
     other = known.get("truncated-laplace")
     if other is not None and other is not first:

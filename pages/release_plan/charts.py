@@ -49,5 +49,5 @@ def cells(
 
 def plain(text: str, longest: int) -> str:
     """A visitor's text without what a chart would read as formatting."""
-    text = "".join(c if c.isprintable() else " " for c in text).replace("<", "‹").replace(">", "›").replace("$", "＄")
+    text = "".join(c if c.isprintable() else " " for c in text).replace("<", "‹").replace(">", "›")
     return text if len(text) <= longest else text[: longest - 1] + "…"

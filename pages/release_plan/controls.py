@@ -50,7 +50,7 @@ PRESETS = {"Survey of 30\u202f000 adults": SURVEY, "Patients of a hospital": HOS
 PAGE = Address(
     "release_plan",
     SURVEY,
-    panel=Choice("have", PANELS), title=Text("", 200), neighbours=Choice(NEIGHBOURS[0], NEIGHBOURS),
+    panel=Choice("have", PANELS), title=Text("", draft.LONGEST_TITLE), neighbours=Choice(NEIGHBOURS[0], NEIGHBOURS),
     people=Number(None, NUMBER.low, NUMBER.high, whole=True), identifier=Text("", 200),
     rows_each=Number(1, ROWS_EACH.low, ROWS_EACH.high, whole=True), columns=Packed(""),
     lines=Packed("", kind=LineDraft), epsilon=Number(1.0), delta=Number(1e-6),
@@ -106,7 +106,7 @@ def _open() -> None:
         if raw is None:
             return
         try:
-            values = draft.values_of(plan_from_toml(raw.getvalue().decode("utf-8-sig")))
+            values = draft.opened(plan_from_toml(raw.getvalue().decode("utf-8-sig")))
         except UnicodeDecodeError:
             st.error("The file is not text in UTF-8.")
         except InputError as error:

@@ -8,8 +8,10 @@ import streamlit as st
 
 from dpcore.errors import InputError
 from dpcore.loss import absolute
+from dpcore.loss.families import MAX_MAGNITUDE
 from dpcore.plan import laws
 from dpcore.plan.files import plan_to_toml
+from dpcore.plan.plan import BY_ERROR
 from dpcore.plan.rehearsal import Rehearsed
 from pages.shared import compute, drawing, fields, frame, prose, travel, watching
 
@@ -54,13 +56,12 @@ def _share(rows: Rows, row: int, one: LineDraft, title: str, cost: Cost | None, 
         with ask:
             rows.pick(row, "ask", "Gets", draft.ASKS)
         with amount:
-            within = one.ask == "within"
-            rows.text(
-                row,
-                "amount",
-                "± at 95 %" if within else "Weight",
-                help="The error not exceeded with 95 %." if within else "Twice the weight, twice the ε.",
-            )
+            if one.ask == "within":
+                rows.text(row, "amount", "± at 95 %", help="The error not exceeded with 95 %.")
+            elif PAGE["split"] == BY_ERROR:
+                rows.text(row, "about", "Is about", placeholder="by itself", help=TEXT["about it"])
+            else:
+                rows.text(row, "amount", "Weight", help="Twice the weight, twice the ε.")
         if cost is not None:
             epsilon = headline.up(cost.expected.priced.privacy.epsilon)
             gets.markdown(f"ε = **{epsilon}** · {headline.error(cost, seen)}")
@@ -72,6 +73,12 @@ def _together(costs: Costs) -> None:
     left, right = st.columns(2)
     left.metric("ε in all, exact accounting", headline.up(made.total))
     right.metric("ε by adding up", headline.up(made.added, 4))
+    most = max(map(len, made.together))
+    if most < len(made.lines):
+        st.caption(
+            f"Filters that exclude each other keep every person out of all but {most} of the {len(made.lines)} "
+            "statistics: the dearest of these count, not the sum."
+        )
     if made.added > 1.005 * made.total:
         st.caption(f"Adding up would say {prose.number(made.added / made.total, 3)} times as much.")
     else:
@@ -92,7 +99,7 @@ def _repeated(costs: Costs) -> None:
                   help="52: every week for a year.")  # fmt: skip
     plan = costs.split.plan
     job = compute.ask(
-        "repeat", work.Repeated(plan_to_toml(plan), PAGE["repeats"]), None, task=work.repeat, urgent=False
+        "repeat", work.Repeated(plan_to_toml(plan), PAGE["repeats"]), work.LIMIT, task=work.repeat, urgent=False
     )
     watching.go_on({"repeat": job}, key="resume_repeat")
     watching.strip(watching.under_way({"repeat": job}), lambda: st.markdown("Working out a share for each …"),
@@ -155,7 +162,7 @@ def _law(rows: Rows, row: int, one: LineDraft, title: str, cost: Cost | None) ->
                 st.markdown(f"**{claim}**  \n{rest}" if rest else f"**{claim}**")
             with st.container(horizontal=True, vertical_alignment="center"):
                 rows.switch(row, "full_support", "Never exclude a neighbour", help=TEXT["support"])
-                if cost is not None:
+                if cost is not None and laws.solvable(cost.expected.priced.totals[0]):
                     travel.menu(problem(cost), f"closer_{row}", origin=title)
 
 
@@ -164,7 +171,8 @@ def problem(cost: Cost) -> dict[str, object]:
     priced = cost.expected.priced
     total, line = priced.totals[0], priced.line
     made = laws.problem(total, priced.part, line.full_support, absolute())
-    loss = {"loss": "l1"} if line.within is None else {"loss": "exceed", "threshold": line.within}
+    beyond = line.within is not None and line.within <= MAX_MAGNITUDE
+    loss = {"loss": "exceed", "threshold": line.within} if beyond else {"loss": "l1"}
     step = {} if made.granularity is None else {"granularity": made.granularity}
     privacy = {"epsilon": made.privacy.epsilon, "delta": made.privacy.delta}
     return privacy | {"sensitivity": total.sensitivity} | loss | step

@@ -10,20 +10,22 @@ import json
 import re
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from dpcore._validate import above, in_range
 from dpcore.errors import InputError
 from dpcore.numbers import WRITE, read_number, read_numbers, write_number
-from dpcore.plan.plan import MOST_LINES, WEIGHTS, Line, Plan
-from dpcore.plan.public import BOUND, STEP, Category, Column, Number, People
-from dpcore.plan.statistics import STATISTICS, Condition, Statistic
+from dpcore.plan import laws
+from dpcore.plan.plan import LARGEST_ERROR, MOST_LINES, WEIGHTS, Line, Plan
+from dpcore.plan.public import BOUND, STEP, Category, Column, Number, People, distinct, shown
+from dpcore.plan.statistics import STATISTICS, Condition, Statistic, groups
 from pages.shared import prose
 from pages.shared.address import LONGEST, Text
+from pages.shared.fields import listed
 from pages.shared.messages import explain
 
-MOST_COLUMNS = 50
+MOST_COLUMNS, LONGEST_TITLE = 50, 200
 LARGEST = 200_000
 """Characters of an unpacked list."""
 
@@ -44,7 +46,7 @@ class ColumnDraft:
 
 @dataclass(frozen=True)
 class LineDraft:
-    """A line as it was typed.   ask : "weight" or "within", what the amount means."""
+    """A line as it was typed.   ask : "weight" or "within", what the amount means.   about : how large it may be."""
 
     name: str = ""
     what: str = "count"
@@ -52,12 +54,13 @@ class LineDraft:
     where: str = ""
     value: str = ""
     q: str = "0.5"
-    noise: str = "laplace"
+    noise: str = laws.LAPLACE
     ask: str = "weight"
     amount: str = "1"
     full_support: bool = True
     non_negative: bool = False
     spread: bool = False
+    about: str = ""
 
 
 Drafts = Sequence[Any]
@@ -98,9 +101,11 @@ def _unpacked(kind: type, row: Any) -> Any:
     for name, value in row.items():
         if isinstance(first[name], tuple):
             value = tuple(value) if isinstance(value, list) else value
-        wrong = type(value) is not type(first[name])
-        if wrong or any(not isinstance(part, str) for part in (value if isinstance(value, tuple) else ())):
+        parts = value if isinstance(value, tuple) else (value,) if isinstance(value, str) else ()
+        if type(value) is not type(first[name]) or any(not isinstance(part, str) for part in parts):
             raise ValueError(value)
+        for part in parts:
+            part.encode()  # half a character is no text
         found[name] = value
     made = kind(**found)
     if (choices := CHOICES.get(kind)) and any(getattr(made, name) not in options for name, options in choices.items()):
@@ -110,7 +115,7 @@ def _unpacked(kind: type, row: Any) -> Any:
 
 KINDS = {"number": "numbers", "category": "categories"}
 ASKS = {"weight": "a share of ε", "within": "an error I can afford"}
-NOISES = {"laplace": "Laplace", "gaussian": "Gaussian", "optimum": "certified optimum"}
+NOISES = {laws.LAPLACE: "Laplace", laws.GAUSSIAN: "Gaussian", laws.OPTIMUM: "certified optimum"}
 SHAPES = {"even": "evenly spread", "bell": "most in the middle", "falling": "most at the lower end"}
 CHOICES = {
     ColumnDraft: {"kind": KINDS, "shape": SHAPES},
@@ -139,7 +144,8 @@ LABELS = {
     "name": "name", "low": "lower bound", "high": "upper bound", "step": "step", "edges": "group edges",
     "values": "categories", "of": "column", "where": "filter", "is": "value", "q": "share below",
     "weight": "weight", "within": "error", "number": "number of people", "rows_each": "rows of one person",
-    "identifier": "identifier", "epsilon": "ε", "delta": "δ", "lines": "statistics",
+    "identifier": "identifier", "columns": "column name", "about": "size", "epsilon": "ε", "delta": "δ",
+    "lines": "statistics",
 }  # fmt: skip
 """Field → its name in messages."""
 
@@ -190,6 +196,11 @@ def read(values: Mapping[str, Any]) -> Reading:
         _read_line(found, row, draft, title)
         for row, (draft, title) in enumerate(named(unpack(LineDraft, values["lines"])))
     ]
+    taken: set[str] = set()
+    for row, line in enumerate(lines):
+        if line is not None and line.name in taken:
+            found.complain("lines", row, InputError("name", line.name, "a name of its own for every statistic"))
+        taken |= {line.name} if line is not None else set()
     if found.complaints:
         return found
     kept = tuple(line for line in lines if line is not None)
@@ -216,11 +227,10 @@ def _people(found: Reading, values: Mapping[str, Any]) -> People:
 def _read_column(found: Reading, row: int, draft: ColumnDraft) -> None:
     name = draft.name.strip()
     try:
-        if name in found.columns:
-            raise InputError("name", name, "a name of its own for every column")
+        distinct([*found.columns, name])
         made: Column
         if draft.kind == "category":
-            made = Category(name, categories(draft.values), draft.shape)
+            made = Category(name, listed(draft.values), draft.shape)
         else:
             limits = {}
             for limit in ("low", "high"):
@@ -262,9 +272,11 @@ def _read_line(found: Reading, row: int, draft: LineDraft, title: str) -> Line |
     try:
         amount = draft.amount.strip()
         if draft.ask == "within":
-            share = {"within": above(0, 1e15, within=amount or "nothing")}
+            share = {"within": above(0, LARGEST_ERROR, within=amount or "nothing")}
         else:
             share = {"weight": in_range(*WEIGHTS, weight=amount or "nothing")}
+        if about := draft.about.strip():
+            share["about"] = above(0, LARGEST_ERROR, about=about)
         return Line(statistic, draft.noise, full_support=draft.full_support, non_negative=draft.non_negative, **share)  # type: ignore[arg-type]
     except InputError as error:
         found.complain("lines", row, error)
@@ -281,13 +293,9 @@ def _statistic(found: Reading, draft: LineDraft, title: str) -> Statistic:
 
 
 _SIGNS = {"≤": "<=", "≥": ">=", "≠": "!=", "==": "="}
-_CONDITION = re.compile(r"""\s*("[^"]+"|.+?)\s*(<=|>=|!=|==|[≤≥≠=<>])\s*("[^"]*"|.+?)\s*""")
+_TEXT = r'"(?:[^"]|"")*"'
+_CONDITION = re.compile(rf"""\s*({_TEXT}|.+?)\s*(<=|>=|!=|==|[≤≥≠=<>])\s*({_TEXT}|.+?)\s*""")
 _BETWEEN = re.compile(r"""(?:;|\n|\band\b)(?=(?:[^"]*"[^"]*")*[^"]*$)""")
-
-
-def categories(text: str) -> tuple[str, ...]:
-    """The values of a list: one a line, or with commas between them on a single line."""
-    return tuple(one.strip() for one in re.split(r"\n" if "\n" in text else r"[,;]", text) if one.strip())
 
 
 def conditions(text: str, columns: Mapping[str, Column]) -> tuple[Condition, ...]:
@@ -299,10 +307,10 @@ def conditions(text: str, columns: Mapping[str, Column]) -> tuple[Condition, ...
         told = _CONDITION.fullmatch(part)
         if told is None:
             raise InputError("where", part.strip(), "conditions such as age > 65 and sex = female")
-        name, sign, value = (one.strip('"') for one in told.groups())
+        name, sign, value = map(_unquoted, told.groups())
         column = columns.get(name)
         if column is None:
-            raise InputError("where", name, f"a column: {', '.join(columns) or '(none yet)'}")
+            raise InputError("where", name, f"a column: {shown(columns)}")
         found.append(
             Condition(
                 name, _SIGNS.get(sign, sign), read_number(value, "where") if isinstance(column, Number) else value
@@ -320,9 +328,18 @@ def named(drafts: Sequence[LineDraft]) -> list[tuple[LineDraft, str]]:
     for draft in drafts:
         title, taken = draft.name.strip() or described(draft), [title for _, title in found]
         if not draft.name.strip() and title in taken:
-            title = next(text for i in range(2, 100) if (text := f"{title} ({i})") not in taken)
+            title = next(text for i in range(2, 100) if (text := f"{title[:190]} ({i})") not in taken)
         found.append((draft, title))
     return found
+
+
+def by_groups(draft: LineDraft, title: str, column: Column) -> list[LineDraft]:
+    """One line for every group of a column in place of this one."""
+    made = []
+    for label, some in groups(column):
+        where = " and ".join([*([draft.where.strip()] * bool(draft.where.strip())), *map(_filter, some)])
+        made.append(replace(draft, name=f"{title[:120]}: {label[:70]}", where=where))
+    return made
 
 
 def described(draft: LineDraft) -> str:
@@ -341,9 +358,9 @@ def summary(draft: ColumnDraft) -> str:
     """A column in a few words, Markdown in which names stand for themselves."""
     name = prose.literal(draft.name.strip(), 40) or "a column"
     if draft.kind == "category":
-        listed = categories(draft.values)
-        shown = ", ".join(listed[:4]) + (" …" if len(listed) > 4 else "")
-        return f"**{name}** · one of {prose.literal(shown, 80)}" if listed else f"**{name}** · categories"
+        values = listed(draft.values)
+        shown = ", ".join(values[:4]) + (" …" if len(values) > 4 else "")
+        return f"**{name}** · one of {prose.literal(shown, 80)}" if values else f"**{name}** · categories"
     if not draft.low.strip() or not draft.high.strip():
         return f"**{name}** · numbers"
     step = f", steps of {prose.literal(draft.step, 20)}" if draft.step.strip() else ""
@@ -375,6 +392,29 @@ def values_of(plan: Plan) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def opened(plan: Plan) -> dict[str, Any]:
+    """As `values_of`, of any plan.
+
+    Raises
+    ------
+    InputError : the page would read something of it otherwise; that is named.
+    """
+    if len(plan.columns) > MOST_COLUMNS:
+        raise InputError("columns", f"{len(plan.columns)} of them", f"at most {MOST_COLUMNS} on a page")
+    if len(plan.title) > LONGEST_TITLE:
+        raise InputError("title", f"{len(plan.title)} characters", f"at most {LONGEST_TITLE} on a page")
+    values = values_of(plan)
+    read_again = read({"epsilon": None} | values)
+    for name, column in plan.columns.items():
+        if read_again.columns.get(name) != column:
+            raise InputError("columns", name, "a name and values that can be typed on a page")
+    known = read_again.plan.lines if read_again.plan is not None else ()
+    for line in plan.lines:
+        if line not in known:
+            raise InputError("lines", line.name, "a name and a filter that can be typed on a page")
+    return values
+
+
 def _column_draft(column: Column) -> ColumnDraft:
     if isinstance(column, Category):
         between = "\n" if any(re.search("[,;]", value) for value in column.values) else ", "
@@ -388,16 +428,28 @@ def _column_draft(column: Column) -> ColumnDraft:
 
 def _line_draft(line: Line) -> LineDraft:
     one = line.statistic
-    where = " and ".join(f"{_quoted(c.column)} {c.operator} {_quoted(c.value)}" for c in one.where)
+    where = " and ".join(map(_filter, one.where))
     ask, amount = ("weight", line.weight) if line.within is None else ("within", line.within)
     return LineDraft(
         one.name, one.key, tuple(one.of), where, getattr(one, "is_", ""), write_number(getattr(one, "q", 0.5)),
         line.noise, ask, write_number(amount), line.full_support, line.non_negative, getattr(one, "spread", False),
+        "" if line.about is None else write_number(line.about),
     )  # fmt: skip
+
+
+def _filter(one: Condition) -> str:
+    return f"{_quoted(one.column)} {one.operator} {_quoted(one.value)}"
 
 
 def _quoted(value: str | float) -> str:
     """In a filter."""
     if not isinstance(value, str):
         return write_number(value)
-    return f'"{value}"' if re.search(r"[;\n=<>!≤≥≠]|\band\b", value) else value
+    if value.strip() == value and not re.search(r'[";\n=<>!≤≥≠]|\band\b|^$', value):
+        return value
+    return '"' + value.replace('"', '""') + '"'
+
+
+def _unquoted(text: str) -> str:
+    """What a part of a filter says; quotes around all of it are none of its characters."""
+    return text[1:-1].replace('""', '"') if re.fullmatch(_TEXT, text) else text

@@ -9,7 +9,7 @@ from dpcore.plan.public import CHANGE_ONE, Category, Number
 from dpcore.plan.statistics import STATISTICS, Statistic
 from pages.shared import fields, frame, prose
 
-from . import draft
+from . import draft, fitting
 from .controls import PAGE
 from .draft import ColumnDraft, LineDraft, Reading
 from .rows import Rows
@@ -48,6 +48,8 @@ def people_and_columns(found: Reading) -> None:
         for kind, label in (("number", "Add a column of numbers"), ("category", "Add a column of categories")):
             st.button(label, key=f"add_{kind}", icon=":material/add:", disabled=full, on_click=rows.add,
                       args=(ColumnDraft(kind=kind),))  # fmt: skip
+    with st.expander("Columns of a file of mine"):
+        fitting.columns(rows)
     next_button("publish")
 
 
@@ -157,6 +159,8 @@ def _line(rows: Rows, row: int, one: LineDraft, title: str, found: Reading) -> N
         rows.text(row, "where", "Only people with", placeholder="everybody, or: age > 65 and sex = female")
     with name:
         rows.text(row, "name", "Name", placeholder=title, max_chars=200)
+    if one.what != "histogram":
+        _by_groups(rows, row, one, title, found)
     with st.container(horizontal=True):
         if one.what in ("count", "histogram"):
             rows.switch(
@@ -164,6 +168,27 @@ def _line(rows: Rows, row: int, one: LineDraft, title: str, found: Reading) -> N
             )
         if one.what == "mean":
             rows.switch(row, "spread", "Standard deviation, too", help=TEXT["spread"])
+
+
+def _by_groups(rows: Rows, row: int, one: LineDraft, title: str, found: Reading) -> None:
+    """The choice of a column for each of whose groups the statistic is then published."""
+    room = MOST_LINES - len(rows.drafts) + 1
+    fitting = [name for name, column in found.columns.items() if 2 <= _groups(column) <= room]
+    if not fitting:
+        return
+    key = f"lines_{row}_each"
+
+    def chosen() -> None:
+        name = st.session_state[key]
+        st.session_state[key] = None
+        rows.exchange(row, draft.by_groups(one, title, found.columns[name]))
+
+    st.selectbox("One for each group of", fitting, key=key, index=None, placeholder="no: one number for all",
+                 help=TEXT["each"], on_change=chosen, width=360)  # fmt: skip
+
+
+def _groups(column: Category | Number) -> int:
+    return len(column.values) if isinstance(column, Category) else len(column.edges) - 1
 
 
 def sensitivity(statistic: Statistic, found: Reading) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from dpcore.plan import made_up
-from dpcore.plan.rehearsal import TIMES, Rehearsed
+from dpcore.plan.rehearsal import SHOWN_CELLS, TIMES, Rehearsed
 from pages.shared import drawing, frame, prose
 
 from . import charts, headline
@@ -16,16 +16,13 @@ from .work import Cost, Costs
 
 TEXT = prose.sections("release_plan")
 
-MOST_ROWS = 200
-"""Of a table of simulated releases."""
-
 
 def expect(costs: Costs, rehearsed: Sequence[Rehearsed] | None) -> None:
     """Errors of every line; what releases of made-up people look like."""
     frame.heading("How far off every number will be", TEXT["expect"])
     st.dataframe(headline.table(costs, rehearsed), hide_index=True)
-    people = costs.split.plan.people
-    rows = prose.count(made_up.rows_of(people))
+    plan = costs.split.plan
+    rows = prose.count(made_up.rows_of(plan.people, len(plan.used)))
     st.caption(
         f"Relative errors, and those marked ≈, are of {TIMES} simulated releases of {rows} made-up people: estimates. "
         "All others are exact quantiles of the noise, whatever the data are."
@@ -74,10 +71,10 @@ def _releases(rehearsed: Sequence[Rehearsed]) -> list[dict[str, str]]:
     found: list[dict[str, str]] = []
     for one in rehearsed:
         labels = [" · ".join(label) for label in one.labels] or [""]
-        for cell, (label, true) in enumerate(zip(labels, one.true)):
+        for cell, (label, true) in enumerate(zip(labels[:SHOWN_CELLS], one.true)):
             drawn = {f"release {i + 1}": prose.plain(values[cell], 6) for i, values in enumerate(one.shown)}
             found.append(
                 {"number": f"{one.name}: {label}" if label else one.name, "made-up people": prose.plain(true, 6)}
                 | drawn
             )
-    return found[:MOST_ROWS]
+    return found[:SHOWN_CELLS]

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 import streamlit as st
 
 from dpcore.errors import InputError
+from dpcore.plan.public import ADD_REMOVE
 from dpcore.plan.rehearsal import Rehearsed
 from pages.shared import compute, frame, prose
 
-from . import draft
+from . import draft, work
 from .draft import Reading
 from .work import Cost, Costs
 
@@ -30,7 +31,10 @@ def headline(
         if job is not None and isinstance(job.error, InputError):
             st.error(f"This cannot be kept: {told(job.error)}", icon=":material/error:")
         elif job is not None and job.done:
-            frame.headline("The computation was stopped.", verdict="**What the plan costs is not known**")
+            frame.headline(
+                f"The computation was stopped, or took {work.LIMIT.time_limit:g} s.",
+                verdict="**What the plan costs is not known**",
+            )
         else:
             frame.headline("Sensitivities, shares and errors are being worked out …", verdict="**Working it out …**")
         return
@@ -56,7 +60,10 @@ def unready(found: Reading) -> None:
         )  # fmt: skip
         return
     entries = "one entry" if count == 1 else f"{count} entries"
-    frame.headline(" ".join(list(found.complaints.values())[:2]), verdict=f"**{entries.capitalize()} to put right**")
+    told = [one.rstrip(".") for one in list(found.complaints.values())[:2]]
+    frame.headline(
+        f"{'. '.join(one[:1].upper() + one[1:] for one in told)}.", verdict=f"**{entries.capitalize()} to put right**"
+    )
 
 
 def verdict(costs: Costs) -> str:
@@ -96,7 +103,8 @@ def promise(costs: Costs) -> str:
     made = costs.split
     factor, delta = prose.at_most(math.exp(made.total), 3), made.plan.delta
     rest = f", plus at most δ = {prose.delta_text(delta)}" if delta else ""
-    told = f"Whatever comes out is at most {factor} times as probable with one person’s data as without them{rest}."
+    without = "without them" if made.plan.people.neighbours == ADD_REMOVE else "with any other in their place"
+    told = f"Whatever comes out is at most {factor} times as probable with one person’s data as {without}{rest}."
     if any(cost.error is None for cost in costs.lines):
         told += " Errors that depend on the data are those on made-up people."
     return told
@@ -106,11 +114,7 @@ def warnings(costs: Costs) -> list[str]:
     """What to think over."""
     plan, found = costs.split.plan, []
     if plan.warnings and plan.people.number:
-        n = prose.count(plan.people.number)
-        found.append(
-            f"δ = {prose.delta_text(plan.delta)} is more than 1/n = 1/{n}: such a promise allows publishing somebody’s "
-            f"whole row. Take δ well below 1/{n}."
-        )  # fmt: skip
+        found.append(prose.large_delta(plan.delta, plan.people.number))
     if costs.split.total > 5:
         found.append(
             f"ε = {prose.number(costs.split.total, 3)} is a weak promise: what one person’s row is like may well show."

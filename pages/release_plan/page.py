@@ -6,7 +6,7 @@ import streamlit as st
 
 from dpcore.plan.files import plan_to_toml
 from pages.release_plan import controls, costs, draft, editor, expect, headline, release, takeaway, work
-from pages.shared import compute, frame, prose, watching
+from pages.shared import compute, fields, frame, prose, watching
 from pages.shared.address import FRAME
 
 TEXT = prose.sections("release_plan")
@@ -20,8 +20,8 @@ controls.sidebar(found)
 jobs: dict[str, compute.Job] = {}
 if found.plan is not None:
     asked = work.Asked(plan_to_toml(found.plan))
-    jobs = {"price": compute.ask("price", asked, None, task=work.price)}
-    jobs["rehearse"] = compute.ask("rehearse", asked, None, task=work.rehearse, urgent=False)
+    jobs = {"price": compute.ask("price", asked, work.LIMIT, task=work.price)}
+    jobs["rehearse"] = compute.ask("rehearse", asked, work.LIMIT, task=work.rehearse, urgent=False)
 waited_for = watching.under_way(jobs)
 priced = jobs["price"].solution if jobs else None
 rehearsed = jobs["rehearse"].solution if jobs else None
@@ -36,15 +36,7 @@ if priced is not None:
     }
     frame.cite(headline.verdict(priced).replace("*", ""), facts)
 
-st.segmented_control(
-    "Step",
-    PAGE.options("panel"),
-    format_func=PAGE.label("panel"),
-    key="panel",
-    label_visibility="collapsed",
-    required=True,
-)
-panel = PAGE["panel"]
+panel = fields.choice(PAGE, "panel", "Step")
 if panel == "have":
     editor.people_and_columns(found)
 elif panel == "publish":

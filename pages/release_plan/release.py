@@ -9,25 +9,34 @@ import json
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 import streamlit as st
 
 from dpcore import __version__
 from dpcore.errors import InputError
 from dpcore.plan.budget import Split
-from dpcore.plan.files import plan_to_toml
-from dpcore.plan.release import ROUNDING, Released, carry_out
+from dpcore.plan.files import plan_from_toml, plan_to_toml
+from dpcore.plan.release import ROUNDING, Ends, Released, carry_out, to_csv
 from dpcore.plan.source import Source
-from pages.shared import compute, drawing, frame, prose, watching
+from dpcore.plan.synthetic import synthetic
+from pages.shared import compute, drawing, frame, prose, upload, watching
 
-from . import charts, headline, upload, work
+from . import charts, fitting, headline, work
 from .controls import PAGE
+from .takeaway import MOST_ROWS
 from .work import Costs
 
 TEXT = prose.sections("release_plan")
 
+NOTHING = "Nothing was released. What had been entered as spent stays spent."
+
 CRUMB = 1e-3
 """Of a budget: less is told as nothing."""
+
+
+ABREAST = 4
+"""Numbers in a row."""
 
 
 @dataclass
@@ -53,6 +62,15 @@ class Ledger:
 
 
 @dataclass(frozen=True)
+class Begun:
+    """A release of made-up people that was paid for.   plan : its text.   turn : tells it from others."""
+
+    plan: str
+    turn: str
+    price: tuple[float, float]
+
+
+@dataclass(frozen=True)
 class Done:
     """A release that was made.   plan : its text."""
 
@@ -68,7 +86,7 @@ def release(costs: Costs) -> None:
     st.segmented_control("Data", PAGE.options("data"), format_func=PAGE.label("data"), key="data", required=True)
     own = None
     if PAGE["data"] == "file":
-        own = upload.table(costs.split.plan)
+        own = fitting.table(costs.split.plan)
         if own is None:
             return
     else:
@@ -77,8 +95,8 @@ def release(costs: Costs) -> None:
     _told(book, costs)
     waiting = st.session_state.get("release under way")
     if waiting is not None and PAGE["data"] == "made-up":
-        _follow(costs, waiting)
-    elif own is not None and own.release is not None:
+        _follow(waiting)
+    elif own is not None and "release" in own.further:
         _follow_reading(own)
     elif st.session_state.get("release asked") == PAGE["data"]:
         _confirm(book, costs, own)
@@ -142,7 +160,9 @@ def _confirm(book: Ledger, costs: Costs, own: upload.Table | None) -> None:
             return
         st.markdown(f"This spends **{cost}** for every person in the data, and cannot be taken back.")
         with st.container(horizontal=True):
-            begin, given = (_begin, (book, price)) if own is None else (_begin_reading, (book, price, costs.split, own))
+            begin, given = (_begin, (book, price, costs.split)) if own is None else (
+                _begin_reading, (book, price, costs.split, own)
+            )  # fmt: skip
             st.button(f"Spend {cost} and release", key="release_confirmed", type="primary", on_click=begin, args=given)
             st.button("Not now", key="release_cancel", on_click=_forget)
 
@@ -152,55 +172,56 @@ def _raise(book: Ledger, price: tuple[float, float]) -> None:
     book.limit = spent[0] + price[0], spent[1] + price[1]
 
 
-def _begin(book: Ledger, price: tuple[float, float]) -> None:
-    """Enter the price before a number is drawn."""
-    book.spent.append(price)
-    st.session_state["release under way"] = secrets.token_hex(16)
-    _forget()
+def _may_begin(book: Ledger, price: tuple[float, float]) -> bool:
+    """Once for every time it was asked for: the second of two quick clicks does nothing, and nothing is overspent."""
+    return st.session_state.pop("release asked", None) == PAGE["data"] and book.suffices(*price)
 
 
-def _follow(costs: Costs, turn: str) -> None:
+def _begin(book: Ledger, price: tuple[float, float], split: Split) -> None:
+    """Enter the price before a number is drawn. What is drawn is this plan, whatever is changed meanwhile."""
+    if _may_begin(book, price):
+        book.spent.append(price)
+        st.session_state["release under way"] = Begun(plan_to_toml(split.plan), secrets.token_hex(16), price)
+
+
+def _follow(begun: Begun) -> None:
     """The release of made-up people, until it is there."""
-    text = plan_to_toml(costs.split.plan)
-    job = compute.ask("release", work.Asked(text, turn), None, task=work.draw)
+    job = compute.ask("release", work.Asked(begun.plan, begun.turn), work.LIMIT, task=work.draw)
     watching.strip(watching.under_way({"release": job}), lambda: st.markdown("Drawing the noise exactly …"),
                    label="Stop", key="stop_release")  # fmt: skip
     if not job.done:
         return
     st.session_state.pop("release under way")
     if job.solution is None:
-        st.error(headline.told(job.error) if isinstance(job.error, InputError) else "Nothing was released.")
+        st.error(headline.told(job.error) if isinstance(job.error, InputError) else NOTHING)
         return
-    st.session_state["released made-up"] = Done(
-        text, PAGE["data"], job.solution, (costs.split.total, costs.split.plan.delta)
-    )
+    st.session_state["released made-up"] = Done(begun.plan, "made-up", job.solution, begun.price)
     st.rerun()
 
 
 def _begin_reading(book: Ledger, price: tuple[float, float], split: Split, own: upload.Table) -> None:
-    """Have a visitor's table read; the price is entered before a number is drawn."""
+    """Have a visitor's table read; the price is entered once the table fits, before a number is drawn."""
+    if not _may_begin(book, price) or "release" in own.further:
+        return
 
     def carried(source: Source, tick: Callable[[], None]) -> Done:
-        source.check(split.plan.people, split.plan.columns)
-        tick()
-        book.spent.append(price)
-        return Done(plan_to_toml(split.plan), "file", carry_out(split, source, tick), price)
+        numbers = carry_out(split, source, tick, lambda: book.spent.append(price))
+        return Done(plan_to_toml(split.plan), "file", numbers, price)
 
-    own.release = own.read(carried)
-    _forget()
+    own.further["release"] = own.read(carried)
 
 
 def _follow_reading(own: upload.Table) -> None:
     """The release of a visitor's table, until it is there."""
-    reading = own.release
+    reading = own.further.get("release")
     if reading is None or not upload.follow(reading, "stop_release"):
         return
-    own.release = None
+    own.further.pop("release", None)
     if reading.answer is not None:
         st.session_state["released file"] = reading.answer
         st.rerun()
     refusal = reading.error
-    st.error(headline.told(refusal) if isinstance(refusal, InputError) else "Nothing was released.")
+    st.error(headline.told(refusal) if isinstance(refusal, InputError) else NOTHING)
 
 
 # What was released ------------------------------------------------------------------------------------
@@ -212,14 +233,14 @@ def _show(done: Done, costs: Costs) -> None:
     frame.heading(f"Released: {whose}", TEXT["released"])
     if done.plan != plan_to_toml(costs.split.plan):
         st.info("The plan has been changed since; these numbers are of the plan before.")
-    singles = [one for one in done.numbers if not one.labels]
-    for place, one in zip(st.columns(max(len(singles), 1)), singles):
-        with place:
-            st.metric(prose.literal(one.name, 60), prose.plain(one.values[0], 7))
-            if one.measured[0]:
-                st.caption(f"the data say {_between(one.measured[0])} (95 %)")
-    for number, one in enumerate(one for one in done.numbers if one.labels):
-        labels = [" · ".join(label) for label in one.labels]
+    columns = plan_from_toml(done.plan).columns
+    singles = [(one.name, row) for one in done.numbers if not one.by for row in one.rows]
+    for first in range(0, len(singles), ABREAST):
+        for place, (name, row) in zip(st.columns(min(len(singles), ABREAST)), singles[first : first + ABREAST]):
+            with place:
+                _number(name, *row)
+    for number, one in enumerate(one for one in done.numbers if one.by):
+        labels = [label for label, *_ in one.rows]
         widths = [(ends[1] - ends[0]) / 2 if ends else 0.0 for ends in one.measured]
         st.markdown(f"**{prose.literal(one.name, 80)}**")
         figure = charts.cells(labels, one.values, widths, drawing.colours(), what=charts.plain(one.name, 40))
@@ -228,18 +249,36 @@ def _show(done: Done, costs: Costs) -> None:
         )
         drawing.draw(figure, key=f"chart_released_{number}", alt=f"Released: {told}.",
                      table=lambda one=one: st.dataframe(_rows(one), hide_index=True))  # fmt: skip
-    st.download_button("Released numbers as JSON", _json(done), "release.json", "application/json", on_click="ignore")
+        st.download_button(
+            "Synthetic people (CSV)", partial(synthetic, one, columns, MOST_ROWS), "synthetic.csv", "text/csv",
+            key=f"synthetic_{number}", on_click="ignore",
+            help="Rows that have the counts of this table: they tell no more than it does, and cost nothing.",
+        )  # fmt: skip
+    with st.container(horizontal=True):
+        st.download_button("Numbers (CSV)", to_csv(done.numbers), "release.csv", "text/csv", on_click="ignore")
+        st.download_button("Numbers and plan (JSON)", _json(done), "release.json", "application/json",
+                           on_click="ignore")  # fmt: skip
 
 
-def _between(ends: tuple[float, float]) -> str:
+def _number(name: str, label: str, value: float, measured: Ends | None, population: Ends | None) -> None:
+    """One number with its intervals."""
+    told = (f"{prose.literal(label, 40)}: " if label else "") + prose.literal(name, 60)
+    st.metric(told, prose.plain(value, 7))
+    if measured:
+        st.caption(f"the data say {_between(measured)} (95 %)")
+    if population:
+        st.caption(f"the population {_between(population)} (95 %, an estimate)")
+
+
+def _between(ends: Ends) -> str:
     return f"{prose.plain(ends[0], 5)} to {prose.plain(ends[1], 5)}"
 
 
 def _rows(one: Released) -> list[dict[str, str]]:
     return [
-        {"cell": " · ".join(label), "released": prose.plain(value, 7), "95 %": _between(ends) if ends else "–"}
-        for label, value, ends in zip(one.labels, one.values, one.measured)
-    ]  # fmt: skip
+        {"cell": label, "released": prose.plain(value, 7), "95 %": _between(ends) if ends else "–"}
+        for label, value, ends, _ in one.rows
+    ]
 
 
 def _json(done: Done) -> str:

@@ -105,6 +105,14 @@ class Rows:
             st.session_state[self._fold(at)] = bool(st.session_state.get(self._fold(at + 1), False))
         self._keep(kept[:row] + kept[row + 1 :])
 
+    def exchange(self, row: int, drafts: Sequence[Any]) -> None:
+        """Put others in the place of a row, folded."""
+        kept = unpack(self.kind, PAGE[self.key])
+        kept[row : row + 1] = drafts
+        for at in range(row, len(kept)):
+            st.session_state[self._fold(at)] = False
+        self._keep(kept)
+
     def turn(self, row: int) -> None:
         """Show the entries of a row, or no longer."""
         st.session_state[self._fold(row)] = not st.session_state.get(self._fold(row), False)

@@ -6,16 +6,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from dpcore.plan import made_up, rehearsal, release
+from dpcore.plan import rehearsal, release
 from dpcore.plan.budget import Split, split, total
 from dpcore.plan.files import plan_from_toml
 from dpcore.plan.rehearsal import Rehearsed
 from dpcore.plan.release import Released
 from dpcore.plan.report import Expected, expected
 from dpcore.plan.source import Source
+from dpcore.plan.ticks import ticking
+from dpcore.problem import SolverSettings
 from work.question import TICK
 
 Report = Callable[[Any], bool]
+
+LIMIT = SolverSettings(time_limit=60.0)
+"""Of every job."""
 
 
 class Stopped(Exception):
@@ -57,12 +62,11 @@ class Costs:
     lines: tuple[Cost, ...]
 
 
-def price(asked: Asked, settings: None, *, progress: Report) -> Costs:
+def price(asked: Asked, settings: SolverSettings, *, progress: Report) -> Costs:
     """Shares, errors, and how far the noise is from the best possible."""
-    made, lines = split(plan_from_toml(asked.plan)), []
-    for one in expected(made):
-        _go_on(progress)
-        lines.append(Cost(one, one.error, one.least, one.best, one.verdict))
+    with ticking(lambda: _go_on(progress)):
+        made = split(plan_from_toml(asked.plan))
+        lines = [Cost(one, one.error, one.least, one.best, one.verdict) for one in expected(made)]
     return Costs(made, tuple(lines))
 
 
@@ -84,24 +88,25 @@ class Repeats:
     errors: tuple[float | None, ...]
 
 
-def repeat(asked: Repeated, settings: None, *, progress: Report) -> Repeats:
+def repeat(asked: Repeated, settings: SolverSettings, *, progress: Report) -> Repeats:
     """The plan's budget for so many releases."""
     plan = plan_from_toml(asked.plan)
-    _go_on(progress)
-    made = split(plan, asked.times)
-    _go_on(progress)
-    errors = tuple(one.error for one in expected(made))
-    return Repeats(total(made.lines, plan.delta), made.total, made.added, errors)
+    with ticking(lambda: _go_on(progress)):
+        made = split(plan, asked.times)
+        errors = tuple(one.error for one in expected(made))
+        return Repeats(total(made.lines, made.together, plan.delta), made.total, made.added, errors)
 
 
-def rehearse(asked: Asked, settings: None, *, progress: Report) -> tuple[Rehearsed, ...]:
+def rehearse(asked: Asked, settings: SolverSettings, *, progress: Report) -> tuple[Rehearsed, ...]:
     """The plan carried out many times on made-up people."""
-    return rehearsal.rehearse(split(plan_from_toml(asked.plan)), tick=lambda: _go_on(progress))
+    with ticking(lambda: _go_on(progress)):
+        made = split(plan_from_toml(asked.plan))
+    return rehearsal.rehearse(made, call=lambda: _go_on(progress))
 
 
-def draw(asked: Asked, settings: None, *, progress: Report) -> tuple[Released, ...]:
+def draw(asked: Asked, settings: SolverSettings, *, progress: Report) -> tuple[Released, ...]:
     """One release of made-up people."""
-    made = split(plan_from_toml(asked.plan))
-    people = made.plan.people
-    with Source.table(made_up.table(made.plan.columns, people, made_up.rows_of(people))) as source:
+    with ticking(lambda: _go_on(progress)):
+        made, people = rehearsal.on_stage(split(plan_from_toml(asked.plan)))
+    with Source.table(people) as source:
         return release.carry_out(made, source, lambda: _go_on(progress))

@@ -1,24 +1,104 @@
-"""The tab with figures of two other papers: private principal components, programs of high sensitivity."""
+"""The tab with figures of other papers: mixtures of Gaussians, private principal components, programs of high
+sensitivity."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import streamlit as st
 
+from dpcore.mechanisms import MECHANISMS
+from dpcore.privacy import Privacy
 from dpcore.private_optimization.high_sensitivity import answers, most_certain
+from dpcore.problem import noise_problem
+from dpcore.sweeps import Outcome
 from pages.shared import compute, drawing, frame, prose
 from pages.shared.watching import live
+from pages.tradeoff_maps import charts as maps
+from pages.tradeoff_maps.panels import outcomes
+from pages.tradeoff_maps.work import Axes, Plane, fill
 
 from . import charts, data, work
 from .controls import PAGE
-from .panels import TEXT, heading, waiting
+from .panels import TEXT, heading, open_cell, place, waiting
+
+EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+DELTAS = (3e-6, 3e-5, 3e-4, 3e-3, 0.03, 0.3)
+"""(ε, δ) at which mixtures are compared."""
+
+GAP = 3e-3
+"""Certified gap of the optimum there: a share of the Gaussian's gap is known to a part of that."""
 
 
 def others() -> None:
-    """Table III of [MK], Appendix A of [MSVV]."""
+    """Mixtures of [LSW26], Table III of [MK], Appendix A of [MSVV]."""
+    mixtures()
     components()
     high_sensitivity()
     st.markdown(TEXT["figures mk"])
+
+
+def mixtures() -> None:
+    """The share of the Gaussian's gap to the optimum that mixtures close, and whether another law costs less still."""
+    heading("Liu, Selvi and Wiesemann (2026): mixtures of Gaussians", TEXT["mixtures"], mixture_loss="Loss")
+    problem = noise_problem(1.0, 0.2, 1.0, PAGE["mixture_loss"])
+    plane = Plane(problem, Axes(EPSILONS, DELTAS), GAP)
+    job = compute.ask(f"mixtures {PAGE['mixture_loss']}", plane, None, task=fill, wait=0.1)
+
+    def draw() -> None:
+        known = [one for one in outcomes(job) if one.certificate is not None and maps.closed(one) is not None]
+        if known:
+            st.markdown(mixture_words(known))
+        figure = maps.heat_map(plane.axes, known, maps.CLOSED, colours=drawing.colours())
+        alt = "; ".join(f"{row['ε']}, {row['δ']}: {row['mixtures close']}" for row in mixture_rows(known))
+        picked = drawing.draw(
+            figure, key="chart_mixtures", alt=f"Shares closed by (ε, δ): {alt}.", clicks=True,
+            table=lambda: st.dataframe(mixture_rows(known), hide_index=True),
+        )  # fmt: skip
+        if picked is not None:
+            open_cell(replace(problem, privacy=Privacy(*picked[:2])))
+
+    waiting(f"mixtures {PAGE['mixture_loss']}", job, plane.cells)
+    live([job], draw)
+    st.markdown(TEXT["mixtures note"])
+
+
+def mixture_words(known: Sequence[Outcome]) -> str:
+    """The largest share, where there is none, and how often another law costs less."""
+    shares = {one: maps.closed(one) or 0.0 for one in known}
+    most = max(known, key=lambda one: shares[one])
+    none = [place(one) for one in known if shares[one] <= 0]
+    beaten = [one for one in known if one.best is not None and one.best[0] not in maps.MIXTURES]
+    count = len(known)
+    words = (
+        f"Mixtures close up to **{maps.share_text(shares[most])}** of the Gaussian's gap, at {place(most)}"
+        + (f", and nothing at {', '.join(none)}" if none else "")
+        + f"; at **{len(beaten)} of {count}** (ε, δ) an older law costs less still"
+    )
+    kept = [place(one) for one in known if one not in beaten]
+    return words + (f", not at {', '.join(kept)}." if beaten and kept else ".")
+
+
+def mixture_rows(known: Sequence[Outcome]) -> list[dict[str, str]]:
+    """Losses of the Gaussian, of both mixtures and of the best other law beside the bracket, and what they close."""
+    rows = []
+    for one in sorted(known, key=lambda o: (o.problem.privacy.epsilon, o.problem.privacy.delta)):
+        losses = dict(one.mechanisms)
+        lower, upper = prose.bracket(one.certificate.lower or 0.0, one.certificate.upper)
+        others = {key: loss for key, loss in losses.items() if key not in (*maps.MIXTURES, "gaussian")}
+        other = min(others, key=lambda key: others[key])
+        row = {"ε": f"{one.problem.privacy.epsilon:g}", "δ": prose.delta_text(one.problem.privacy.delta)}
+        row |= {"optimum": f"{lower} to {upper}"}
+        row |= {
+            MECHANISMS[key].name: prose.number(losses[key]) if key in losses else "–"
+            for key in ("gaussian", *maps.MIXTURES)
+        }
+        row |= {"mixtures close": maps.share_text(maps.closed(one) or 0.0), "best other law": MECHANISMS[other].name}
+        row |= {"its loss": prose.number(others[other]), "it closes": maps.share_text(maps.closed(one, [other]) or 0.0)}
+        rows.append(row)
+    return rows
 
 
 def components() -> None:
@@ -52,9 +132,9 @@ def component_rows(source: dict, known: list) -> list[dict[str, str]]:
     for key in dict.fromkeys([*source["printed"], *(one.key for one in known)]):
         found = {one.epsilon: one for one in known if one.key == key}
         row = {"noise": next((one.name for one in found.values()), key)}
-        for place, epsilon in enumerate(source["epsilons"]):
+        for column, epsilon in enumerate(source["epsilons"]):
             printed = source["printed"].get(key)
-            row[f"printed, ε = {epsilon:g}"] = f"{printed[place]:.4f}" if printed else "–"
+            row[f"printed, ε = {epsilon:g}"] = f"{printed[column]:.4f}" if printed else "–"
             one = found.get(epsilon)
             row[f"here, ε = {epsilon:g}"] = "…" if one is None else f"{one.error:.3f} ± {2 * one.spread:.3f}"
         rows.append(row)

@@ -126,19 +126,20 @@ def verdict(known: Sequence[Outcome], table: data.Table, found: Matches) -> None
     )
     disproved = sorted((one for one in known if causes[one].impossible), key=data.relative, reverse=True)
     if disproved:
-        parts = [f"{_place(one)} {100 * data.relative(one):.1f}\u202f%" for one in disproved]
+        parts = [f"{place(one)} {100 * data.relative(one):.1f}\u202f%" for one in disproved]
         st.caption(f"{TEXT['disproved']} {', '.join(parts)}.")
-    unexplained = [_place(one) for one in known if causes[one].key == "unexplained"]
+    unexplained = [place(one) for one in known if causes[one].key == "unexplained"]
     if unexplained:
         st.caption(f"{TEXT['unexplained']} {', '.join(unexplained)}.")
 
 
 def open_cell(problem: NoiseProblem) -> None:
     """Go to the first page with a problem."""
-    st.switch_page(HOME_PAGE, query_params=HOME.query(HOME.read({})[0] | values_of(problem)))
+    st.switch_page(HOME_PAGE, query_params=HOME.enter(HOME.read({})[0] | values_of(problem)))
 
 
-def _place(one: Outcome) -> str:
+def place(one: Outcome) -> str:
+    """ "(1, 0.2)", ε first."""
     return f"({one.problem.privacy.epsilon:g}, {one.problem.privacy.delta:g})"
 
 

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from dpcore.errors import SolverError
+from dpcore.isotropic import square
 from dpcore.optimal import solve
 from dpcore.optimal.midpoint import Match, Midpoint, matching, recipe
 from dpcore.partition import Partition
@@ -108,6 +109,27 @@ def components(asked: Components, settings: None, progress: Report) -> tuple[Rec
             found.append(Recovery(epsilon, one.key, one.name, one.values[1], one.errors[1]))
             if progress(found[-1]):
                 return tuple(found)
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class Below:
+    """A lower bound of E‖X‖₁ in the plane, for every law, from a grid of `resolution` points per sensitivity."""
+
+    resolution: int
+    value: float
+
+
+def from_below(privacy: Privacy, settings: None, progress: Report) -> tuple[Below, ...]:
+    """Bounds from finer and finer grids, each reported."""
+    found: list[Below] = []
+    for resolution in square.RESOLUTIONS:
+        value = square.taxicab_lower(privacy, resolution, stop=lambda: progress(TICK))
+        if not value:  # ended
+            break
+        found.append(Below(resolution, value))
+        if progress(found[-1]):
+            break
     return tuple(found)
 
 

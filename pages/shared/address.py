@@ -39,8 +39,11 @@ from dpcore._validate import in_range, whole
 from dpcore.numbers import read_number, write_number
 from dpcore.quantity import Quantity
 
+from . import slides
+
 SETTLING = 5.0
-"""Seconds after the arrival on a page in which the browser may still be drawing its controls for the first time."""
+"""Seconds after the arrival on a page, or the turn to another part of it, in which the browser may still be drawing
+controls for the first time."""
 
 LONGEST = 20_000
 """Characters that a text in a link may have."""
@@ -139,6 +142,15 @@ class Label(Text):
 
 
 @dataclass(frozen=True)
+class Lecture(Text):
+    """A lecture's states, as `slides` writes them; an InputError names what is wrong with a text."""
+
+    def read(self, text: str) -> str:
+        slides.read(text)
+        return text
+
+
+@dataclass(frozen=True)
 class Choice:
     """One of several options, by its short name; options: short names, or short name → label."""
 
@@ -212,7 +224,8 @@ class Address:
             if self._arriving():
                 state["settled at"] = time.monotonic() + SETTLING
             state["address"], state["cut short"] = self.name, True
-            _write({**FRAME.query(FRAME.values()), **self.query(self.values())})
+            if self.controls:  # a page without any has a bare address
+                _write({**FRAME.query(FRAME.values()), **self.query(self.values())})
 
     def _unlinked(self, values: Mapping[str, object]) -> dict[str, object]:
         """Those of some values that no address says anything about."""
@@ -271,7 +284,13 @@ class Address:
     def show(self, values: Mapping[str, object]) -> None:
         """As `choose`, and the page is looked at from its top, where its answer stands."""
         self.choose(values)
+        st.session_state["settled at"] = time.monotonic() + SETTLING
         st.session_state["from the top"] = st.session_state.get("from the top", 0) + 1
+
+    def take(self, values: Mapping[str, object], malformed: Mapping[str, str]) -> None:
+        """As `show`, of all controls that an address tells, as it was `read`."""
+        st.session_state[f"notes of {self.name}"] = dict(malformed)
+        self.show({key: value for key, value in values.items() if key in _linked(self.controls)})
 
     def reset(self) -> None:
         """Set all controls to their first values (a callback)."""
@@ -308,10 +327,18 @@ class Address:
         """The values with which the page was left, or its first ones."""
         return self.read({})[0] | remembered().get(self.name, {})
 
-    def elsewhere(self, values: Mapping[str, object]) -> dict[str, str]:
-        """The address of this page, seen from another one, as it was left but for some values, which are all told."""
-        told = {key: self.controls[key].write(value) for key, value in values.items()}
-        return {**FRAME.query(FRAME.values()), **self.query(self.kept() | dict(values)), **told}
+    def anew(self, values: Mapping[str, object]) -> dict[str, str]:
+        """The address of this page with some values, all others as at first: of a link to it."""
+        return {**FRAME.query(FRAME.values()), **self.query(self.read({})[0] | dict(values))}
+
+    def enter(self, values: Mapping[str, object]) -> dict[str, str]:
+        """Have this page go on, when it is turned to from another one, as it was left but for some values. Returned is
+        the address to turn to: the one that the page will write, since a change on arrival is a step of its own for the
+        browser's Back, which never gets past it."""
+        kept = remembered()[self.name] = self.kept() | dict(values)
+        for key in values:
+            self._refused().pop(key, None)
+        return {**FRAME.query(now(FRAME)), **self.query(kept)}
 
     def leave(self, values: Mapping[str, object]) -> None:
         """Set controls before any is drawn, for a page that will be left at once."""
@@ -343,6 +370,11 @@ def remembered() -> dict[str, dict[str, object]]:
     return st.session_state.setdefault("kept", {})
 
 
+def now(page: Address) -> dict[str, object]:
+    """The values of a page that was visited, in a callback: Streamlit has dropped those of widgets not drawn."""
+    return {key: st.session_state.get(key, value) for key, value in remembered()[page.name].items()}
+
+
 def _linked(controls: Mapping[str, Control]) -> dict[str, Control]:
     """The controls that are in the address."""
     return {key: control for key, control in controls.items() if getattr(control, "linked", True)}
@@ -353,8 +385,11 @@ def _write(query: Mapping[str, str]) -> None:
         st.query_params.from_dict(query)
 
 
-FRAME = Address("", explain=Switch(), projector=Switch(), predict=Switch())
-"""Controls that are on every page."""
+FRAME = Address(
+    "", explain=Switch(), projector=Switch(), predict=Switch(), slides=Lecture(),
+    slide=Number(0, 0, slides.MOST, whole=True),
+)  # fmt: skip
+"""Controls that are on every page; slide : of the lecture, from 1 on, or 0 while none is held."""
 
-OWN = ("projector",)
+OWN = ("projector", "slides", "slide")
 """Parameters of this screen: they outlast a reload, and are in a link only where that is asked for."""

@@ -39,8 +39,8 @@ from work.session import Session
 from work.workers import Figures, Workers
 
 __all__ = [
-    "Figures", "Job", "TooMany", "ask", "baselines", "current", "deserted", "figures", "forget", "open_pool", "pace",
-    "rest", "stop", "store", "turn_to",
+    "Figures", "Job", "TooMany", "ask", "baselines", "current", "deserted", "figures", "forget", "known", "open_pool",
+    "pace", "rest", "stop", "store", "turn_to",
 ]  # fmt: skip
 
 PATIENCE = 0.3
@@ -112,6 +112,13 @@ def deserted() -> bool:
     return context is not None and runtime.exists() and not runtime.get_instance().is_active_session(context.session_id)
 
 
+def known(problem: Any, settings: Any, *, task: Task = solve) -> Any:
+    """The answer to a question that somebody has asked before, whoever it was; None where nobody has. For those who are
+    in no session; nothing is started."""
+    answer = _workers().cache.known(Question(task, problem, settings))
+    return None if answer is None else answer.value
+
+
 def current(slot: str) -> Job | None:
     """This session's job in a slot."""
     return _session().current(slot)
@@ -150,6 +157,6 @@ def rest() -> None:
 
 
 @lru_cache(maxsize=128)
-def baselines(problem: NoiseProblem, slow: bool = True) -> tuple[mechanisms.Baseline, ...]:
-    """The textbook mechanisms calibrated to a problem; without those that take long to calibrate unless `slow`."""
-    return tuple(mechanisms.baselines(problem, slow=slow))
+def baselines(problem: NoiseProblem) -> tuple[mechanisms.Baseline, ...]:
+    """The textbook mechanisms calibrated to a problem, without those that take long to calibrate."""
+    return tuple(mechanisms.baselines(problem, slow=False))

@@ -6,6 +6,7 @@ drawing.draw(figure, key="chart_price", alt="Price of …: 0.2 % at ε = 1 …",
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import plotly.graph_objects as go
 import streamlit as st
@@ -20,9 +21,31 @@ def dark() -> bool:
     return st.context.theme.type == "dark"
 
 
-def colours() -> figures.Palette:
-    """The palette for the visitor's theme; with larger type on a projector."""
-    return figures.palette(dark(), bool(FRAME["projector"]))
+LOWEST, HIGHEST = 720, 2160
+"""Heights of a projector's screen, in pixels, that figures are drawn for."""
+
+
+def screen() -> int:
+    """The height of a projector's screen, in pixels; the lowest until the browser has said it."""
+    return st.session_state.get("screen", LOWEST)
+
+
+def measure(height: object) -> None:
+    """Take the height of a projector's screen from the browser: nothing is believed that no screen has."""
+    if isinstance(height, int | float) and height == height:
+        st.session_state["screen"] = int(min(max(height, LOWEST), HIGHEST))
+
+
+def grown() -> float:
+    """How many times as high as the lowest projector's screen this one is; 1 on a desk."""
+    return screen() / LOWEST if FRAME["projector"] else 1.0
+
+
+def colours(*, hall: bool = False) -> figures.Palette:
+    """The palette for the visitor's theme; with larger type on a projector, for a hall as large as its screen needs:
+    24 and more on the ticks of one with 1080 rows."""
+    found = figures.palette(dark(), bool(FRAME["projector"]))
+    return replace(found, type=round(found.type * grown())) if hall else found
 
 
 def draw(

@@ -8,6 +8,7 @@ text that was refused is kept by the page's address, and the number accepted las
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 
@@ -29,6 +30,14 @@ def notice() -> None:
     """Keep a place here for the complaints of all fields: those in a sidebar that is closed are seen as well."""
     with st.container(key="notice"):
         _notice.set((st.empty(), []))
+
+
+def choice(page: Address, key: str, label: str) -> str:
+    """One of a few options beside each other, drawn without its label; the key that is chosen."""
+    st.segmented_control(
+        label, page.options(key), format_func=page.label(key), key=key, label_visibility="collapsed", required=True
+    )
+    return str(page[key])
 
 
 def number(
@@ -88,6 +97,11 @@ def stops(page: Address, key: str, label: str, places: Sequence[float], show: Ca
 
 def _take_stop(page: Address, key: str) -> None:
     page.choose({key: st.session_state[f"{key}_stop"]})
+
+
+def listed(text: str) -> tuple[str, ...]:
+    """The values of a list that was typed: one a line, or with commas between them on a single line."""
+    return tuple(one.strip() for one in re.split(r"\n" if "\n" in text else r"[,;]", text) if one.strip())
 
 
 def typed(key: str) -> str:

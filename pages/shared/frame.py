@@ -16,8 +16,11 @@ import streamlit as st
 from dpcore import __version__, figures
 from pages.registry import PAGES
 
-from . import actions, drawing, fields, prose, travel
+from . import actions, drawing, fields, playlist, prose, travel
 from .address import FRAME, Address
+
+TOURED = "optimal_noise"
+"""The page that the tour is about."""
 
 _citation: ContextVar = ContextVar("citation")
 """Where the bar keeps a place for the page's citation, during one run of the script."""
@@ -25,30 +28,44 @@ _citation: ContextVar = ContextVar("citation")
 
 def bar(page: str) -> None:
     """The row above a page: explain, projector, link, citation; first in its sidebar the problem that the visitor
-    brings. Before the page runs; with the tour of the first visit on the first one."""
+    brings. Before the page runs; with the tour of the first visit on the one it is about."""
     _recall()
     projected = bool(FRAME["projector"])
     _style(projected)
     with st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center", key="bar"):
-        if not projected:
+        explains = page != PAGES[0].name  # the first page has no panels
+        if explains and not projected:
             st.toggle("Explain", key="explain", help="Unfold the explanations of every panel.", on_change=_wished)
-        st.toggle("Projector", key="projector", help="Larger type and fewer controls, for a lecture hall.")
+        if explains or projected:
+            st.toggle("Projector", key="projector", help="Larger type and fewer controls, for a lecture hall.")
         links = [actions.link(), actions.link_of_projector()] if projected else [actions.link()]
         actions.row(links, key="share")
         with st.popover("Cite", width="content"):
             _citation.set(st.empty())
+    playlist.draw(page)
     with st.sidebar:
         travel.offer(page)
+    _snapshot(key="snapshot")
     _arrows(key="arrows")
+    _labels(key="labels")
+    here = next(one for one in PAGES if one.name == page)
+    _names(data={"menu": here.menu, "title": here.title}, key="names")
     _theme(data={"drawn": "dark" if drawing.dark() else "light"}, key="theme", on_changed_change=lambda: None)
+    if projected:
+        _room(data={"height": drawing.screen()}, key="room", on_height_change=_measured)
     if "from the top" in st.session_state:
         _top(data={"time": st.session_state["from the top"]}, key="top")
     if "explain wished" in st.session_state:
         _remember(data={"explain": st.session_state["explain wished"]}, key="remember")
     cite("Noise for differential privacy with certified bounds.", {})
     fields.notice()
-    if page == PAGES[0].name and not projected:
+    if page == TOURED and not projected:
         _tour(data={"steps": tour_steps()}, key="tour")
+
+
+def _measured() -> None:
+    """The browser has said how high a projector's screen is (a callback)."""
+    drawing.measure(st.session_state["room"]["height"])
 
 
 def _recall() -> None:
@@ -172,7 +189,11 @@ EXPLAIN = "dp-frontier-explain"
 """Name of the cookie."""
 
 _arrows = st.components.v2.component("dp_frontier_arrows", js=prose.asset("arrows.js"))
+_labels = st.components.v2.component("dp_frontier_labels", js=prose.asset("labels.js"))
+_names = st.components.v2.component("dp_frontier_names", js=prose.asset("names.js"))
 _remember = st.components.v2.component("dp_frontier_remember", js=prose.asset("remember.js"))
+_room = st.components.v2.component("dp_frontier_room", js=prose.asset("room.js"))
+_snapshot = st.components.v2.component("dp_frontier_snapshot", js=prose.asset("snapshot.js"))
 _theme = st.components.v2.component("dp_frontier_theme", js=prose.asset("theme.js"))
 _top = st.components.v2.component("dp_frontier_top", js=prose.asset("top.js"))
 _tour = st.components.v2.component("dp_frontier_tour", css=prose.asset("tour.css"), js=prose.asset("tour.js"))

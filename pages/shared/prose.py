@@ -166,3 +166,11 @@ def price(without: Certificate, with_it: Certificate) -> str:
     if least == 0:
         return f"at most {percent_up(most)}"
     return f"{percent_down(least)} to {percent_up(most)}"
+
+
+def large_delta(delta: float, people: int) -> str:
+    """A warning of a δ that promises too little to so many people."""
+    return (
+        f"δ = {delta_text(delta)} is more than 1/n = 1/{count(people)}: such a promise allows publishing somebody’s "
+        f"whole row. Take δ well below 1/{count(people)}."
+    )

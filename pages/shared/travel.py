@@ -22,7 +22,7 @@ from dpcore.problem import NoiseProblem
 from pages.registry import PAGES, Page
 
 from . import prose
-from .address import FRAME, LONGEST, Address, remembered
+from .address import FRAME, LONGEST, Address, now, remembered
 
 Values = Mapping[str, object]
 """By the names of the problem (epsilon, delta, sensitivity, unit, loss and its numbers, granularity, dimension), or of
@@ -168,9 +168,9 @@ PLACES = {
 
 def written(page: Page, problem: Values) -> dict[str, object]:
     """The controls of a page that the problem changes, with their new values; those it does not accept stay."""
-    now = _now(page.controls)
-    told = PLACES[page.name].write(problem, now)
-    return {key: value for key, value in told.items() if _accepted(page.controls, key, value) and value != now[key]}
+    values = _now(page.controls)
+    told = PLACES[page.name].write(problem, values)
+    return {key: value for key, value in told.items() if _accepted(page.controls, key, value) and value != values[key]}
 
 
 def _accepted(controls: Address, key: str, value: object) -> bool:
@@ -185,7 +185,7 @@ def _now(controls: Address) -> dict[str, object]:
     """What a page's controls hold, whether it is looked at or not."""
     known = remembered().get(controls.name)
     if st.session_state.get("address") == controls.name and known is not None:
-        return {key: st.session_state.get(key, value) for key, value in known.items()}
+        return now(controls)
     if known is not None:
         return dict(known)
     return controls.read(st.query_params)[0] | dict(controls.first or {} if not st.query_params else {})
@@ -222,7 +222,19 @@ def go(page: Page, problem: Values, *, origin: str) -> None:
     """Turn to a page with a problem."""
     st.session_state["trip"] = {"page": page.name, "from": origin, "problem": dict(problem)}
     controls = page.controls
-    st.switch_page(page.script, query_params=controls.query({**_now(controls), **written(page, problem)}))
+    st.switch_page(page.script, query_params=controls.enter({**_now(controls), **written(page, problem)}))
+
+
+def later(page: Page, query: Mapping[str, str]) -> None:
+    """Turn to a page at an address (a callback; `turned` does it then)."""
+    st.session_state["turned to"] = page.script, query
+
+
+def turned() -> None:
+    """Go to the page that a button asked for, and look at it from its top; before anything is drawn."""
+    if there := st.session_state.pop("turned to", None):
+        st.session_state["from the top"] = st.session_state.get("from the top", 0) + 1
+        st.switch_page(there[0], query_params=there[1])
 
 
 def said(problem: Values) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Protocol
 
 import streamlit as st
 
@@ -13,6 +14,13 @@ Jobs = Mapping[str, compute.Job]
 """By slot."""
 
 Draw = Callable[[], object]
+
+
+class Ending(Protocol):
+    """A job, or something else that ends."""
+
+    @property
+    def done(self) -> bool: ...
 
 
 def under_way(jobs: Jobs) -> dict[str, compute.Job]:
@@ -26,7 +34,7 @@ def draw_again() -> None:
     st.rerun()
 
 
-def live(jobs: Iterable[compute.Job | None], draw: Draw, *, every: float = 0.6) -> None:
+def live(jobs: Iterable[Ending | None], draw: Draw, *, every: float = 0.6) -> None:
     """A panel that is drawn again by itself while jobs are under way; once all have ended, the page runs again.
 
     Not for buttons: see `strip`.
@@ -43,7 +51,7 @@ def when_done(jobs: Sequence[compute.Job], draw: Draw) -> None:
         draw()
 
 
-def _repeated(waited_for: Sequence[compute.Job], draw: Draw, every: float) -> None:
+def _repeated(waited_for: Sequence[Ending], draw: Draw, every: float) -> None:
     @st.fragment(run_every=every if waited_for else None)
     def panel() -> None:
         if waited_for and all(job.done for job in waited_for):

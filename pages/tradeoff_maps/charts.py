@@ -24,13 +24,17 @@ KEYS = tuple(MECHANISMS)
 @dataclass(frozen=True)
 class Quantity:
     """What a map shows. value: outcome → number, None where there is none; text: the number in words; named: the number
-    is a mechanism's place."""
+    is a mechanism's place; mark: outcome → what stands after the number."""
 
     title: str
     value: Callable[[Outcome], float | None]
     text: Callable[[float], str]
     logarithmic: bool = False
     named: bool = False
+    mark: Callable[[Outcome], str] = lambda outcome: ""
+
+
+MIXTURES = tuple(key for key, mechanism in MECHANISMS.items() if mechanism.hue == "mixture")
 
 
 def quantity(name: str, rival: str, axis: str) -> Quantity:
@@ -41,6 +45,8 @@ def quantity(name: str, rival: str, axis: str) -> Quantity:
         return Quantity("certified gap", lambda o: o.certificate.gap, prose.percent_up)
     if name == "best":
         return Quantity("least loss among the textbook mechanisms", _place, _name, named=True)
+    if name == "closed":
+        return CLOSED
     title = f"error saved against {'the best textbook mechanism' if rival == 'best' else MECHANISMS[rival].name}"
     return Quantity(title, lambda o: gain(o, rival), _saved)
 
@@ -50,6 +56,35 @@ def gain(outcome: Outcome, rival: str) -> float | None:
     losses = dict(outcome.mechanisms)
     loss = min(losses.values(), default=None) if rival == "best" else losses.get(rival)
     return None if not loss else max(0.0, 1 - outcome.certificate.upper / loss)
+
+
+def closed(outcome: Outcome, keys: Sequence[str] = MIXTURES) -> float | None:
+    """At least this share of the analytic Gaussian's gap to the optimum is closed by the best of some mechanisms:
+    (G − M)/(G − lower bound), rounded down to what is shown; negative where all cost more than the Gaussian."""
+    losses, lower = dict(outcome.mechanisms), outcome.certificate.lower
+    known = [losses[key] for key in keys if key in losses]
+    if not known or "gaussian" not in losses or lower is None or losses["gaussian"] <= lower:
+        return None
+    return (losses["gaussian"] - min(known)) / (losses["gaussian"] - lower)
+
+
+def best_known(outcome: Outcome) -> str:
+    """A star where a mixture is the best of all known mechanisms."""
+    return "*" if outcome.best is not None and outcome.best[0] in MIXTURES else ""
+
+
+def share_text(value: float) -> str:
+    """A share rounded down; a digit more near 1."""
+    if value <= 0:
+        return "none"
+    digits = 1 if value >= 0.95 else 0
+    return f"{math.floor(100 * value * 10**digits) / 10**digits:.{digits}f}\u202f%"
+
+
+CLOSED = Quantity(
+    "share of the analytic Gaussian's gap to the optimum that mixtures close, at least", closed, share_text,
+    mark=best_known,
+)  # fmt: skip
 
 
 def _saved(value: float) -> str:
@@ -77,7 +112,7 @@ def values(axes: Axes, outcomes: Sequence[Outcome], shown: Quantity) -> tuple[np
         if value is not None:
             place = rows[privacy.delta], columns[privacy.epsilon]
             z[place] = math.log10(value) if shown.logarithmic and value > 0 else value
-            texts[place] = shown.text(value)
+            texts[place] = shown.text(value) + shown.mark(outcome)
     return z.astype(float), texts
 
 

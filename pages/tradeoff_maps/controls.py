@@ -24,11 +24,10 @@ QUANTITIES = {
     "value": "least possible loss",
     "gain": "gain over a mechanism",
     "best": "best textbook mechanism",
+    "closed": "Gaussian's gap closed by mixtures",
     "gap": "certified gap",
 }
-RIVALS = {"best": "the best of them"} | {
-    key: mechanism.name for key, mechanism in MECHANISMS.items() if not mechanism.slow
-}
+RIVALS = {"best": "the best of them"} | {key: mechanism.name for key, mechanism in MECHANISMS.items()}
 SECONDS = ("exceed", "l2", "l1")
 GAPS = {"1": "1 %", "0.3": "0.3 %", "0.1": "0.1 %"}
 

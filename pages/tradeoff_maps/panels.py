@@ -56,7 +56,7 @@ def headline(asked: Asked, job: compute.Job | None) -> None:
         return
     elif lost := [one for one in found if isinstance(one, work.Unreached)]:
         short = (f"{name(one.mechanism)} ({one.reason.partition(', which')[0]})" for one in lost)
-        st.caption(escape(f"Out of reach: {'; '.join(short)}, with whichever ε its formula accepts."))
+        st.caption(escape(f"Out of reach at any ε: {'; '.join(short)}."))
 
 
 def sentence(asked: Asked, known: dict[str, Inversion], *, done: bool) -> str:
@@ -149,7 +149,7 @@ def open_cell(problem: NoiseProblem, epsilon: float, delta: float) -> None:
     """Go to the first page with this cell's problem."""
     problem = replace(problem, privacy=Privacy(epsilon, delta))
     values = HOME.read({})[0] | values_of(problem) | {"unit": PAGE["unit"] or ""}
-    st.switch_page(HOME_PAGE, query_params=HOME.query(values))
+    st.switch_page(HOME_PAGE, query_params=HOME.enter(values))
 
 
 def map_alt(asked: Asked, known: Sequence[Outcome]) -> str:

@@ -54,7 +54,7 @@ def applications(asked: Asked) -> None:
 
 def _outcomes(task: str, job: compute.Job) -> None:
     if not job.done:
-        st.caption(f"{len(job.trace)} kinds of noise tried so far …")
+        st.caption(f"Kinds of noise tried so far: {len(job.trace)} …")
         return
     if job.error is not None:
         st.error(explain(job.error) if isinstance(job.error, InputError) else "The experiment failed.")

@@ -9,7 +9,7 @@ import streamlit as st
 from dpcore.privacy import Privacy
 from dpcore.vector import VectorQuery, gini
 from dpcore.vector.compare import rates
-from pages.shared import compute, drawing, frame, prose
+from pages.shared import compute, drawing, fields, frame, prose
 from pages.shared.watching import live
 
 from . import charts, work
@@ -96,10 +96,7 @@ def _by_profile(query: VectorQuery) -> None:
     """The panel's heading with the choice of a family, where there is one."""
 
     def choice() -> None:
-        st.segmented_control(
-            "Noise", PAGE.options("family"), format_func=PAGE.label("family"), key="family",
-            label_visibility="collapsed", required=True,
-        )  # fmt: skip
+        fields.choice(PAGE, "family", "Noise")
 
     one = query.privacy.delta == 0 or query.privacy.epsilon == 0
     frame.heading("By profile", TEXT["profiles"], None if one else choice)

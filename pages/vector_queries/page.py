@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.shared import compute, frame, prose
+from pages.shared import compute, fields, frame, prose
 from pages.shared.address import FRAME
 from pages.shared.watching import live
 from pages.vector_queries import applications, charts, closer, controls, euclidean, panels, takeaway, work
@@ -36,11 +36,7 @@ parts = {
     "dimension": closer.dimension, "epsilon": closer.epsilon, "spread": closer.spread,
     "applications": applications.applications, "export": lambda asked: takeaway.takeaway(asked, found),
 }  # fmt: skip
-st.segmented_control(
-    "Look closer", controls.PAGE.options("panel"), format_func=controls.PAGE.label("panel"), key="panel",
-    label_visibility="collapsed", required=True,
-)  # fmt: skip
-parts[controls.PAGE["panel"]](asked)
+parts[fields.choice(controls.PAGE, "panel", "Look closer")](asked)
 panels.next_steps()
 with st.expander("What is computed here, and where it comes from", expanded=bool(FRAME["explain"])):
     st.markdown(TEXT["about"] + "\n\n" + TEXT["formulas"] + "\n\n**References**\n\n" + TEXT["references"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -209,6 +210,19 @@ def test_renyi_agrees_with_dp_accounting():
 def test_the_central_limit_of_gaussians_is_exact():
     value, _ = RULES["clt"][0]((release("gaussian:sigma=4", 16),), 1e-5)
     assert value == pytest.approx(Truth((release("gaussian:sigma=1"),)).epsilon(1e-5).upper, rel=1e-4)
+
+
+def test_the_tail_bound_of_gaussian_noise_in_closed_form():
+    """min over λ of kλ(λ + 1)/2σ² + ln(1/δ), over λ; and never less than what the better conversion proves."""
+    for sigma, count, delta in ((10.0, 100, 1e-5), (2.0, 3, 1e-9), (30.0, 1, 1e-3)):
+        releases = (release(f"gaussian:sigma={sigma}", count),)
+        found, _ = RULES["moments"][0](releases, delta)
+        exact = count / (2 * sigma**2) + math.sqrt(2 * count * math.log(1 / delta)) / sigma
+        assert exact <= found <= 1.001 * exact
+        assert RULES["renyi"][0](releases, delta)[0] <= found
+    sampled = (replace(release("gaussian:sigma=1", 1000), sampling=Sampling("poisson", 0.01)),)
+    assert RULES["renyi"][0](sampled, 1e-5)[0] <= RULES["moments"][0](sampled, 1e-5)[0] < math.inf
+    assert RULES["moments"][0]((release("truncated-laplace:epsilon=1,delta=0.1", 2),), 1e-5)[0] == math.inf
 
 
 def test_bounded_noise_has_no_renyi_divergence():

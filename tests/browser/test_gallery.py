@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 import pytest
 from views import HEADLINE, quiet, still
 
-from pages.mechanism_gallery.topics import TOPICS
+from pages.lessons.path import steps
 
 pytestmark = pytest.mark.browser
 
@@ -37,15 +38,29 @@ def test_the_attack_wins_and_loses_by_one_click_and_one_question_is_answered(das
     assert not again.get_by_text(re.compile("^Right")).count(), "an answer stays with the one who gave it"
 
 
-@pytest.mark.parametrize("way", ["projector=true", "explain=false"])
-def test_every_picture_is_in_the_first_screen(dashboard, visitor, way):
-    page = visitor(1280, 720)
-    for topic in TOPICS:
-        page.goto(f"{dashboard}/mechanism_gallery?topic={topic.name}&{way}")
-        picture = page.locator(f".st-key-chart_{topic.name} .js-plotly-plot").first
+WORDS = """heading => {
+    const words = document.createRange();
+    words.selectNodeContents(heading);
+    return words.getBoundingClientRect().toJSON();
+}"""
+"""Where the words of a heading are; its block is as wide as the page."""
+
+
+@pytest.mark.parametrize(("way", "half"), [("projector=true", 0), ("explain=false", 1)], ids=["projector", "plain"])
+def test_every_picture_is_in_the_first_screen(dashboard, visitor, way, half):
+    """Along the path by its own buttons, one half of it this way and the rest the other; THOROUGH=1 all both ways."""
+    page, path = visitor(1280, 720), steps()
+    if not os.environ.get("THOROUGH"):
+        path = path[half * len(path) // 2 : (half + 1) * len(path) // 2]
+    page.goto(f"{dashboard}/{path[0].place.address}?topic={path[0].topic.name}&{way}")
+    for number, step in enumerate(path, 1):
+        name = step.topic.name
+        picture = page.locator(f".st-key-chart_{name} .js-plotly-plot").first
         picture.wait_for()
         quiet(page)
-        box, title = still(picture), page.get_by_role("heading", level=1).bounding_box()
+        box, title = still(picture), page.get_by_role("heading", level=1).evaluate(WORDS)
         bar, end = page.locator(".st-key-bar").bounding_box(), box["y"] + 0.9 * box["height"]
-        assert end <= 720, f"{topic.name}: the picture ends at {end:.0f}"
-        assert title["x"] + title["width"] <= bar["x"] + 1 or title["y"] >= bar["y"] + bar["height"], topic.name
+        assert 0 < box["y"] and end <= 720, f"{name}: the picture ends at {end:.0f}"
+        assert title["x"] + title["width"] <= bar["x"] + 1 or title["y"] >= bar["y"] + bar["height"], name
+        if number < len(path):
+            page.locator(".st-key-turn_1 button").click()

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.browser
 
 def test_a_first_visit_starts_from_a_realistic_count_and_shows_where_optimal_noise_matters(dashboard, visitor):
     page = visitor(1280, 720)
-    page.goto(dashboard)
+    page.goto(f"{dashboard}/optimal_noise")
     first = settled(page)
     assert page.locator(".st-key-verdict strong").inner_text() == "Keep Geometric: less than 0.01\u202f% to gain"
     assert "whole-number (1,\u00a010⁻⁶)-DP noise" in page.locator(HEADLINE).inner_text()
@@ -261,7 +261,7 @@ def test_a_theme_changed_while_the_page_loads_loses_nothing(dashboard, visitor):
     page.wait_for_function("""() => [...document.querySelectorAll('.st-key-chart_density path.js-line')]
         .some(line => getComputedStyle(line).stroke === 'rgb(242, 102, 26)')""")  # the picture comes after the headline
     assert "(5,\u00a00.25)" in page.locator(HEADLINE).inner_text() and "kg²" in page.locator(HEADLINE).inner_text()
-    assert page.url.endswith("/?epsilon=5&delta=0.25&unit=kg&gap=5&loss=l2")
+    assert page.url.endswith("/optimal_noise?epsilon=5&delta=0.25&unit=kg&gap=5&loss=l2")
 
 
 FOCUSED = """() => {

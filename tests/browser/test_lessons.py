@@ -93,19 +93,19 @@ def test_the_next_topic_is_seen_from_its_top_and_back_leads_to_the_one_before(da
     quiet(page)
     page.wait_for_function(AT_TOP)
     assert page.get_by_role("button", name="Weak privacy: the staircase's steps").is_disabled(), "it is on the screen"
-    for there in ("Additive noise", "Randomised response"):  # on one page; to another page it may take a second press
+    for there in ("Additive noise", "Randomised response", "The worst event"):
         page.go_back()
         title.filter(has_text=there).wait_for()
         quiet(page)
         assert "epsilon=2" in page.url
     page.go_forward()
-    title.filter(has_text="Additive noise").wait_for()
+    title.filter(has_text="Randomised response").wait_for()
 
 
 def test_delta_leads_to_the_worst_event(dashboard, visitor):
     """The slider says what δ is; the link below it, and the one in the help, show it in a picture."""
     page = visitor(1280, 900)
-    page.goto(dashboard)
+    page.goto(f"{dashboard}/optimal_noise")
     page.get_by_role("slider", name="δ — how much more probable any event may become beyond the factor e^ε").wait_for()
     quiet(page)
     page.locator(".st-key-field_delta [data-testid='stTooltipIcon']").hover()
@@ -154,3 +154,83 @@ def test_a_presenters_keys_turn_the_page_on_a_projector_only(dashboard, visitor)
     page.keyboard.press("PageDown")
     quiet(page)
     assert "3.6 From prior to posterior" in title.inner_text()
+
+
+def test_a_lecture_of_twelve_states_is_one_link_walked_with_one_key_in_a_fresh_browser(dashboard, visitor):
+    page = visitor(1280, 720, permissions=["clipboard-read", "clipboard-write"])
+    page.goto(f"{dashboard}/what_epsilon_means?topic=worst-event&epsilon=2")
+    titles: list[str] = []
+    for number in range(12):
+        quiet(page)
+        titles.append(page.get_by_role("heading", level=1).inner_text())
+        page.get_by_role("button", name="Playlist").click()
+        page.get_by_role("button", name="Add this state").click()
+        page.get_by_role("textbox", name=f"Name of state {number + 1}", exact=True).wait_for()
+        quiet(page)
+        if number < 11:
+            page.keyboard.press("Escape")
+            page.locator(".st-key-turn_1 button").click()
+            other = "t => ![t, undefined].includes(document.querySelector('h1')?.innerText)"
+            page.wait_for_function(other, arg=titles[-1])
+    assert len(set(titles)) == 12
+    page.get_by_role("button", name="Copy the lecture's link").click()
+    page.get_by_role("button", name="Copied").wait_for()
+    link = page.evaluate("navigator.clipboard.readText()")
+    assert link.startswith(f"{dashboard}/what_epsilon_means?") and len(link) < 1500
+    page.close()
+
+    fresh = visitor(1280, 720)
+    fresh.goto(link)
+    count = fresh.locator(".st-key-slides_turn")
+    for number, title in enumerate(titles, 1):
+        fresh.get_by_role("heading", level=1).filter(has_text=title).wait_for()
+        count.get_by_text(f"{number} of 12").wait_for()
+        quiet(fresh)
+        assert ("epsilon=" in fresh.url) == ("epsilon=2" in fresh.url), "every state is as it was added"
+        fresh.keyboard.press("PageDown")
+    quiet(fresh)
+    assert "12 of 12" in count.inner_text(), "behind the last one there is nothing"
+
+
+ROOM = """() => {
+    const box = (one) => document.querySelector(one)?.getBoundingClientRect();
+    const chart = box('.st-key-chart_worst-event .js-plotly-plot .main-svg'), on = box('.st-key-turn_1 button');
+    const tick = document.querySelector('.js-plotly-plot .xtick text');
+    return chart && on && tick && { top: chart.top, height: chart.height, on: on.bottom, right: on.right,
+        tick: parseFloat(getComputedStyle(tick).fontSize) };
+}"""
+
+
+def test_a_projectors_picture_is_as_large_as_its_screen_and_controls_hide(dashboard, visitor):
+    page = visitor(1920, 1080)
+    page.goto(f"{dashboard}/what_epsilon_means?topic=worst-event&projector=true")
+    page.wait_for_function(f"() => ({ROOM})()?.tick >= 24")
+    quiet(page)
+    now = page.evaluate(ROOM)
+    assert now["height"] >= 0.6 * 1080 and now["top"] + now["height"] <= 1080, now
+    assert now["on"] <= 1080 and now["right"] <= 1920, "the way on is in sight"
+    bar = page.locator(".st-key-bar")
+    page.wait_for_function("() => getComputedStyle(document.querySelector('.st-key-bar')).opacity === '0'")
+    page.mouse.move(700, 500)
+    page.wait_for_function("() => getComputedStyle(document.querySelector('.st-key-bar')).opacity === '1'")
+    page.get_by_text("Projector", exact=True).click()
+    page.wait_for_function("() => !location.search.includes('projector')")
+    quiet(page)
+    assert bar.get_by_text("Explain").is_visible()
+
+
+def test_all_topics_lie_over_the_page_with_their_pictures_until_one_is_pressed(dashboard, visitor):
+    page = visitor(1280, 720)
+    page.goto(f"{dashboard}/what_epsilon_means?topic=groups")
+    quiet(page)
+    page.get_by_role("button", name="All topics").click()
+    page.wait_for_function("""() => {
+        const picture = document.querySelector(".st-key-card_5 .sketch");
+        return picture !== null && getComputedStyle(picture).backgroundImage.length > 99;
+    }""")
+    page.keyboard.press("Escape")
+    page.get_by_role("dialog").wait_for(state="hidden")
+    page.get_by_role("button", name="All topics").click()
+    page.locator(".st-key-card_8 .sketch").click(force=True)  # under the button, which is as large as the card
+    page.get_by_role("heading", level=1).filter(has_text="From prior to posterior").wait_for()
+    page.get_by_role("dialog").wait_for(state="hidden")

@@ -1,4 +1,4 @@
-"""The home page looks as it did: thumbnails against committed ones, so that fonts and anti-aliasing do not matter.
+"""Optimal noise looks as it did: thumbnails against committed ones, so that fonts and anti-aliasing do not matter.
 
 A reference is the page below its header at an eighth of its size, in colour. `UPDATE_REFERENCES=1` writes them anew;
 look at them before they are committed. A failure leaves what was seen in artifacts/.
@@ -19,9 +19,9 @@ pytestmark = pytest.mark.browser
 
 REFERENCES = Path(__file__).with_name("references")
 LOOKS = {
-    "light": ({}, "/"),
-    "dark": ({"color_scheme": "dark"}, "/?epsilon=5&delta=0.25"),
-    "projector": ({}, "/?projector=true&loss=l2"),
+    "light": ({}, "/optimal_noise"),
+    "dark": ({"color_scheme": "dark"}, "/optimal_noise?epsilon=5&delta=0.25"),
+    "projector": ({}, "/optimal_noise?projector=true&loss=l2"),
 }
 FAR = 40
 """Grey levels by which a pixel of a thumbnail must differ to count."""

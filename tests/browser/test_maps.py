@@ -26,7 +26,7 @@ def test_a_click_on_a_cell_opens_it_on_the_first_page(visitor, dashboard):
     page.mouse.move(x, y)
     page.locator(".st-key-chart_map .hovertext").wait_for()
     page.mouse.click(x, y)
-    page.wait_for_url("**/?epsilon=2")
+    page.wait_for_url("**/optimal_noise?epsilon=2")
     page.get_by_text("(2, 0.2)-DP noise").first.wait_for()
 
 

@@ -19,7 +19,7 @@ SHOWN = {"release_plan": plans.PAGE.query(plans.PAGE.read({})[0] | plans.SURVEY 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(420)]
 
 
-@pytest.mark.parametrize("name", routes())
+@pytest.mark.parametrize("name", [name for name in routes() if name != "start"])
 def test_every_fold_of_numbers_opens(dashboard, visitor, name):
     page = visitor(1280, 4000)
     page.goto(f"{dashboard}{routes()[name]}?{urlencode(SHOWN.get(name, QUICK))}")

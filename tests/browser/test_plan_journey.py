@@ -35,7 +35,7 @@ def test_from_nothing_to_a_release_in_twelve_clicks(dashboard, visitor, artifact
     """Table, mean and median of a survey; then the plan, the script and made-up people, which belong together."""
     page = visitor(1280, 900)
     page.goto(dashboard)
-    page.get_by_role("heading", name="Optimal noise").wait_for()
+    page.get_by_role("heading", name="Which question").wait_for()
     click = Clicks(page)
     click("button", "Apply")
     click("menuitem", "Release plan")
@@ -56,6 +56,11 @@ def test_from_nothing_to_a_release_in_twelve_clicks(dashboard, visitor, artifact
     assert 3e4 < float(metric(page, "median income").replace("\u202f", "")) < 6e4
     assert metric(page, "Left") == "0"
     assert "released" not in page.url and "Traceback" not in page.content()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Synthetic people (CSV)").click()
+    with open(download.value.path(), newline="", encoding="utf-8") as file:
+        made = [int(row["age"]) for row in csv.DictReader(file)]
+    assert abs(len(made) - 30_000) < 200 and min(made) == 17 and max(made) <= 90
 
     page.get_by_role("radio", name="7 Take away").click()
     quiet(page)
@@ -77,7 +82,7 @@ def test_from_nothing_to_a_release_in_twelve_clicks(dashboard, visitor, artifact
     other.goto(f"{dashboard}/release_plan?epsilon=2")
     other.get_by_text("Nothing to publish yet").wait_for()
     other.get_by_text("Open a plan").click()
-    other.locator('input[type="file"]').first.set_input_files(plan)
+    other.get_by_test_id("stSidebar").locator('input[type="file"]').set_input_files(plan)
     other.get_by_role("button", name="Use this plan").click()
     other.get_by_text("3 statistics cost every person at most ε = 1").wait_for()
 

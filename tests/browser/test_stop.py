@@ -18,6 +18,7 @@ LONG = {
     "Optimal noise": ("/?loss=lp&exponent=1.37&gap=0.0001&seconds=60", "Stop here"),
     "Data-dependent noise": ("/data_dependent?high=40&gap=0.001&seconds=60", "Stop here"),
     "Private optimisation": ("/private_optimisation?story=transport&draws=2000&figure=3", "Stop"),
+    "Private learning": ("/private_learning?splits=200&draws=1000&panel=sensitivities", "Stop"),
     "Trade-off maps": ("/tradeoff_maps?steps=20&target=0.1", "Stop"),
 }
 """What takes about a minute, and what its button is called."""

@@ -1,5 +1,6 @@
 """Forms of numbers, typed into every field for a number on every page: read as meant or refused beside it; twelve on
-the home page, and THOROUGH=1 into every field of every page."""
+the home page, and THOROUGH=1 into every field of every page. Of the Learn pages' answers, which are all drawn by the
+same line, every fourth without it."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import TimeoutError, expect
 from views import DRAWN, quiet, routes, settled
 
 import pages
@@ -60,7 +61,7 @@ ADDRESSES = {page.name: page.controls for page in PAGES}
 
 LINK_ONLY = {"trials"}
 
-READ = """() => Object.fromEntries([...document.querySelectorAll('[class*="st-key-field_"]')].map(field => [
+READ = """() => Object.fromEntries([...document.querySelectorAll('[class*="st-key-field_"]:has(input)')].map(field => [
     field.className.match(/st-key-field_([\\w-]+)/)[1],
     [field.querySelector('input').value,
      [...field.querySelectorAll('[data-testid="stAlert"]')]
@@ -109,6 +110,19 @@ def reveal(page) -> None:
         quiet(page)
 
 
+def answer(page, keys: list[str], text: str, told: list) -> dict[str, list[str]]:
+    """What the fields hold and say once the text is typed into all of them; where a page that draws itself anew took
+    fields away between two of the events, it is typed again."""
+    for patience in (20_000, 60_000):
+        page.evaluate(TYPE, [keys, text])
+        try:
+            return page.wait_for_function(ANSWERED, arg=told, timeout=patience).json_value()
+        except TimeoutError:
+            seen = f"{text!r}: {page.evaluate(READ)}, drawn: {page.evaluate(DRAWN)}"
+            print(seen)
+    raise AssertionError(seen)
+
+
 @pytest.mark.parametrize("name", routes())
 def test_forms_of_numbers_in_every_field(dashboard, visitor, name):
     controls, page, typed = ADDRESSES[name].controls, visitor(1280, 2400), set()
@@ -116,11 +130,11 @@ def test_forms_of_numbers_in_every_field(dashboard, visitor, name):
         {"topic": topic} for topic in getattr(controls.get("topic"), "options", ())
         if isinstance(controls.get(f"{topic}_answer"), Number)
     ]  # fmt: skip
-    for state in STATES.get(name, topics or [{}]):
+    for state in STATES.get(name, topics[:: 1 if THOROUGH else 4] or [{}]):
         page.goto(f"{dashboard}{routes()[name]}?{urlencode(state)}")
         page.locator("h1").first.wait_for()
         if "panel" in state:
-            page.locator('[data-testid="stMain"] [class*="st-key-field_"]').first.wait_for()
+            page.locator('[data-testid="stMain"] [class*="st-key-field_"]:visible').first.wait_for()
         quiet(page)
         reveal(page)
         keys = sorted(page.evaluate(READ).keys() - typed)
@@ -128,9 +142,8 @@ def test_forms_of_numbers_in_every_field(dashboard, visitor, name):
         forms = FORMS if THOROUGH or (name == "optimal_noise" and len(typed) == len(keys)) else FEW
         for text in forms if keys else ():
             before, named = link(page), text.strip() or "nothing"
-            page.evaluate(TYPE, [keys, text])
             ways = [(key, not text and controls[key].empty) for key in keys]
-            now = page.wait_for_function(ANSWERED, arg=[ways, text, named, text in HALF]).json_value()
+            now = answer(page, keys, text, [ways, text, named, text in HALF])
             after = link(page)
             assert not page.get_by_test_id("stException").count(), text
             for key in keys:
@@ -142,7 +155,8 @@ def test_forms_of_numbers_in_every_field(dashboard, visitor, name):
                     assert after.get(key) == before.get(key), (key, text)
                 else:
                     assert not held and not said and not after.get(key, [""])[0], (key, held, said)
-    assert typed == expected(name)
+    left = set() if THOROUGH or not topics else {"seed", *(f"{one['topic']}_answer" for one in topics)}
+    assert typed - left == expected(name) - left and typed <= expected(name)
 
 
 def test_a_field_by_the_keyboard(dashboard, visitor):

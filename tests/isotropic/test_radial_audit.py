@@ -12,7 +12,7 @@ from scipy import integrate, special
 
 from dpcore import audit as line
 from dpcore.errors import CertificateError, InputError
-from dpcore.isotropic import balls
+from dpcore.isotropic import audit, balls
 from dpcore.isotropic.audit import delta_upper, loss_upper
 from dpcore.isotropic.geometry import log_volumes
 from dpcore.isotropic.law import RadialNoise
@@ -97,6 +97,17 @@ def test_it_rises_with_the_shift_and_falls_with_epsilon(dimension):
     assert curve == sorted(curve, reverse=True) and curve[-1] >= noise.atom_mass
 
 
+@pytest.mark.parametrize("dimension", [1, 2, 5, 60, 300])
+@pytest.mark.parametrize("share", [1.0, 0.37])
+def test_caps_in_double_precision_lose_nothing_but_digits(dimension, share, monkeypatch):
+    """What is proved with them is at or above what ball arithmetic alone proves to twelve digits, and near it."""
+    noise = law(dimension, slope=0.9 + dimension / 4, reach=5.0)
+    quick = delta_upper(noise, 0.8, share * noise.sensitivity)
+    monkeypatch.setattr(audit, "NARROW", 0.0)
+    exact = delta_upper(noise, 0.8, share * noise.sensitivity)
+    assert exact * (1 - balls.NARROW) <= quick <= exact * (1 + 1e-8)
+
+
 def test_far_balls_do_not_meet():
     """A uniform ball of radius ½ and a shift of 1 have nothing in common; of radius 2 a lens."""
     ball = RadialNoise.from_masses(dimension=3, sensitivity=1.0, resolution=2, breaks=[0, 1], masses=[1.0])
@@ -167,3 +178,11 @@ def test_both_series_of_beta_laws_agree(twice, share):
         exact = mpmath.mpf(Fraction(share).numerator) / Fraction(share).denominator
         third = mpmath.betainc(mpmath.mpf(twice) / 2, mpmath.mpf(twice) / 2, 0, exact, regularized=True)
         assert float(found.mid()) == pytest.approx(float(third), rel=1e-12, abs=1e-300)
+
+
+@pytest.mark.parametrize("dimension", [2, 50])
+def test_a_dilated_law_is_audited_by_a_shorter_shift(dimension):
+    noise, longer = law(dimension), Fraction(3, 2)
+    wider = noise.dilated(longer.numerator, longer.denominator)
+    shorter = delta_upper(noise, 0.7, Fraction(2) / longer)
+    assert shorter == pytest.approx(delta_upper(wider, 0.7), rel=1e-8) and shorter < delta_upper(noise, 0.7)

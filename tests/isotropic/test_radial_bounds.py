@@ -12,13 +12,13 @@ from scipy import special
 import dpcore as dp
 from dpcore.cli import main
 from dpcore.errors import InputError
-from dpcore.isotropic import beta
+from dpcore.isotropic import beta, lower, start, upper
 from dpcore.isotropic.baselines import mechanisms
 from dpcore.isotropic.closed_forms import PowerLaw
 from dpcore.isotropic.lower import levels_of
 from dpcore.isotropic.problem import IsotropicProblem, RadialLoss, parse_loss
 from dpcore.isotropic.proof import Judge, Multipliers
-from dpcore.isotropic.search import Search, solve
+from dpcore.isotropic.search import Search, of_coordinate, solve
 from dpcore.noise.gaussian import Gaussian
 from dpcore.privacy import Privacy
 from dpcore.problem import SolverSettings
@@ -201,3 +201,62 @@ def test_known_mechanisms_are_private_and_above_the_bound(dimension, epsilon, de
     while search.lower == 0:
         search._refine_lower()
     assert 0 < search.lower <= min(one.loss for one in rows.values())
+
+
+def test_programs_look_at_the_stop_while_they_are_set_up(monkeypatch):
+    """Rows and transitions come in parts, and what they are is the same whatever the parts."""
+    looks = []
+    edges = np.arange(0, 41) / 8
+    whole = upper.Pairs.of(4, edges)
+    monkeypatch.setattr(upper, "PART", 37)
+    parts = upper.Pairs.of(4, edges, lambda: looks.append(1))
+    assert np.array_equal(whole.beyond, parts.beyond) and len(looks) == math.ceil(len(whole.source) / 37)
+    programs = [
+        lower.DualProgram(3, math.e, 0.01, parse_loss("norm"), np.linspace(0, 4, 9), (1.0,), 1.0, 0.02) for _ in "ab"
+    ]
+    programs[0].add(programs[0].first_radii())
+    monkeypatch.setattr(lower, "PART", 2000)
+    looks.clear()
+    programs[1].add(programs[1].first_radii(), lambda: looks.append(1))
+    values = [program.solve(math.inf, lambda: False)[1] for program in programs]
+    assert values[0] == pytest.approx(values[1], rel=1e-9) and len(looks) > 5
+
+
+def test_no_law_is_begun_that_would_not_be_ready(monkeypatch):
+    """The program before took most of the time, so the next one is not begun, and the law is the one that there is."""
+    search = Search(IsotropicProblem(2, Privacy(2.0, 0.2), parse_loss("norm")), SolverSettings(time_limit=5.0))
+    search._start()
+    known = search.best
+    search._took = 4.0
+    monkeypatch.setattr(Search, "_next_law", lambda self: pytest.fail("begun"))
+    assert not search._refine_upper() and search.best is known
+
+
+@pytest.mark.parametrize("dimension", [2, 3, 11])
+@pytest.mark.parametrize("power", [0.5, 1.0, 2.0, 3.0])
+def test_a_coordinate_has_its_share_of_the_loss(dimension, power):
+    """1/E|u₁|^p by quadrature over the law of a direction's coordinate; squares add up over the coordinates."""
+    half = (dimension - 1) / 2
+    u = 2 * special.betaincinv(half, half, (np.arange(400_000) + 0.5) / 400_000) - 1
+    found = of_coordinate(dimension, RadialLoss(power))
+    assert found == pytest.approx(1 / np.mean(np.abs(u) ** power), rel=2e-3)
+    assert power != 2 or found == pytest.approx(dimension, rel=1e-12)
+    assert of_coordinate(dimension, RadialLoss(1.0, 0.7)) == of_coordinate(1, RadialLoss(power)) == 1.0
+
+
+@pytest.mark.parametrize(("dimension", "epsilon", "delta"), [(22, 0.0689, 0.0523), (45, 0.596, 0.164)])
+def test_large_deltas_have_lower_bounds(dimension, epsilon, delta):
+    """The line gives a first one at once, curves the one that is near."""
+    found = bracket(dimension, epsilon, delta, "squared", gap=0.06)
+    known = {
+        one.key: one.loss for one in mechanisms(dimension, Privacy(epsilon, delta), RadialLoss(2.0), certify=False)
+    }
+    assert found.gap <= 0.06 and found.lower <= min(known.values())
+    assert 0 < found.trace[1].lower < found.lower
+
+
+def test_many_dimensions_at_small_epsilon_have_a_law():
+    """Shells are counted between the radii that matter: one per factor e^ε fits in 1000 dimensions at ε = 0.03, too."""
+    privacy = Privacy(0.0268, 2.17e-5)
+    law = start.best_known(1000, privacy, RadialLoss(1.0))
+    assert 10_000 < len(start.stepped(law, privacy, 1.0, 0.0).weights) < start.MOST_SHELLS

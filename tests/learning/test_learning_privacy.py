@@ -14,7 +14,7 @@ from dpcore.learning import noises
 from dpcore.learning.design import CELL, COUNT, SQUARE, SUM, Design, indicators
 from dpcore.learning.experiment import Asked
 from dpcore.learning.tables import load
-from dpcore.noise import TruncatedLaplace
+from dpcore.noise import Laplace, TruncatedLaplace
 from dpcore.plan.public import Category, Number
 from dpcore.privacy import Privacy
 
@@ -122,6 +122,15 @@ def test_everything_together_keeps_the_total(key, weights):
     if key == "gaussian":
         squares = max(sum(count * shift**2 for shift, count in case) for case in asked.cases(table))
         assert law.gaussian_mu(math.sqrt(squares)) == pytest.approx(1 / type(law).calibrate(privacy, 1.0).sigma)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 0.5), (0.3, 0.1), (1.0, 1e-12)])
+def test_a_calibration_takes_what_the_total_allows(epsilon, delta):
+    """Also where δ alone lets some noise pass with ε = 0: no more is added than the accountant asks for."""
+    cases = Asked("naive-bayes", Privacy(epsilon, delta)).cases(load("ecoli"))
+    law = noises.together("laplace", Privacy(epsilon, delta), cases)
+    assert noises.keeps(law, Privacy(epsilon, delta), cases)
+    assert not noises.keeps(Laplace(law.scale * 0.99), Privacy(epsilon, delta), cases)
 
 
 def test_the_best_law_for_many_counts_keeps_the_total():

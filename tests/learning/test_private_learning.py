@@ -18,7 +18,8 @@ from dpcore.learning.descent import Descent, descend, features
 from dpcore.learning.design import Design, indicators
 from dpcore.learning.estimators import PrivateCoordinateDescent, PrivateNaiveBayes
 from dpcore.learning.experiment import Asked, Protocol, closed, one_sided, simulate
-from dpcore.learning.naive_bayes import PUBLISHED, Learner, predicted, statistics, weights
+from dpcore.learning.naive_bayes import PUBLISHED, Learner, Scales, predicted, statistics, weights
+from dpcore.learning.published import PRINTED
 from dpcore.learning.tables import FROM_DATA, load, read_table
 from dpcore.learning.tuning import optimised
 from dpcore.privacy import Privacy
@@ -185,6 +186,24 @@ def test_files_need_ranges():
     table = read_table(text, "ill", "age=0:30; job=a|b")
     assert table.public and table.values[:, 0].max() == 30, "clamped"
     assert not read_table(text, "ill", FROM_DATA).public
+    assert not table.classes_public and not read_table(text, "ill", FROM_DATA).classes_public
+    stated = read_table(text, "ill", "age=0:30; job=ignored; ill=1|0")
+    assert [one.name for one in stated.columns] == ["age"] and stated.classes == ("1", "0") and stated.classes_public
+    assert (stated.labels == 1 - table.labels).all(), "in the order stated"
+    wrong = {
+        "age=0:30; job=a|b; ill=0|2": "ill = 1", "age=0:30; job=a|b; ill=0:1": "label = ill between",
+        "age=0:30; job=a|b; ill=ignored": "ranges", "age=ignored; job=ignored": "0 columns",
+    }  # fmt: skip
+    for ranges, said in wrong.items():
+        with pytest.raises(InputError, match=said):
+            read_table(text, "ill", ranges)
+
+
+def test_a_table_too_large_to_add_up_is_refused():
+    values = "|".join(map(str, range(999)))
+    text = "a,y\n" + "".join(f"{i % 7},{i % 2}\n" for i in range(12_000))
+    with pytest.raises(InputError, match="at most 10000 rows with so many columns and values"):
+        read_table(text, "y", f"a={values}")
 
 
 def test_the_command_says_errors_promise_and_tests(capsys, tmp_path):
@@ -205,6 +224,15 @@ def test_the_command_says_errors_promise_and_tests(capsys, tmp_path):
     assert json.loads(capsys.readouterr().out)["statistics_one_person_changes"] == 6
 
 
+@pytest.mark.parametrize(("content", "said"), [(b"x,y\n" * 10, "at most 0 MB"), (b"\xff\xfe", "no text in UTF-8")])
+def test_a_file_that_is_too_large_or_no_text_is_refused(content, said, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("dpcore.reload.MAX_BYTES", 20)
+    file = tmp_path / "t.csv"
+    file.write_bytes(content)
+    assert main(["learn", "--data", str(file), "--label", "y", "--epsilon", "1", "--delta", "1e-5"]) == 2
+    assert f"data = {file}" in (told := capsys.readouterr().err) and said in told
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -218,3 +246,25 @@ def test_mistakes_are_named(words, said, capsys):
     first = ["learn", "--data", "ecoli", "--epsilon", "1", "--delta", "1e-5", "--splits", "2", "--draws", "1"]
     assert main([*first, *words]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_the_program_of_the_authors_rounds_sensitivities_up_and_has_the_printed_errors():
+    """Ages from 16 to 49 and 0 to 16 children of 629, 333 and 511 women [contraceptive; SLW, Table 2]."""
+    table = load("contraceptive")
+    scales, years, children = Scales.of(table), 33 / 2, 16 / 2
+    assert np.bincount(table.labels).tolist() == [629, 333, 511]
+    assert np.allclose(scales.means * [[years], [children]], 1)  # .05, .1 and .06 years, all fewer than one
+    assert np.allclose(scales.deviations * [[years], [children]], [[2, 2, 2], [1, 1, 1]])  # 1.3, 1.8, 1.5; .6, .9, .7
+    assert np.allclose(scales.narrowest * [[years], [children]], 1)
+    program, text = (Asked("naive-bayes", Privacy(1, 0.1), "each", recipe) for recipe in ("program", "published"))
+    for key in ("gaussian", "truncated-laplace"):
+        printed = PRINTED["naive-bayes"]["contraceptive"][key][0] / 100
+        assert simulate(table, program, key, Protocol(12, 60)).means[0] == pytest.approx(printed, abs=0.009)
+        assert simulate(table, text, key, Protocol(12, 60)).means[0] < printed - 0.012
+
+
+def test_nothing_is_known_of_the_whole_with_rounded_sensitivities():
+    with pytest.raises(InputError, match="private counts"):
+        Asked("naive-bayes", Privacy(1, 0.1), "total", "program")
+    with pytest.raises(InputError, match="published sensitivities"):
+        Asked("naive-bayes", Privacy(1, 0.1), "each", "program").law("data-dependent", load("contraceptive"))

@@ -185,3 +185,19 @@ def test_laws_are_values(key, data):
     assert hash(noise) == hash(type(noise)(**noise.parameters))
     lo, hi = noise.support
     assert float(noise.cdf(lo)) <= 1e-12 and float(noise.cdf(hi)) >= 1 - 1e-12
+
+
+@every_law
+@some
+@given(data=st.data(), coverage=st.floats(0.01, 0.99))
+def test_within_is_the_least_width_that_holds_the_noise(key, data, coverage):
+    """Against the two tails by themselves, atoms at the ends included; a little less is not enough."""
+    noise = data.draw(LAWS[key])
+    width = noise.within(coverage)
+
+    def held(end: float) -> float:
+        return float(noise.cdf(end)) - float(noise.cdf(np.nextafter(-end, -np.inf) if key in CONTINUOUS else -end - 1))
+
+    assert held(width) >= coverage - 1e-11 and noise.inside(width) >= coverage
+    less = width - (1e-9 * (width + abs(noise.location)) if key in CONTINUOUS else 1)
+    assert less < 0 or width == 0 or held(less) <= coverage + 1e-9

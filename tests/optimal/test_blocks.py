@@ -19,15 +19,16 @@ from dpcore.problem import SolverSettings, noise_problem
 LIMITS = Limits(0.02, 1e-4, math.inf, lambda: False)
 
 
-def test_a_slack_serves_every_shift_as_often_as_its_blocks_meet() -> None:
-    coarse = Lattice(3, -7, 6, -7, 6, True, edge=1)
+@pytest.mark.parametrize("folded", [True, False])
+def test_a_slack_serves_every_shift_as_often_as_its_blocks_meet(folded: bool) -> None:
+    coarse = Lattice(3, -7, 6, -7, 6, True, edge=1) if folded else Lattice(3, -2, 8, -2, 8, False, edge=1)
     blocks = Blocks.of(coarse, Grading(4, (0.0, 0.3, -0.3), 2.0, 1.5))
     masses = np.random.default_rng(5).random(blocks.classes)
     r, E = blocks.unfold(masses), 2.5
     event, cover = (part.ravel() for part in np.meshgrid(np.arange(blocks.classes), np.arange(blocks.classes)))
     owners, shifts, counts = blocks.counted(event, cover)
     slack = np.maximum(masses[event] - E * masses[cover], 0.0)
-    found = np.bincount(shifts, counts * slack[owners], blocks.k + 1)[1:]
+    found = np.bincount(shifts + blocks.k, counts * slack[owners], 2 * blocks.k + 1)[blocks.shifts + blocks.k]
     padded = np.concatenate([np.zeros(blocks.k), r, np.zeros(blocks.k)])
     for j, by_slacks in zip(blocks.shifts.tolist(), found.tolist()):
         covers = padded[blocks.k - j : blocks.k - j + len(r)]
@@ -43,6 +44,23 @@ def test_classes_are_blocks_and_their_mirror_images() -> None:
     assert blocks.multiplicity.sum() == len(blocks.indices)
     assert blocks.shares(unfolded) == pytest.approx(values)
     assert (unfolded[blocks.representatives] == values).all()
+
+
+def test_classes_are_blocks() -> None:
+    blocks = Blocks.of(Lattice(2, -1, 5, -1, 5, False, edge=1), Grading(4, (0.0, 0.2), 2.0, math.inf))
+    values = np.arange(blocks.classes, dtype=float)
+    unfolded = blocks.unfold(values)
+    assert (np.diff(unfolded) >= 0).all() and set(unfolded) == set(values)
+    assert blocks.multiplicity == pytest.approx(np.bincount(unfolded.astype(int)))
+    assert blocks.shares(unfolded) == pytest.approx(values)
+
+
+def test_narrow_cells_near_the_steps_of_a_law_in_a_support() -> None:
+    problem, window = noise_problem(5, 0.1, 1.0, "l1", support=(-1, 4)), Window(-1, 3)
+    graded = upper_step(problem, 8, 1, window, None, LIMITS, grading=Grading(4, (0.0, 0.11), 2.0, math.inf))
+    narrow = upper_step(problem, 32, 1, window, None, LIMITS)
+    assert graded.delta_upper <= 0.1 and graded.pairs < narrow.pairs
+    assert narrow.bound <= graded.bound * (1 + 1e-4) and graded.bound < 0.0995
 
 
 def test_no_worse_than_the_wide_cells_and_no_better_than_narrow_ones() -> None:

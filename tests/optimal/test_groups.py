@@ -232,3 +232,11 @@ def test_a_law_for_several_pairs_keeps_them_all_and_is_nearly_optimal():
     certificate = solve(problem, SolverSettings(time_limit=5)).certificate
     assert audit.loss_upper(law, problem.loss) <= certificate.lower * (1 + 1e-3)
     assert several_pairs(noise_problem(0.01, 1e-5)) is None
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.001, 1e-12), (0.001, 1e-6), (0.005, 1e-12), (0.1, 1e-12)])
+def test_at_the_ends_of_what_is_accepted_there_is_a_law_at_once_that_is_no_worse_than_laplace(epsilon, delta):
+    problem = noise_problem(epsilon, delta)
+    law = truncated_geometric(problem)
+    assert _holds(law, problem)
+    assert audit.loss_upper(law, problem.loss) <= 1.001 / epsilon

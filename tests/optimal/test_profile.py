@@ -523,6 +523,19 @@ def test_what_coins_allow_is_what_they_allow():
     assert 0.05 <= found <= 0.0505  # every coin on the line a = e^ε b + δ is as good: hardly any can be left out
 
 
+@pytest.mark.parametrize("looks", [0, 1, 2, 7])
+def test_coins_that_are_stopped_are_valid_and_fewer(looks):
+    """What is known by then, rounded up; asked at least twice for every pair."""
+    profile, places = Composed(24, Privacy(2.0, 1e-5)), (0.0, 0.5, 1.0, 2.0, 3.0)
+    whole = {one.epsilon: one.delta for one in binary_pairs(profile, places)}
+    asked = iter([False] * looks + [True] * 100)
+    found = binary_pairs(profile, places, lambda: next(asked))
+    if looks == 0:
+        assert found == (profile.privacy,)
+    else:
+        assert len(found) < len(whole) and all(one.delta >= whole[one.epsilon] for one in found)
+
+
 def test_the_accountant_of_cells_agrees_with_that_of_the_gaussian():
     sigma, k = 4.0, 8
     i = np.arange(-280, 281)

@@ -19,7 +19,7 @@ QUICK = {"gap": "5", "seconds": "5"}
 
 def visit(**address: str) -> AppTest:
     """The page opened with these values in its address, once the solver is done."""
-    page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    page = turn(AppTest.from_file(str(ROOT / "app.py"), default_timeout=60), "optimal_noise")
     for key, value in {**QUICK, **address}.items():
         page.query_params[key] = value
     return settle(page.run())

@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from screens import turn
 from streamlit.testing.v1 import AppTest
 
 from dpcore import loss
@@ -437,7 +438,7 @@ def press(page: AppTest, key: str) -> AppTest:
 def test_the_page_shows_bounds_while_it_solves_and_what_was_found_when_stopped(monkeypatch):
     monkeypatch.chdir(ROOT)
     monkeypatch.syspath_prepend(str(ROOT))
-    page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    page = turn(AppTest.from_file(str(ROOT / "app.py"), default_timeout=60), "optimal_noise")
     hard = {"delta": "0.1", "support": "interval", "low": "-2", "high": "9", "gap": "0.0001", "seconds": "55"}
     for key, value in hard.items():
         page.query_params[key] = value
@@ -466,7 +467,7 @@ def figures_in(page: AppTest, words: str) -> list[str]:
 def test_headline_and_strip_of_a_page_that_solves_say_the_same_and_the_newest(monkeypatch):
     monkeypatch.chdir(ROOT)
     monkeypatch.syspath_prepend(str(ROOT))
-    page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    page = turn(AppTest.from_file(str(ROOT / "app.py"), default_timeout=60), "optimal_noise")
     page.query_params.update({"delta": "0.07", "support": "interval", "low": "-2", "high": "9", "gap": "0.0001"})
     page.query_params["seconds"] = "55"
     seen = set()

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 from pathlib import Path
+from statistics import NormalDist
 
 import numpy as np
 import pytest
+from scipy.integrate import quad
 from screens import settle, turn, words
 from streamlit.testing.v1 import AppTest
 
@@ -109,6 +112,31 @@ def test_charts_show_the_mechanism(solution, colours):
         charts.heat_map(table, 1.2, unit="", colours=colours),
     ):
         assert figure.layout.xaxis.title.text.startswith("release")
+
+
+@pytest.mark.parametrize(
+    ("weight", "share"),
+    [
+        ("histogram:1,3,0,4",
+         lambda a, b: sum(m * max(0, min(b, i + 1) - max(a, i)) for i, m in enumerate((1, 3, 0, 4))) / 8),
+        ("triangular", lambda a, b: quad(lambda x: 2 - abs(x - 2), a, b, points=[2])[0] / 4),
+        ("normal:1:0.7", lambda a, b: (NormalDist(1, 0.7).cdf(b) - NormalDist(1, 0.7).cdf(a))
+         / (NormalDist(1, 0.7).cdf(4) - NormalDist(1, 0.7).cdf(0))),
+    ],
+    ids=["histogram", "triangular", "normal"],
+)  # fmt: skip
+def test_bars_behind_the_laws_are_the_weight(solution, weight, share):
+    """Shares of unequal intervals against the law itself; a bar is as long as its share over its width."""
+    problem = data_dependent_problem(1, 0.2, 2, query_range=(0, 4), weight=weight)
+    ends = [Fraction(0), Fraction(3, 10), Fraction(7, 5), Fraction(3), Fraction(4)]
+    shares = [float(one) for one in problem.shares(ends)]
+    assert shares == pytest.approx([share(float(a), float(b)) for a, b in zip(ends, ends[1:])], abs=2e-5)
+    places = np.array([float(end) for end in ends])
+    table = charts.Table(places, places, np.full((4, 4), 0.25), np.zeros(4), np.array(shares))
+    (bars,) = (one for one in charts.ridges(table, 1.0, unit="", colours=LIGHT).data if one.type == "bar")
+    assert np.allclose(np.array(bars.x) * bars.width / max(bars.x), shares / max(shares / np.diff(places)))
+    plain = charts.ridges(charts.tabulated(solution), 1.2, unit="", colours=LIGHT)
+    assert not [one for one in plain.data if one.type == "bar"]
 
 
 def test_clamped_noise_is_tabulated_as_it_is(solution):

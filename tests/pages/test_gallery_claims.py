@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 
 import numpy as np
 import pytest
-from scipy.stats import expon, laplace
+from scipy.optimize import brentq
+from scipy.stats import expon, laplace, norm
 from screens import idle
 from streamlit.testing.v1 import AppTest
 
@@ -18,7 +20,7 @@ from dpcore.noise import Gaussian
 from dpcore.privacy import Privacy
 from pages.mechanism_gallery import work
 from pages.mechanism_gallery.controls import PAGE
-from pages.mechanism_gallery.topics import TOPICS, exponential_mechanism, never_meet
+from pages.mechanism_gallery.topics import TOPICS, exponential_mechanism, model_selection, never_meet
 from pages.shared import prose
 
 BY_NAME = {topic.name: topic for topic in TOPICS}
@@ -218,3 +220,94 @@ def test_the_computed_bounds_appear():
         page.run()
     assert any("Finer grids do not help" in block.value for block in page.header)
     assert not page.warning
+
+
+def test_the_classical_formula_against_the_least_noise():
+    """δ of normal laws by SciPy: of the formula's σ, and the least σ by its root."""
+    keeps = lambda sigma, e: norm.cdf(0.5 / sigma - e * sigma) - math.exp(e) * norm.cdf(-0.5 / sigma - e * sigma)  # noqa: E731
+    for epsilon, delta in ((1.0, 1e-5), (0.3, 1e-3)):
+        sigma = math.sqrt(2 * math.log(1.25 / delta)) / epsilon
+        least = brentq(lambda s, e=epsilon, d=delta: keeps(s, e) / d - 1, 0.2, sigma)
+        said = headline("gaussian", epsilon=epsilon, gm_delta=delta)
+        assert said[:3] == [
+            pytest.approx(sigma, rel=1e-3),
+            round(100 * (sigma / least - 1)),
+            pytest.approx(least, rel=1e-3),
+        ]
+    values = {**PAGE.read({})[0], "epsilon": 10.0, "gm_delta": 1e-5}
+    text = BY_NAME["gaussian"].picture(values, LIGHT).headline
+    sigma = math.sqrt(2 * math.log(1.25e5)) / 10
+    assert "breaks its promise" in text and f"really **{prose.number(keeps(sigma, 10.0), 3)}**" in text
+
+
+def test_the_formula_is_asked_about_on_both_sides():
+    for number in range(12):
+        asked = BY_NAME["gaussian"].asked(number)
+        epsilon, delta = re.search(r"ε = ([\d.]+) and δ = 10(\S+)\.", asked.text).groups()
+        delta = 10 ** int(delta.translate(str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")))
+        sigma = math.sqrt(2 * math.log(1.25 / delta)) / float(epsilon)
+        kept = Gaussian(sigma).shortfall(float(epsilon), 1.0)
+        assert asked.options[int(asked.right())] == ("needlessly much" if kept < delta else "too little")
+
+
+def test_a_model_is_named_as_often_as_draws_say():
+    """The headline's shares and excess against noisy scores by least squares (far from the ends of the ball)."""
+    epsilon, people, columns, draws = 1.0, 1000, 3, 200_000
+    said = headline("model_selection", epsilon=epsilon, ms_people=people, ms_columns=columns, seed=4)
+    x, y = model_selection.core.example(100_000, columns, np.random.default_rng(4))
+    x, y = x[:people], y[:people]
+    every = [m for size in range(columns + 1) for m in itertools.combinations(range(columns), size)]
+    scores = np.array([
+        np.sum((y - x[:, m] @ np.linalg.lstsq(x[:, m], y)[0]) ** 2) + math.log(people) * len(m)
+        for m in map(list, every)
+    ])  # fmt: skip
+    named = (scores + 2 * 4 / epsilon * np.random.default_rng(1).laplace(size=(draws, len(every)))).argmin(axis=1)
+    exactly, both = (
+        (named == every.index((0, 1))).mean(),
+        np.isin(named, [k for k, m in enumerate(every) if {0, 1} <= {*m}]),
+    )
+    assert said[0] == pytest.approx(100 * exactly, abs=0.8) and said[1] == pytest.approx(100 * both.mean(), abs=0.8)
+    assert said[2] == pytest.approx(np.mean(scores[named]) - scores.min(), rel=0.02)
+
+
+def test_differencing_says_what_draws_say():
+    rng = np.random.default_rng(2)
+    noise = rng.laplace(scale=2 * 255 / 4.0, size=(2, 400_000))
+    salary, error, near = headline("differencing", epsilon=4.0)
+    off = np.abs(noise[0] - noise[1])
+    assert salary == 62 and error == pytest.approx(off.mean(), rel=0.01)
+    assert near == pytest.approx(100 * (off <= 10).mean(), abs=0.15)
+    ratio = math.exp(-8.0 / 16)
+    noise = rng.geometric(1 - ratio, (2, 8, 200_000)) - rng.geometric(1 - ratio, (2, 8, 200_000))
+    right = ((noise[0] - noise[1]) * np.array([1, -1] * 4)[:, None] >= 0).all(axis=0).mean()
+    assert headline("differencing", df_kind="counts", epsilon=8.0) == [62, pytest.approx(100 * right, abs=0.6)]
+
+
+def test_the_range_of_the_blocks_against_error():
+    """The chosen aggregate at the chosen range is that of the headline; a wide range spoils the clamped mean."""
+    for kind in ("mean", "median", "winsorised"):
+        values = {**PAGE.read({})[0], "sa_aggregate": kind, "epsilon": 5.0, "sa_blocks": 200}
+        picture = BY_NAME["subsample_aggregate"].picture(values, LIGHT)
+        lines = [trace for trace in picture.panels[2].figure.data if trace.mode == "lines"]
+        (ring,) = (trace for trace in picture.panels[2].figure.data if trace.mode == "markers")
+        said = float(re.search(r"off by \*\*([\d.]+)\*\*", picture.headline)[1])
+        assert ring.y[0] == pytest.approx(said, rel=5e-3)
+    clamped, _, widened = lines
+    assert clamped.y[0] < widened.y[0] and clamped.y[-1] > 10 * widened.y[-1]
+
+
+def test_questions_on_blocks_by_draws():
+    """Noise on the mean of k values: that of a clamp to 0 … 100 at ε = 1, and of Algorithm 2 after its quartiles."""
+    kinds = set()
+    for number in range(12):
+        asked = BY_NAME["subsample_aggregate"].asked(number)
+        told = [float(word) for word in re.findall(r"\d+(?:\.\d+)?", asked.text)]
+        if "quartiles" in asked.text:
+            epsilon, blocks, apart = told[:3]
+            reach = 4 * blocks ** (1 / 3 + 0.1) * apart
+            change, spent = 2 * reach / blocks, epsilon - 2 * epsilon / 4
+        else:
+            change, spent = 100 / told[0], 1.0
+        kinds.add("quartiles" in asked.text)
+        assert asked.right() == pytest.approx(change / spent, rel=1e-9)
+    assert kinds == {False, True}

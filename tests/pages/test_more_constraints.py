@@ -1,4 +1,4 @@
-"""The expander "More constraints" of the page "Optimal noise" under AppTest, with the real core."""
+"""The second loss and the second pair of the page "Optimal noise" under AppTest, with the real core."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ def found(step: path.Step) -> moving.Moving:
 
 @cache
 def _found(folder: str, topic: str) -> moving.Moving:
-    asked = moving.Asked(folder, topic, (), False, False)
+    asked = moving.Asked(folder, topic, (), False, 14)
     return moving.states(asked, None, progress=lambda _: False)
 
 
@@ -111,8 +111,8 @@ def test_traces_that_come_and_go_are_hidden_in_the_others():
 
 
 def test_equal_questions_have_equal_states():
-    asked = moving.Asked("composition", "subsampling", (("su_rate", 0.1),), False, False)
+    asked = moving.Asked("composition", "subsampling", (("su_rate", 0.1),), False, 14)
     assert Question(moving.states, asked, None) == Question(moving.states, asked, None)
     assert Question(moving.states, asked, None) != Question(
-        moving.states, moving.Asked("composition", "subsampling", (("su_rate", 0.2),), False, False), None
+        moving.states, moving.Asked("composition", "subsampling", (("su_rate", 0.2),), False, 14), None
     )

@@ -6,7 +6,7 @@ import json
 import re
 
 import pytest
-from screens import ROOT, bounds, number, read, settle, until, visit, words
+from screens import ROOT, bounds, number, read, settle, turn, until, visit, words
 from streamlit.testing.v1 import AppTest
 
 from dpcore import export
@@ -25,7 +25,7 @@ def test_opens_with_both_bounds_and_the_mechanisms_people_use():
 
 def arrive(**address: str) -> AppTest:
     """The page as a visitor comes to it, by this link alone."""
-    page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    page = turn(AppTest.from_file(str(ROOT / "app.py"), default_timeout=60), "optimal_noise")
     page.query_params.update(address)
     return settle(page.run())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from screens import ROOT, settle, turn
 from streamlit.testing.v1 import AppTest
 
-from pages.lessons import path
+from pages.lessons import cards, path
 
 PLACES = {step.place.name for step in path.steps()}
 
@@ -68,3 +68,24 @@ def test_values_of_earlier_stops_are_all_kept():
             for key, name in moved.keys.items():
                 stops = step.course.page.controls[key].stops
                 assert set(stops) <= set(target.course.page.controls[name].stops), (old, key)
+
+
+def test_all_topics_are_cards_with_their_pictures_and_one_press_turns_to_any():
+    page = visit("what_epsilon_means", topic="worst-event", epsilon="2")
+    page.button(key="topics").click()
+    settle(page.run())
+    titles = [one.label for one in page.button if str(one.key).startswith("turn_to_")]
+    assert titles == [step.topic.numbered for step in path.steps()]
+    number = next(n for n, step in enumerate(path.steps()) if step.topic.name == "gaussian")
+    page.button(key=f"turn_to_{number}").click()
+    settle(page.run())
+    assert page.title[0].value == "9.3 Gaussian noise, exactly" and told(page)["epsilon"] == "2"
+    assert not [one for one in page.button if str(one.key).startswith("turn_to_")]
+
+
+def test_cards_show_what_their_topics_draw():
+    found = cards.drawn(cards.Asked(False), None, progress=lambda _: False)
+    assert {step.topic.name for step in path.steps()} - found.keys() == {"growth", "budget", "training", "training_run"}
+    assert all(svg.count("<path") + svg.count("<rect") >= 1 for svg in found.values())
+    assert sum(map(len, found.values())) < 400_000
+    assert len(cards.drawn(cards.Asked(True), None, progress=lambda _: True)) == 1

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import base64
+import csv
+import io
 import re
+import zlib
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from screens import ROOT, AppTest, controls, settle, turn, words
 
 from dpcore.errors import InputError
 from dpcore.plan.files import plan_from_toml, plan_to_toml
-from dpcore.plan.public import Category, Number
+from dpcore.plan.plan import Line, Plan
+from dpcore.plan.public import Category, Number, People
+from dpcore.plan.release import to_csv
+from dpcore.plan.statistics import Condition, Count
 from pages.release_plan import draft
 from pages.release_plan.controls import HOSPITAL, PAGE, PRESETS, SURVEY
 from pages.release_plan.draft import ColumnDraft, LineDraft, pack, unpack
@@ -39,7 +46,12 @@ def test_rows_come_back_from_a_link(rows):
     assert unpack(LineDraft, pack(rows)) == rows
 
 
-@pytest.mark.parametrize("text", ["x", "====", "e30", pack([ColumnDraft("a", kind="number")])[:-9], "A" * 5000])
+HALF_A_CHARACTER = base64.urlsafe_b64encode(zlib.compress(rb'[{"name":"\ud800"}]')).decode().rstrip("=")
+
+
+@pytest.mark.parametrize(
+    "text", ["x", "====", "e30", HALF_A_CHARACTER, pack([ColumnDraft("a", kind="number")])[:-9], "A" * 5000]
+)
 def test_what_is_no_list_is_refused(text):
     values, malformed = PAGE.read({"columns": text, "lines": pack([ColumnDraft(low="1")])})
     assert values["columns"] == values["lines"] == "" and set(malformed) == {"columns", "lines"}
@@ -84,6 +96,45 @@ epsilon = 1
 def test_filters_are_read(text, found):
     columns = {"age": Number("age", 0, 100), "sex": Category("sex", ("female", "male"))}
     assert [(one.column, one.operator, one.value) for one in draft.conditions(text, columns)] == found
+
+
+ODD_TEXTS = st.text(st.sampled_from('ab "=<≥;,and\n'), max_size=8)
+
+
+@given(ODD_TEXTS.filter(str.strip), ODD_TEXTS.filter(str.strip), ODD_TEXTS.filter(str.strip))
+def test_a_plan_from_a_file_is_shown_as_it_is_or_refused(name, value, other):
+    """No quote, sign or "and" in a name or a value makes another filter of it."""
+    assume(value != other)
+    category = Category(name, (value, other))
+    line = Line(Count("n", (), (Condition(name, "=", value), Condition(name, "!=", other))), about=7.0)
+    plan = Plan(People(), {name: category}, (line,), 1.0, 0.0)
+    try:
+        values = draft.opened(plan)
+    except InputError:
+        assert name != name.strip() or any(one != one.strip() or "\n" in one for one in (value, other))
+    else:
+        assert draft.read(FIRST | values).plan == plan
+
+
+def test_what_a_page_cannot_hold_is_refused_when_it_is_opened():
+    many = {f"c{i}": Number(f"c{i}", 0, 1) for i in range(60)}
+    lines = (Line(Count("n")),)
+    for plan, told in (
+        (Plan(People(), many, lines, 1.0, 0.0), "60 of them"),
+        (Plan(People(), {}, lines, 1.0, 0.0, title="t" * 300), "300 characters"),
+    ):
+        with pytest.raises(InputError, match=told):
+            draft.opened(plan)
+
+
+def test_names_are_told_twice_where_they_stand_and_made_up_ones_stay_short():
+    where = " and ".join(f"age > {i}" for i in range(40))
+    lines = [LineDraft("a"), LineDraft("a"), LineDraft(where=where), LineDraft(where=where)]
+    found = read(lines=pack(lines), columns=pack([ColumnDraft("age", low="0", high="9"), ColumnDraft("AGE", low="0")]))
+    assert "own for every statistic" in found.complaints["lines", 1, "name"]
+    assert all(len(title) <= 200 for _, title in draft.named(lines))
+    again = read(columns=pack([ColumnDraft("age", low="0", high="9"), ColumnDraft("AGE", low="0", high="9")]))
+    assert "also without capitals" in again.complaints["columns", 1, "name"]
 
 
 @pytest.mark.parametrize("text", ["age", "weight > 3", "age > old", "age > 0,5"])
@@ -173,6 +224,23 @@ def test_rows_are_added_changed_and_removed_and_nothing_is_lost():
     assert "3 statistics cost" in words(page)
 
 
+def test_one_statistic_for_every_group_is_a_line_each_and_costs_as_one():
+    lines = unpack(LineDraft, SURVEY["lines"])[1:2]
+    page = page_at("publish", lines=pack(lines))
+    press(page, "lines_0_turn")
+    page.selectbox(key="lines_0_each").set_value("sex")
+    page = settle(page.run())
+    made = unpack(LineDraft, page.session_state["lines"])
+    assert [(one.name, one.where) for one in made] == [
+        ("mean hours of work: female", "sex = female"), ("mean hours of work: male", "sex = male"),
+    ]  # fmt: skip
+    assert "2 statistics cost every person at most ε = 1" in words(page)
+    press(page, "next_cost")
+    assert "out of all but 1 of the 2 statistics" in words(page)
+    press(page, "next_noise")
+    assert "ε" in words(page) and not page.error
+
+
 def test_an_error_asked_for_has_its_price_and_what_is_none_is_named():
     lines = [replace(one, ask="within", amount="50") for one in unpack(LineDraft, SURVEY["lines"])[:1]]
     page = page_at("cost", lines=pack(lines))
@@ -205,6 +273,40 @@ def test_releases_cost_and_more_than_is_left_is_refused():
     metrics = {one.label: one.value for one in page.metric}
     assert metrics["Spent on these data in this tab"] == "2"
     assert float(metrics["mean hours of work"]) != first, "other noise"
+
+
+def test_the_second_of_two_quick_clicks_spends_nothing():
+    page = page_at("release")
+    press(page, "release_ask")
+    button = page.button(key="release_confirmed")
+    for _ in range(2):
+        button.click()
+        page = settle(page.run())
+    assert {one.label: one.value for one in page.metric}["Spent on these data in this tab"] == "1"
+
+
+def test_a_mean_with_its_spread_is_two_numbers_and_all_numbers_are_a_file():
+    lines = [LineDraft("=1+1", "mean", ("hours",), spread=True), LineDraft("n", "count")]
+    page = page_at("release", lines=pack(lines))
+    press(page, "release_ask")
+    press(page, "release_confirmed")
+    mean, deviation, number = (float(one.value.replace("\u202f", "")) for one in list(page.metric)[-3:])
+    assert 35 < mean < 45 and 5 < deviation < 25
+    done = page.session_state["released made-up"]
+    rows = list(csv.DictReader(io.StringIO(to_csv(done.numbers))))
+    assert [(row["line"], row["cell"]) for row in rows] == [
+        ("'=1+1", "mean"), ("'=1+1", "standard deviation"), ("n", ""),
+    ]  # fmt: skip
+    assert [float(row["value"]) for row in rows] == pytest.approx([mean, deviation, number], rel=1e-5)
+    assert float(rows[0]["measured_95_low"]) < float(rows[0]["value"]) < float(rows[0]["population_95_high"])
+    assert rows[1]["measured_95_low"] == rows[2]["population_95_low"] == ""
+
+
+def test_a_plan_that_counts_rows_needs_no_columns():
+    page = page_at("have", columns="", lines=pack([LineDraft("n", "count")]))
+    assert "This statistic costs every person at most ε = 1" in words(page)
+    page = page_at("expect", columns="", lines=pack([LineDraft("n", "count")]))
+    assert len(page.dataframe) == 2 and page.dataframe[1].value["made-up people"].iloc[0] == "30\u202f000"
 
 
 def test_the_hospital_asks_for_an_error_and_keeps_it():

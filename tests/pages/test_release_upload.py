@@ -13,9 +13,9 @@ from streamlit.runtime import caching
 from streamlit.testing.v1 import AppTest
 
 from dpcore.plan.files import plan_to_toml
-from pages.release_plan import draft, upload
+from pages.release_plan import draft
 from pages.release_plan.controls import PAGE
-from pages.shared import compute
+from pages.shared import compute, upload
 from pages.shared.address import Address
 
 COLUMNS = draft.pack(
@@ -48,9 +48,9 @@ def close() -> None:
     caching.clear_session_resource_cache("test session id")
 
 
-def opened(page: Address = PAGE) -> AppTest:
+def opened(page: Address = PAGE, **other: str) -> AppTest:
     app = AppTest.from_file(str(ROOT / "pages" / "release_plan" / "page.py"), default_timeout=60)
-    for key, text in page.query(page.read({})[0] | PLAN).items():
+    for key, text in page.query(page.read({})[0] | PLAN | other).items():
         app.query_params[key] = text
     return settled(app.run())
 
@@ -98,6 +98,21 @@ def test_a_table_is_released_and_forgotten():
     assert [one for one in app.get("file_uploader") if "people" in one.key]
     gc.collect()
     assert sys.getrefcount(raw) == held, "nobody holds the bytes any more"
+
+
+def test_columns_of_a_table_are_taken_over_without_anything_of_its_values():
+    app = opened(panel="have", columns="", lines="")
+    app = take(app, b"age;sex;note;height\n41;f;" + MARK.encode() + b";1.5\n12;m;;\n")
+    box = next(one for one in app.multiselect if one.key == "file_columns")
+    assert box.options == ["age (numbers)", "sex (text)", "note (text)", "height (numbers)"]
+    box.set_value(["height", "sex"])
+    app = click(settled(app.run()), "file_columns_add")
+    found = draft.unpack(draft.ColumnDraft, app.session_state["columns"])
+    assert found == [draft.ColumnDraft("height"), draft.ColumnDraft("sex", "category")]
+    assert "a number that is public" in words(app) and MARK not in words(app)
+    assert next(one for one in app.multiselect if one.key == "file_columns").options[:1] == ["age (numbers)"]
+    config.set_option("server.address", "0.0.0.0")
+    assert "not taken here" in words(opened(panel="have"))
 
 
 def test_neither_link_nor_plan_nor_anything_kept_knows_the_table():

@@ -15,13 +15,16 @@ from dpcore.figures import LIGHT
 from dpcore.isotropic import search as isotropic
 from dpcore.isotropic.audit import delta_upper
 from dpcore.isotropic.problem import IsotropicProblem
+from dpcore.optimal import solve
 from dpcore.optimal.midpoint import matching, recipe
 from dpcore.privacy import Privacy
 from dpcore.problem import SolverSettings, noise_problem
 from dpcore.solution import Certificate
 from dpcore.sweeps import Outcome, grid, sweep
 from pages.data_dependent.charts import Table
-from pages.reproduction import charts, data, figures
+from pages.reproduction import charts, data, figures, others
+from pages.tradeoff_maps import charts as maps
+from pages.tradeoff_maps.work import Axes
 
 ROOT = Path(__file__).parents[2]
 
@@ -180,6 +183,19 @@ def test_the_published_points_of_figure_3_follow_from_monotone_noise(regime, eps
         assert recipe(problem, k, half_width=units / 2).upper == pytest.approx(printed, abs=3.6e-5)
 
 
+@pytest.mark.parametrize(
+    ("panel", "general", "monotone"),
+    [("six", (7.261, 7.268), (7.350, 7.354)), ("six tenth", (9.754, 9.763), (9.794, 9.800)),
+     ("medium", (5.585, 5.592), (5.692, 5.698))],
+)  # fmt: skip
+def test_figure_4_in_the_regimes_of_its_panels(panel, general, monotone):
+    """Δf = 10. The best law of the paper's grid β = Δf/32, found by a program of its own, costs at most .1 % more."""
+    for (_, _, problem), (low, high) in zip(figures.shape_problems(panel), (general, monotone)):
+        proof = solve(problem, SolverSettings(gap=1e-3, time_limit=60)).certificate
+        assert low <= proof.lower <= proof.upper <= high
+        assert proof.lower <= recipe(problem, 32, half_width=3).upper <= 1.001 * proof.upper
+
+
 def test_the_plateau_of_the_supplement_is_monotone_noise():
     """(1, .2), Δf = 1: wider supports change nothing."""
     problem = noise_problem(1, 0.2, monotone=True)
@@ -205,10 +221,29 @@ def test_more_figures_draw(found):
     )
     assert tuple(drawn.data[4].y) == tuple(printed)
     charts.plane({"here": 0.8}, data.published()["supplement_figure_6"]["2"], colours=LIGHT)
-    table = Table(np.arange(4.0), np.arange(5.0), np.full((3, 4), 0.2), np.full(3, 0.2))
+    table = Table(np.arange(4.0), np.arange(5.0), np.full((3, 4), 0.2), np.full(3, 0.2), np.full(3, 1 / 3))
     assert [curve.name for curve in charts.noise_laws(table, (1, 3), colours=LIGHT).data] == [
         "#1, 20\u202f% exact", "#3, 20\u202f% exact",
     ]  # fmt: skip
+
+
+def test_what_mixtures_close_of_the_gaussians_gap():
+    """(5, 1e-6), where σ of both is known from elsewhere, and (2, .3), where a mixture is the best known law."""
+    small, large = (one.outcome for one in sweep([noise_problem(5, 1e-6), noise_problem(2, 0.3)]))
+    lower = small.certificate.lower
+    gaussian, multi = 0.980049 * math.sqrt(2 / math.pi), 0.199955
+    assert dict(small.mechanisms)["gaussian"] == pytest.approx(gaussian, rel=1e-5)
+    assert maps.closed(small) == pytest.approx((gaussian - multi) / (gaussian - lower), rel=1e-4)
+    assert 0.83 < maps.closed(small) < 0.84 < 0.99 < maps.closed(small, ["staircase"])
+    assert (maps.best_known(small), maps.best_known(large)) == ("", "*")
+    assert [maps.share_text(share) for share in (0.9999, 0.4999, -0.2)] == ["99.9\u202f%", "49\u202f%", "none"]
+    said = others.mixture_words([small, large])
+    assert "at (5, 1e-06); at **1 of 2** (ε, δ) an older law costs less still, not at (2, 0.3)." in said
+    first, last = others.mixture_rows([small, large])
+    assert (first["best other law"], first["it closes"]) == ("Truncated Laplace", "22\u202f%")
+    assert (last["best other law"], last["Multi-Gaussian"]) == ("Staircase", "0.2000")
+    names, cells = maps.values(Axes((2.0, 5.0), (1e-6, 0.3)), [small, large], maps.CLOSED)
+    assert np.isfinite(names).sum() == 2 and cells[1, 0].endswith("%*")
 
 
 def words(page: AppTest) -> str:
@@ -226,6 +261,7 @@ def words(page: AppTest) -> str:
         ("Monotone noise", "do not overlap"),
         ("Two dimensions", "bilinear"),
         ("Other papers", "50.5"),
+        ("Other papers", "mixture_loss"),
     ],
 )
 def test_every_tab_opens(tab, expected, monkeypatch):

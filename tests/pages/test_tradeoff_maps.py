@@ -47,7 +47,7 @@ def test_says_which_epsilon_an_error_takes():
     assert laplace == 1.251, "rounded up: 1.25 is not quite enough with rounding"
     assert lower < upper < truncated < laplace
     assert 0.81 < lower and upper < 0.825
-    assert "Out of reach: Gaussian, classical" in words(page)
+    assert "Out of reach at any ε: Gaussian, classical" in words(page)
 
 
 def test_stops_and_goes_on():

@@ -6,6 +6,7 @@ import itertools
 from pathlib import Path
 
 import pytest
+from screens import turn
 from streamlit.testing.v1 import AppTest
 
 from dpcore.loss import absolute
@@ -61,11 +62,11 @@ def test_a_vector_stays_one():
 
 
 def app(page: str, **query: str) -> AppTest:
-    test = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    test = turn(AppTest.from_file(str(ROOT / "app.py"), default_timeout=60), "optimal_noise")
     for key, value in query.items():
         test.query_params[key] = value
     test.run()
-    return test if page == PAGES[0].name else test.switch_page(NAMED[page].script).run()
+    return test if page == "optimal_noise" else test.switch_page(NAMED[page].script).run()
 
 
 def buttons(test: AppTest) -> dict:

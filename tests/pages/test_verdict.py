@@ -341,3 +341,10 @@ def test_the_visitors_place_is_framed():
 def test_why_the_bounds_are_apart(problem, settings, told):
     why = verdict.why_open(solve(problem, settings))
     assert (told in why) if told else why == ""
+
+
+def test_an_error_one_can_use_is_that_of_the_law_and_of_those_beside_it():
+    problem = noise_problem(1, 1e-6, granularity=1)
+    bars = baselines(problem)
+    said = verdict.errors(bars[0].noise, bars, "patients")
+    assert said == "95\u202f% of releases are within **±3 patients** (Geometric ±3)."  # P(|X| > 3) = 0.027, > 2: 0.073

@@ -13,7 +13,16 @@ from scipy import stats
 from dpcore.errors import InputError
 from dpcore.plan import intervals
 from dpcore.plan.budget import split
-from dpcore.plan.coverage import KINDS, coverage, laplace, released_moments, released_sums
+from dpcore.plan.coverage import (
+    KINDS,
+    coverage,
+    laplace,
+    released_moments,
+    released_scale,
+    released_sums,
+    rows_alike,
+    textbook_share,
+)  # fmt: skip
 from dpcore.plan.files import plan_from_toml
 from dpcore.plan.plan import Line, Plan
 from dpcore.plan.public import ADD_REMOVE, CHANGE_ONE, Category, Number, People
@@ -80,6 +89,31 @@ def test_the_slope_s_interval_ends_where_the_test_turns():
         end = np.where(bounded, end, 0.0)
         move = np.where(bounded, 1e-3 * width, 0.0)
         assert (test.accepts(end + side * move) & ~test.accepts(end - side * move))[bounded].all()
+
+
+def test_how_often_the_textbook_holds_by_a_formula():
+    """Against quadrature over the noise, and against counted releases."""
+    for ratio in (0.02, 0.7, 3.0, 40.0):
+        x = np.linspace(0, 60, 240_001) * ratio
+        inside = stats.norm.cdf(1.959963984540054 - x) - stats.norm.cdf(-1.959963984540054 - x)
+        expected = np.trapezoid(inside * np.exp(-x / ratio) / ratio, x)
+        assert textbook_share(1.0, ratio) == pytest.approx(expected, abs=2e-6)
+    for kind in KINDS:
+        counted = coverage("mean", kind, 1000, 0.2, 1500, seed=2, draws=19).naive
+        share = textbook_share(KINDS[kind].deviation / math.sqrt(1000), released_scale(kind, 1000, 0.2))
+        assert counted == pytest.approx(share, abs=4 * math.sqrt(0.25 / 1500))
+
+
+def test_deviations_of_the_shapes_of_data():
+    for kind in KINDS.values():
+        values = np.clip(kind.draw(np.random.default_rng(8), (200_000,)), kind.low, kind.high)
+        assert kind.deviation == pytest.approx(values.std(), rel=0.015)
+        assert kind.mean == pytest.approx(values.mean(), abs=5 * kind.deviation / math.sqrt(len(values)))
+
+
+def test_people_at_whom_sample_and_noise_err_alike():
+    n = rows_alike(0.3, 0.2)
+    assert stats.bernoulli(0.2).std() / math.sqrt(n) == pytest.approx(stats.laplace(scale=1 / 0.3).std() / n)
 
 
 # Of plans --------------------------------------------------------------------------------------------

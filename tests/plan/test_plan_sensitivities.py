@@ -6,6 +6,7 @@ import itertools
 import math
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -124,6 +125,37 @@ def test_no_neighbour_changes_a_total_more(statistic, people):
 
 
 @pytest.mark.parametrize("people", RELATIONS, ids=lambda p: f"{p.neighbours}, {p.rows_each}")
+@pytest.mark.parametrize("bounds", [(2, 5), (-5, -2)], ids=str)
+def test_no_neighbour_changes_a_total_more_where_0_is_beyond_the_bounds(bounds, people):
+    """A row without a value may neither leave a sum whose bounds are those of every row, nor be worth 0 in it."""
+    columns = {"age": Number("age", *bounds, step=1)}
+    conditions = (Condition("age", "!=", 3.0),)
+    for statistic in (
+        Sum("sum", ("age",)), Sum("sum of some", ("age",), conditions), Mean("mean", ("age",), spread=True),
+        Mean("mean of some", ("age",), conditions, spread=True),
+    ):  # fmt: skip
+        for total in statistic.totals(people, columns):
+            told = script._total(total, statistic.where)
+            largest = 0
+            for one, other in neighbours(people):
+                a, b = ([{"age": "" if age is None else str(age)} for age, _ in rows] for rows in (one, other))
+                largest = max(largest, abs(rows.total(a, told)[0] - rows.total(b, told)[0]))
+            assert largest == total.change * total.rows, statistic.name
+
+
+@pytest.mark.parametrize("people", RELATIONS[::2], ids=lambda p: p.neighbours)
+def test_a_missing_value_adds_the_same_by_sql_and_in_scripts(people):
+    column = Number("age", 17, 90, step=1)
+    with Source.table({"age": np.array([20.0, math.nan, 300.0])}) as source:
+        source.bind(people, {"age": column})
+        totals = Sum("sum", ("age",)).totals(people, {"age": column})
+        found = source.totals(totals, ())
+    assert found == [[110 + (53 if people.neighbours == CHANGE_ONE else 0)]]
+    read = [{"age": "20"}, {"age": ""}, {"age": "300"}]
+    assert [rows.total(read, script._total(one, ())) for one in totals] == found
+
+
+@pytest.mark.parametrize("people", RELATIONS, ids=lambda p: f"{p.neighbours}, {p.rows_each}")
 @pytest.mark.parametrize("statistic", MEDIANS, ids=lambda s: s.name)
 def test_no_neighbour_changes_a_score_more(statistic, people):
     ranks = statistic.ranks(people, COLUMNS)
@@ -239,6 +271,21 @@ def test_names_of_columns_stay_names(name, tmp_path):
         source.bind(People(), columns)
         total = Sum("sum", (name,)).totals(People(), columns)
         assert source.totals(total, (Condition(name, ">", 1.0),)) == [[2]]
+
+
+@pytest.mark.parametrize("name", ["s", "S", "g0", "whose_row", "chance_of_row", "nothing", "count", "column_73"])
+def test_no_column_is_taken_for_what_a_query_calls_its_own_results(name):
+    """Else values that round to one step were candidates each, and somebody's rows were not counted by the person."""
+    column = Number(name, 0, 20, step=10, edges=(0, 10, 20))
+    values = np.array([1.0, 2.0, 3.0, 11.0, 12.0, 19.0])
+    with Source.table({name: values, "who": np.array([1, 1, 1, 2, 2, 2])}) as source:
+        source.bind(People(), {name: column})
+        ranks = Quantile("median", (name,)).ranks(People(), {name: column})
+        assert source.occurring(ranks, ()) == ([0, 1, 2], [3, 2, 1])
+        total = Histogram("by", (name,)).totals(People(), {name: column})
+        assert source.totals(total, (Condition(name, ">", 2.0),)) == [[1, 3]]
+        source.bind(People(ADD_REMOVE, None, "who", 1), {name: column})
+        assert source.rows == 2
 
 
 @pytest.mark.parametrize(

@@ -46,10 +46,13 @@ STYLES = {
     ("pages/shared/frame.py", "f\"<style>{' '.join(rules)}</style>\""),
     ("pages/tradeoff_maps/panels.py", "cells.html(asked.plane.axes, known, shown, colours=drawing.colours())"),
     ("pages/optimal_noise/matters.py", "markup(known, problem)"),
+    ("pages/start/page.py", "picture(one.picture())"),
+    ("pages/lessons/cards.py", "f'<style>{_rules(job.solution)}</style>'"),
 }
 """The look of every page, from files of assets/ and the palette's colours; the map's cells as a table, whose texts are
 numbers and names of mechanisms, escaped (tests/pages/test_tradeoff_maps.py); the table of where optimal noise matters,
-whose texts are numbers and words of its own module."""
+whose texts are numbers and words of its own module; pictures of the start page
+and of all topics, drawings without texts as images."""
 
 
 def ids(path: Path) -> str:

@@ -15,8 +15,8 @@ ROOT = Path(__file__).parents[2]
 PAGES = [page.script for page in registry.PAGES]
 """All pages that the router knows."""
 
-HOME = "pages/optimal_noise/page.py"
-assert HOME in PAGES
+HOME, START = "pages/optimal_noise/page.py", "pages/start/page.py"
+assert HOME in PAGES and START in PAGES
 
 
 @cache
@@ -40,7 +40,7 @@ def _near(default: object) -> list[str]:
 @cache
 def page_hash(page: str) -> str:
     """How a session names a page."""
-    if page == HOME:
+    if page == START:
         return ""
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
     return app.switch_page(page)._page_hash

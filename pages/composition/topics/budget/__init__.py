@@ -155,7 +155,7 @@ def totals(found: tuple[Plan, ...], values: Values, colours: Palette) -> Panel:
     figure.update_xaxes(title="ε that is really spent (certified, rounded up)", range=[0, 1.2 * values["bu_epsilon"]])
     table = {"rule": [name(one.rule) for one in found], "ε spent, at most": [shown(one.total, 8) for one in found]}
     alt = "ε that each split really spends: " + ", ".join(f"{name(one.rule)} {shown(one.total)}" for one in found)
-    return Panel("What is left on the table", figures.finish(figure, colours, height=260), alt, table, "spent")
+    return Panel("What each split really spends", figures.finish(figure, colours, height=260), alt, table, "spent")
 
 
 def more(page) -> None:
@@ -216,17 +216,32 @@ def plain(text: str) -> str:
     return "".join(c for c in str(text) if PLAIN.fullmatch(c))[:LONGEST_NAME].strip() or "query"
 
 
-@lru_cache(maxsize=1)
-def dilution() -> float:
-    """How much a query's Gaussian noise grows when 99 others like it are to share its budget."""
-    alone, shared = (_deviation(uses) for uses in (1, 100))
-    return shared / alone
+@lru_cache(maxsize=16)
+def dilution(queries: int) -> float:
+    """How much a query's Gaussian noise grows when so many like it are to share its budget."""
+    return _deviation(queries) / _deviation(1)
 
 
+@lru_cache(maxsize=16)
 def _deviation(uses: int) -> float:
     """The Gaussian noise with which so many uses are (1, 10⁻⁶)-DP."""
     spent = lambda sigma: Truth((Release(parse_mechanism(f"gaussian:sigma={sigma!r}"), uses),)).epsilon_upper(1e-6)  # noqa: E731
     return brentq(lambda sigma: spent(sigma) - 1.0, 1.0, 100.0, xtol=1e-9)
+
+
+def shared(queries: int) -> Question:
+    """The noise of each of some queries that share the budget of one."""
+    return Question(
+        text=f"One query with Gaussian noise uses up your whole budget. Now {queries} queries like it are to share the "
+        "same (ε, δ), accounted for exactly. By what factor does the noise of each grow?",
+        right=lambda: dilution(queries),
+        because=lambda: (
+            f"By {dilution(queries):.4g} = √{queries}: the composition of Gaussian mechanisms is a Gaussian mechanism "
+            f"again, with μ² added up. Adding up ε would ask for about {queries} times the noise, or more."
+        ),
+        unit="times",
+        hint="Gaussian mechanisms compose to one with μ² added up.",
+    )
 
 
 TOPIC = Topic(
@@ -244,18 +259,7 @@ TOPIC = Topic(
         ),
         Experiment("Four questions, once each", {"bu_queries": SURVEY, "bu_family": "laplace", "bu_epsilon": 1.0}),
     ),
-    question=Question(
-        text="One query with Gaussian noise uses up your whole budget. Now 100 queries like it are to share the "
-        "same (ε, δ), accounted for "
-        "exactly. By what factor does the noise of each grow?",
-        right=dilution,
-        because=lambda: (
-            f"By {dilution():.4g} = √100: the composition of Gaussian mechanisms is a Gaussian mechanism again, "
-            f"with μ² added up. Adding up ε would "
-            "ask for more than a hundred times the noise."
-        ),
-        unit="times",
-        hint="Gaussian mechanisms compose to one with μ² added up.",
-    ),
+    question=shared(100),
+    vary=lambda rng: shared(rng.choice((4, 9, 16, 25, 36, 64))),
     more=more,
 )

@@ -218,15 +218,33 @@ def bars(here: dict[str, Total], count: int, delta: float, colours: Palette) -> 
     )
 
 
-@lru_cache(maxsize=1)
-def fitting() -> int:
-    """Uses of Laplace noise with ε = 0.01 that stay below ε = 1 at δ = 1e-6."""
-    low, high = 100, 1000
-    made = Truth((Release(parse_mechanism("laplace:epsilon=0.01")),), times=high, points=1 << 13, delta=1e-6)
+@lru_cache(maxsize=16)
+def fitting(each: float, delta: float) -> int:
+    """Uses of Laplace noise with so much ε each that stay below ε = 1 at δ."""
+    low, high = round(1 / each), round(10 / each)
+    made = Truth((Release(parse_mechanism(f"laplace:epsilon={each:g}")),), times=high, points=1 << 13, delta=delta)
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if made.epsilon_upper(1e-6, times=middle) <= 1 else (low, middle)
+        low, high = (middle, high) if made.epsilon_upper(delta, times=middle) <= 1 else (low, middle)
     return low
+
+
+def how_many(each: float, delta: float) -> Question:
+    """Releases that fit into ε = 1."""
+    at = prose.delta_text(delta)
+    return Question(
+        text=f"You answer counting queries with Laplace noise, ε = {each:g} each. Adding up allows {1 / each:.0f} of "
+        f"them under a total of ε = 1. How many does exact accounting allow, if δ = {at} is granted? (Try it above: "
+        "within 10 % is right.)",
+        right=lambda: float(fitting(each, delta)),
+        because=lambda: (
+            f"{fitting(each, delta)}: the privacy losses of different releases go up and down and partly cancel, so "
+            "their sum grows with √k as long as it is small. Adding up assumes the worst of every single release."
+        ),
+        unit="queries",
+        hint=f"Set ε = {each:g} and δ = {at} on the left and raise k until the exact curve reaches 1.",
+        tolerance=0.1,
+    )
 
 
 TOPIC = Topic(
@@ -252,18 +270,6 @@ TOPIC = Topic(
             {"co_mechanism": "truncated-laplace", "co_epsilon": 0.1, "co_each": 1e-8, "co_count": 200, "delta": 1e-5},
         ),
     ),
-    question=Question(
-        text="You answer counting queries with Laplace noise, ε = 0.01 each. Adding up allows 100 of them under a "
-        "total of ε = 1. How many does "
-        "exact accounting allow, if δ = 10⁻⁶ is granted? (Try it above: within 10 % is right.)",
-        right=lambda: float(fitting()),
-        because=lambda: (
-            f"{fitting()}: the privacy losses of different releases go up and down and partly cancel, so their sum "
-            f"grows with √k as long as it "
-            "is small. Adding up assumes the worst of every single release."
-        ),
-        unit="queries",
-        hint="Set ε = 0.01 and δ = 10⁻⁶ on the left and raise k until the exact curve reaches 1.",
-        tolerance=0.1,
-    ),
+    question=how_many(0.01, 1e-6),
+    vary=lambda rng: how_many(rng.choice((0.01, 0.02)), rng.choice((1e-5, 1e-6, 1e-8))),
 )

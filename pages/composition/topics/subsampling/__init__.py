@@ -15,7 +15,7 @@ from dpcore.figures import Palette
 from pages.composition.pieces import DELTA, EPSILON
 from pages.lessons import widgets
 from pages.lessons.plot import Axis, Curve, Plot
-from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values
+from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values, later
 from pages.lessons.widgets import Stops
 from pages.shared import prose
 from pages.shared.address import Choice
@@ -79,7 +79,7 @@ def picture(values: Values, colours: Palette) -> Picture:
         "mechanism": text,
     }
     return Picture(
-        headline, (against_rate(values, colours), tradeoffs(values, colours)), facts,
+        headline, (against_rate(values, colours), later(tradeoffs, values, colours)), facts,
         (f"Neighbours: {neighbours}. The sample must stay secret, and be drawn afresh for each use.",),
     )  # fmt: skip
 

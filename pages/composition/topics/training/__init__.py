@@ -125,11 +125,33 @@ def answer(job: compute.Job, page) -> None:
         st.warning(explain(job.error) if isinstance(job.error, InputError) else "No noise was found.")
 
 
-@lru_cache(maxsize=1)
-def four_times() -> float:
-    """By what factor ε grows with four times the epochs, in a typical case."""
-    few, many = (Training.epochs(60_000, 256, epochs, 1.1).epsilon(1e-5, points=1 << 14).upper for epochs in (15, 60))
-    return many / few
+def grown(times: int, noise: float) -> float:
+    """By what factor ε grows with so many times 15 epochs."""
+    return _spent(15 * times, noise) / _spent(15, noise)
+
+
+@lru_cache(maxsize=16)
+def _spent(epochs: int, noise: float) -> float:
+    return Training.epochs(60_000, 256, epochs, noise).epsilon(1e-5, points=1 << 14).upper
+
+
+WORDS = {4: "four", 9: "nine", 16: "sixteen"}
+
+
+def longer(times: int, noise: float) -> Question:
+    """ε of a longer training."""
+    root = math.isqrt(times)
+    return Question(
+        text=f"You train {WORDS[times]} times as long with the same noise and batches (60 000 people, batch 256, "
+        f"σ = {noise:g}: 15, then {15 * times} epochs). By what factor does ε grow?",
+        options=(f"by {times}: every step costs the same", f"by about {root}: the square root", "hardly: ε saturates"),
+        right=lambda: float(min(range(3), key=lambda i: abs(math.log(grown(times, noise) / (times, root, 1.1)[i])))),
+        because=lambda: (
+            f"ε grows by a factor of {grown(times, noise):.3g} here. The privacy losses of the steps are nearly "
+            "independent with mean near zero, so they add up like a random walk."
+        ),
+        hint=f"How far does a random walk get in {WORDS[times]} times as many steps?",
+    )
 
 
 TOPIC = Topic(
@@ -154,18 +176,7 @@ TOPIC = Topic(
             {"tr_people": 50_000, "tr_batch": 4096, "tr_noise": 4.0, "tr_epochs": 40, "delta": 1e-5},
         ),
     ),
-    question=Question(
-        text="You train four times as long with the same noise and batches (60 000 people, batch 256, σ = 1.1: 15, "
-        "then 60 epochs). By what factor "
-        "does ε grow?",
-        options=("by 4: every step costs the same", "by about 2: the square root", "hardly: ε saturates"),
-        right=lambda: float(min(range(3), key=lambda i: abs(math.log(four_times() / (4.0, 2.0, 1.1)[i])))),
-        because=lambda: (
-            f"ε grows by a factor of {four_times():.3g} here. The privacy losses of the steps are nearly "
-            f"independent with mean near zero, so they add "
-            "up like a random walk."
-        ),
-        hint="How far does a random walk get in four times as many steps?",
-    ),
+    question=longer(4, 1.1),
+    vary=lambda rng: longer(rng.choice(tuple(WORDS)), rng.choice((1.1, 1.5, 2.0))),
     more=more,
 )

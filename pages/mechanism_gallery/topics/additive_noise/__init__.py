@@ -11,7 +11,7 @@ from dpcore.gallery import additive_noise as core
 from dpcore.loss import FAMILIES
 from pages.lessons import widgets
 from pages.lessons.plot import Axis, Curve, Plot
-from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values
+from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values, later
 from pages.lessons.widgets import HEIGHT, Stops
 from pages.shared import prose
 from pages.shared.address import Choice, Switch
@@ -42,13 +42,13 @@ def picture(values: Values, colours: Palette) -> Picture:
         f"{others}."
     )
     facts = {core.NAMES[name]: f"{prose.number(cost, 6)}, exact" for name, cost in costs.items()}
-    address = f"./?epsilon={epsilon:g}&delta={delta:g}" + ("" if loss == "l1" else f"&loss={loss}")
+    address = f"optimal_noise?epsilon={epsilon:g}&delta={delta:g}" + ("" if loss == "l1" else f"&loss={loss}")
     notes = (
         "One person changes the count by at most 1. Laplace, geometric and staircase noise promise δ = 0; the "
         f"Gaussian is the smallest that is (ε, {prose.delta_text(delta)})-DP. [What no noise can beat at this ε and δ "
         f"→]({address})",
     )
-    return Picture(headline, (laws(values, colours), errors(values, costs, colours)), facts, notes)
+    return Picture(headline, (laws(values, colours), later(errors, values, costs, colours)), facts, notes)
 
 
 def laws(values: Values, colours: Palette) -> Panel:

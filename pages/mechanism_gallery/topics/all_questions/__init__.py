@@ -72,6 +72,23 @@ def picture(values: Values, colours: Palette) -> Picture:
     return Picture(headline, (panel,), {"fitting databases": f"{int(fitting.sum())}, {kind}"}, (note,))
 
 
+def complement(rows: int) -> Question:
+    """The error of answers that leaves the attacker with nothing but wrong rows."""
+    sizes = rows / 8, rows / 4, rows / 2
+    fits = lambda most: int(left_over(rows, most, "wary", 1)[1][-1])  # noqa: E731
+    return Question(
+        text=f"n = {rows} rows, half of them 1. How large must E be at least, so that answers within ±E *can* leave "
+        "the attacker with a database in which every row is wrong?",
+        options=tuple(f"E = {size:g}" for size in sizes),
+        right=lambda: next(i for i, size in enumerate(sizes) if fits(size) > 0),
+        because=lambda: (
+            f"Theorem 2.1 allows 4E wrong rows, so E = n/4 = {rows / 4:g} is needed, and answers halfway between the "
+            f"database and its complement do it: {fits(rows / 4)} database with all {rows} rows wrong still fits."
+        ),
+        hint="Whatever fits all answers differs from the truth in at most 4E rows.",
+    )
+
+
 TOPIC = Topic(
     name="all_questions",
     title="Attack: ask everything",
@@ -85,16 +102,6 @@ TOPIC = Topic(
         Experiment("Off by 2, at random", {"aq_rows": 10, "aq_error": 2.0, "aq_noise": "random"}),
         Experiment("Off by 2, as protective as can be", {"aq_rows": 10, "aq_error": 2.0, "aq_noise": "wary"}),
     ),
-    question=Question(
-        text="n = 8 rows, half of them 1. How large must E be at least, so that answers within ±E *can* leave the "
-        "attacker with a database in which every row is wrong?",
-        options=("E = 1", "E = 2", "E = 4"),
-        right=lambda: [1, 2, 4].index(next(e for e in (1, 2, 4) if left_over(8, float(e), "wary", 1)[1][-1] > 0)),
-        because=lambda: (
-            "Theorem 2.1 allows 4E wrong rows, so E = n/4 = 2 is needed, and answers halfway between the database and "
-            f"its complement do it: {int(left_over(8, 2.0, 'wary', 1)[1][-1])} database with all 8 rows wrong still "
-            "fits."
-        ),
-        hint="Whatever fits all answers differs from the truth in at most 4E rows.",
-    ),
+    question=complement(8),
+    vary=lambda rng: complement(rng.choice((4, 6, 10, 12))),
 )

@@ -14,7 +14,7 @@ from dpcore.figures import Palette
 from dpcore.gallery import exponential_mechanism as core
 from pages.lessons import widgets
 from pages.lessons.plot import Axis, Curve, Plot
-from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values
+from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values, later
 from pages.lessons.widgets import HEIGHT, Stops
 from pages.shared import prose
 from pages.shared.address import Choice
@@ -100,7 +100,7 @@ def picture(values: Values, colours: Palette) -> Picture:
         "expected shortfall of the utility": f"{prose.number(short, 6)}, exact",
         "sensitivity": f"{told.sensitivity:g}",
     }
-    return Picture(headline, (law(told, masses, colours), tail(told, epsilon, colours)), facts, (note,))
+    return Picture(headline, (law(told, masses, colours), later(tail, told, epsilon, colours)), facts, (note,))
 
 
 def law(told: Story, masses: np.ndarray, colours: Palette) -> Panel:

@@ -13,7 +13,7 @@ from dpcore.gallery import local_and_central as core
 from pages.lessons import curves as parts
 from pages.lessons import widgets
 from pages.lessons.plot import Axis, Curve, Plot
-from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values
+from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values, later
 from pages.lessons.widgets import Stops
 from pages.shared import prose
 from pages.shared.address import Choice
@@ -60,7 +60,7 @@ def picture(values: Values, colours: Palette) -> Picture:
         f"The curator's noise is smaller than the chance in drawing people {from_on}. Releases below: simulated, seed "
         f"{int(values['seed'])}."
     )
-    panels = (errors(values, colours), releases(values, colours), rates(values, colours))
+    panels = (errors(values, colours), later(releases, values, colours), later(rates, values, colours))
     return Picture(headline, panels, facts, (note,))
 
 

@@ -14,7 +14,7 @@ from dpcore.gallery import marginals as core
 from dpcore.privacy import Privacy
 from pages.lessons import widgets
 from pages.lessons.plot import Axis, Curve, Plot
-from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values
+from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values, later
 from pages.lessons.widgets import Stops
 from pages.shared import prose
 from pages.shared.address import Choice
@@ -61,7 +61,7 @@ def picture(values: Values, colours: Palette) -> Picture:
         f"d = {prose.count(start)} on. Neighbours differ in one row; every column mean lies between −1 and 1. "
         f"The table of coins: simulated, seed {int(values['seed'])}.",
     )
-    panels = (needed(values, colours), against_people(values, colours), one_table(values, colours))
+    panels = (needed(values, colours), later(against_people, values, colours), later(one_table, values, colours))
     return Picture(headline, panels, facts, notes)
 
 
@@ -148,16 +148,30 @@ def one_table(values: Values, colours: Palette) -> Panel:
     return Panel(title, figures.finish(figure, colours, height=340), alt, table, "table")
 
 
-RARE = Privacy(1.0, 1e-12)
-
-
-@lru_cache(maxsize=1)
-def crossing() -> int:
-    """From how many columns on Gaussian noise errs less, at a δ that the page does not show at first."""
-    return core.gaussian_wins_from(RARE)
+@lru_cache(maxsize=16)
+def crossing(epsilon: float, delta: float) -> int:
+    """From how many columns on Gaussian noise errs less."""
+    return core.gaussian_wins_from(Privacy(epsilon, delta))
 
 
 GUESSES = (2, 12, 120, 1200)
+
+
+def overtaking(epsilon: float, delta: float) -> Question:
+    """From where on Gaussian noise is better, at a δ that the page does not show at first."""
+    sigma = lambda: prose.number(core.scale("gaussian", 2, 1, Privacy(epsilon, delta)) * epsilon, 3)  # noqa: E731
+    return Question(
+        text=f"At ε = {epsilon:g} and δ = {prose.delta_text(delta)}: from about how many columns on does Gaussian "
+        "noise err less than Laplace noise?",
+        options=tuple(f"about {guess}" for guess in GUESSES),
+        right=lambda: int(np.argmin(np.abs(np.log(np.array(GUESSES) / crossing(epsilon, delta))))),
+        because=lambda: (
+            f"From {crossing(epsilon, delta)} on. Laplace errors grow like d, Gaussian ones like √d, but with a factor "
+            f"of {sigma()} in front, the σ at sensitivity 1 in units of 1/ε."
+        ),
+        hint="Laplace errors grow like d, Gaussian ones like √d times a factor that grows slowly as δ falls.",
+    )
+
 
 TOPIC = Topic(
     name="marginals",
@@ -172,14 +186,6 @@ TOPIC = Topic(
         Experiment("10 000 columns: √d against d", {"mg_columns": 10_000, "mg_people": 100_000, "mg_error": 0.05}),
         Experiment("The worst column counts", {"mg_columns": 100, "mg_measure": "largest"}),
     ),
-    question=Question(
-        text="At ε = 1 and δ = 10⁻¹²: from about how many columns on does Gaussian noise err less than Laplace noise?",
-        options=tuple(f"about {guess}" for guess in GUESSES),
-        right=lambda: int(np.argmin(np.abs(np.log(np.array(GUESSES) / crossing())))),
-        because=lambda: (
-            f"From {crossing()} on. Laplace errors grow like d, Gaussian ones like √d, but with a factor of "
-            f"{prose.number(core.scale('gaussian', 2, 1, RARE), 3)} in front, the σ at sensitivity 1."
-        ),
-        hint="Laplace errors grow like d, Gaussian ones like √d times σ at sensitivity 1, here about 7.",
-    ),
+    question=overtaking(1.0, 1e-12),
+    vary=lambda rng: overtaking(rng.choice((0.5, 1.0, 2.0)), rng.choice((0.1, 1e-3, 1e-9))),
 )

@@ -11,7 +11,7 @@ from dpcore.gallery import neighbours as core
 from pages.lessons import curves as parts
 from pages.lessons import widgets
 from pages.lessons.plot import Axis, Curve, Plot
-from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values
+from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values, later
 from pages.lessons.widgets import HEIGHT, Stops
 from pages.shared import prose
 from pages.shared.address import Choice
@@ -44,7 +44,7 @@ def picture(values: Values, colours: Palette) -> Picture:
         f"parallel composition promises; if {WORDS['bounded']}, they are **{two:g}**-DP and no better."
     )
     facts = {WORDS["unbounded"]: f"ε = {one:g}, exact", WORDS["bounded"]: f"ε = {two:g}, exact"}
-    panels = (losses(budgets, colours), profiles(budgets, colours), by_cells(max(budgets), colours))
+    panels = (losses(budgets, colours), later(profiles, budgets, colours), later(by_cells, max(budgets), colours))
     note = "Two-sided geometric noise, $P(j)\\propto e^{-\\varepsilon|j|}$, on every count. All numbers are exact."
     return Picture(headline, panels, facts, (note,))
 
@@ -149,9 +149,19 @@ def by_cells(epsilon: float, colours: Palette) -> Panel:
     ).panel(colours)  # fmt: skip
 
 
-def right_answer() -> float:
-    """ε of ten counts with ε = 0.3 each if a row is replaced."""
-    return core.exact_epsilon([0.3] * 10, "bounded")
+def together(groups: int, epsilon: float) -> Question:
+    """ε of the counts of all groups if a row is replaced."""
+    right = lambda: core.exact_epsilon([epsilon] * groups, "bounded")  # noqa: E731
+    return Question(
+        text=f"A table is split into {groups} groups, and each count gets noise for ε = {epsilon:g}. Neighbours "
+        f"replace one row. What is the least ε of the {groups} counts together?",
+        right=right,
+        because=lambda: (
+            f"The old row leaves one count and the new one enters another: ε = {epsilon:g} + {epsilon:g} = "
+            f"{right():g}. The other {groups - 2} groups do not change, so that it is not {epsilon * groups:g} either."
+        ),
+        hint=f"How many of the {groups} counts can one replaced row change?",
+    )
 
 
 TOPIC = Topic(
@@ -169,14 +179,6 @@ TOPIC = Topic(
                    {"nb_release": "counts", "nb_first": 3.0, "nb_second": 0.1, "nb_third": 0.1}),
         Experiment("Publish the sizes instead: ε = ∞", {"nb_release": "sizes"}),
     ),
-    question=Question(
-        text="A table is split into ten groups, and each count gets noise for ε = 0.3. Neighbours replace one row. "
-        "What is the least ε of the ten counts together?",
-        right=right_answer,
-        because=lambda: (
-            f"The old row leaves one count and the new one enters another: ε = 0.3 + 0.3 = {right_answer():g}. The "
-            f"other eight groups do not change, so that it is not {0.3 * 10:g} either."
-        ),
-        hint="How many of the ten counts can one replaced row change?",
-    ),
+    question=together(10, 0.3),
+    vary=lambda rng: together(rng.choice((5, 8, 12, 20)), rng.choice((0.2, 0.4, 0.7))),
 )  # fmt: skip

@@ -218,19 +218,30 @@ def relatives(asked: Asked, found: Bounds, colours: Palette) -> Panel:
     return Panel(title, figures.finish(figure, colours, height=340), alt, table, about)
 
 
-def least_cost() -> float:
-    """What every private noise costs at least, first example, δ = 0.35."""
-    return core.proved("jump", Privacy(1.0, 0.35)).lower
+def least_cost(delta: float) -> float:
+    """What every private noise costs at least, first example."""
+    return core.proved("jump", Privacy(1.0, delta)).lower
 
 
-def reason() -> str:
+def reason(delta: float) -> str:
     """Why, and what it says about the two bounds at ε = 1."""
-    said = core.proved("jump", Privacy(1.0, 0.35))
+    said = core.proved("jump", Privacy(1.0, delta))
     return (
         "A shift by almost any amount leaves a point mass uncovered, so that it is at most δ, and all other noise "
-        f"costs at least 1: 1 − δ = {least_cost():g}. At ε = 1 some noise costs at most "
+        f"costs at least 1: 1 − δ = {least_cost(delta):g}. At ε = 1 some noise costs at most "
         f"{prose.at_most(said.upper, 4)}, but no density less than 1: the bounds stay at least "
         f"{prose.at_least(said.program_upper - said.program_lower, 2)} apart."
+    )
+
+
+def undercut(delta: float) -> Question:
+    """The first example's bound for every private noise."""
+    return Question(
+        text=f"The loss is 0 at 0 alone and at least 1 elsewhere, δ = {delta:g}. Noise may be anything private, a "
+        "point mass as well. Which cost does no noise undercut, whatever ε is?",
+        right=lambda: least_cost(delta),
+        because=lambda: reason(delta),
+        hint="How much probability may sit on one point, if a shift can leave it uncovered?",
     )
 
 
@@ -247,11 +258,6 @@ TOPIC = Topic(
         Experiment("A loss that repeats for ever", {"nm_example": "periodic", "epsilon": 1.0, "nm_delta": 0.2}),
         Experiment("A large δ opens the gap", {"nm_example": "jump", "nm_delta": 0.5, "epsilon": 2.0}),
     ),
-    question=Question(
-        text="The loss is 0 at 0 alone and at least 1 elsewhere, δ = 0.35. Noise may be anything private, a point mass "
-        "as well. Which cost does no noise undercut, whatever ε is?",
-        right=least_cost,
-        because=reason,
-        hint="How much probability may sit on one point, if a shift can leave it uncovered?",
-    ),
+    question=undercut(0.35),
+    vary=lambda rng: undercut(rng.choice((0.05, 0.15, 0.25, 0.4, 0.45))),
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from scipy.optimize import brentq
 
@@ -10,7 +12,7 @@ from dpcore.figures import Palette
 from dpcore.gallery import noisy_max as core
 from pages.lessons import widgets
 from pages.lessons.plot import Axis, Curve, Plot
-from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values
+from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values, later
 from pages.lessons.widgets import Stops
 from pages.shared import prose
 from pages.shared.address import Choice
@@ -61,8 +63,8 @@ def picture(values: Values, colours: Palette) -> Picture:
         "mechanism); the others by numerical integration, right to the digits shown."
     )
     return Picture(
-        headline, (against_count(values, gaps, colours), against_lead(values, leads[best], wins, colours)), facts,
-        (note,),
+        headline,
+        (against_count(values, gaps, colours), later(against_lead, values, leads[best], wins, colours)), facts, (note,),
     )  # fmt: skip
 
 
@@ -124,10 +126,29 @@ def against_lead(values: Values, here: float, wins: dict[str, float], colours: P
     ).panel(colours)  # fmt: skip
 
 
-def more() -> float:
-    """People that the lead must grow by when a thousand times as many rivals compete, with Gumbel noise at ε = ½."""
-    wins = lambda rivals, lead: core.probabilities([(0.0, 1), (-lead, rivals)], 0.5, "gumbel")[0]  # noqa: E731
-    return float(brentq(lambda extra: wins(100_000, 20 + extra) - wins(100, 20), 0, 100))
+@lru_cache(maxsize=16)
+def more(epsilon: float, times: int) -> float:
+    """People that the lead must grow by when so many times as many rivals compete, with Gumbel noise."""
+    wins = lambda rivals, lead: core.probabilities([(0.0, 1), (-lead, rivals)], epsilon, "gumbel")[0]  # noqa: E731
+    start = 10 / epsilon
+    return float(brentq(lambda extra: wins(100 * times, start + extra) - wins(100, start), 0, 50 / epsilon))
+
+
+def rivals(epsilon: float, times: int) -> Question:
+    """What a lead is worth against more rivals."""
+    many = prose.count(times)
+    return Question(
+        text=f"With Gumbel noise at ε = {epsilon:g}, one leader stands before k − 1 level rivals. How many people must "
+        f"its lead grow by to keep its chances, when there are {many} times as many rivals?",
+        right=lambda: more(epsilon, times),
+        because=lambda: (
+            "The rivals' total weight is $(k-1)\\,e^{-\\varepsilon\\,\\mathrm{lead}/2}$: "
+            f"{many} times as many cost (2/ε)·ln {many} = {more(epsilon, times):.1f} people. Error grows with ln k, "
+            "not with k."
+        ),
+        unit="people",
+        hint="So many more rivals weigh as much more. Which lead makes each weigh that much less?",
+    )
 
 
 TOPIC = Topic(
@@ -149,16 +170,6 @@ TOPIC = Topic(
             "The worst scores: error grows like ln k", {"nm_shape": "worst", "nm_candidates": 1000, "epsilon": 1.0}
         ),
     ),
-    question=Question(
-        text="With Gumbel noise at ε = 0.5, one leader stands before k − 1 level rivals. How many people must its "
-        "lead grow by to keep its chances, when there are 1000 times as many rivals?",
-        right=more,
-        because=lambda: (
-            "The rivals' total weight is $(k-1)\\,e^{-\\varepsilon\\,\\mathrm{lead}/2}$: "
-            f"1000 times as many cost (2/ε)·ln 1000 = {more():.1f} "
-            "people. Error grows with ln k, not with k."
-        ),
-        unit="people",
-        hint="A thousand times as many rivals weigh as much more. Which lead makes each weigh that much less?",
-    ),
+    question=rivals(0.5, 1000),
+    vary=lambda rng: rivals(rng.choice((0.2, 0.5, 1.0)), rng.choice((10, 100, 10_000))),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 
 import numpy as np
@@ -13,7 +14,7 @@ from dpcore.gallery import norm_gradient as core
 from pages.lessons import curves as parts
 from pages.lessons import widgets
 from pages.lessons.plot import Axis, Curve, Plot
-from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values
+from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values, later
 from pages.lessons.widgets import HEIGHT, Stops
 from pages.shared import prose
 from pages.shared.address import Choice
@@ -74,7 +75,11 @@ def picture(values: Values, colours: Palette) -> Picture:
         f"Sensitivity of the loss {prose.number(TARGETS[key].loss_sensitivity)}, of its gradient "
         f"{prose.number(TARGETS[key].gradient_sensitivity)}."
     )
-    panels = (densities(values, best, errors, colours), exponents(values, best, colours), by_people(values, colours))
+    panels = (
+        densities(values, best, errors, colours),
+        later(exponents, values, best, colours),
+        later(by_people, values, colours),
+    )
     return Picture(headline, panels, facts, (note,))
 
 
@@ -172,14 +177,33 @@ def by_people(values: Values, colours: Palette) -> Panel:
     ).panel(colours)  # fmt: skip
 
 
-def gains() -> tuple[float, float]:
-    """By what factor the errors of the mean fall from 100 to 10 000 people at ε = 1: (K-norm gradient, exponential)."""
+def gains(few: int, many: int) -> tuple[float, float]:
+    """By what factor the errors of the mean fall with more people at ε = 1: (K-norm gradient, exponential)."""
     found = error_curves("mean", 1.0)
-    few, many = PEOPLE.index(100), PEOPLE.index(10_000)
-    return tuple(float(found[name][few] / found[name][many]) for name in NAMES)
+    return tuple(float(found[name][PEOPLE.index(few)] / found[name][PEOPLE.index(many)]) for name in NAMES)
 
 
-OPTIONS = ("both 100 times", "both 10 times", "K-norm gradient 100 times, exponential mechanism 10 times")
+def larger(few: int, many: int) -> Question:
+    """What more people do to both errors."""
+    times = many / few
+    root, said = math.sqrt(times), f"{prose.count(few)} to {prose.count(many)}"
+    ways = ((times, times), (root, root), (times, root))
+    return Question(
+        text=f"From {said} people: how much more accurate do the two mechanisms for the mean become, at ε = 1?",
+        options=(
+            f"both {times:g} times", f"both {root:.2g} times",
+            f"K-norm gradient {times:g} times, exponential mechanism {root:.2g} times",
+        ),
+        right=lambda: float(
+            min(range(3), key=lambda i: sum(abs(math.log(g / w)) for g, w in zip(gains(few, many), ways[i])))
+        ),
+        because=lambda: (
+            f"From {said} people at ε = 1 the errors fall {gains(few, many)[0]:.3g} and {gains(few, many)[1]:.3g} "
+            "times: a kink of slope n has width 1/n, a parabola of curvature n has width 1/√n."
+        ),
+        hint="How wide is a kink of slope n, and how wide a parabola of curvature n?",
+    )  # fmt: skip
+
 
 TOPIC = Topic(
     name="norm_gradient",
@@ -194,21 +218,6 @@ TOPIC = Topic(
         Experiment("The median of 1000 at ε = 0.5", {"kg_target": "median", "kg_people": 1000, "epsilon": 0.5}),
         Experiment("A regression slope", {"kg_target": "slope", "kg_people": 500, "epsilon": 1.0}),
     ),
-    question=Question(
-        text="A hundred times as many people: how much more accurate do the two mechanisms for the mean become?",
-        options=OPTIONS,
-        right=lambda: float(
-            np.argmin(
-                [
-                    abs(np.log(gains()[0] / a)) + abs(np.log(gains()[1] / b))
-                    for a, b in ((100, 100), (10, 10), (100, 10))
-                ]
-            )
-        ),
-        because=lambda: (
-            f"From 100 to 10 000 people at ε = 1 the errors fall {gains()[0]:.0f} and {gains()[1]:.1f} times: a kink "
-            "of slope n has width 1/n, a parabola of curvature n has width 1/√n."
-        ),
-        hint="How wide is a kink of slope n, and how wide a parabola of curvature n?",
-    ),
+    question=larger(100, 10_000),
+    vary=lambda rng: larger(*rng.choice(((200, 5000), (50, 5000), (500, 2000), (100, 1000)))),
 )

@@ -218,9 +218,20 @@ def spending(values: Values, spent: core.Split, colours: Palette) -> Panel:
     return Panel("Where ε goes", figures.finish(figure, colours, height=360), alt, shown, "spending")
 
 
-def ridge_needed() -> float:
-    """γ at ε = 2, q = ½."""
-    return core.split(2.0, share=0.5).ridge
+def ridge_needed(epsilon: float, share: float) -> Question:
+    """γ where so large a share of ε is for the noise."""
+    right, left = lambda: core.split(epsilon, share=share).ridge, (1 - share) * epsilon
+    part = {0.5: "half", 0.25: "a quarter", 0.75: "three quarters"}[share]
+    return Question(
+        text=f"Logistic losses have curvature at most λ = ¼ per person. At ε = {epsilon:g}, {part} of it for the "
+        "noise: how large must the ridge γ be?",
+        right=right,
+        because=lambda: (
+            f"The determinant may change by $e^{{{left:g}}}$: 1 + λ/γ is that, so γ = $0.25/(e^{{{left:g}}}-1)$ = "
+            f"{right():.4f}, whatever n is."
+        ),
+        hint="What is left of ε for the determinant: by which factor may it change?",
+    )
 
 
 TOPIC = Topic(
@@ -236,13 +247,6 @@ TOPIC = Topic(
         Experiment("A strong ridge, γ = 20: more bias, less noise", {"op_ridge": 20.0, "epsilon": 0.3}),
         Experiment("Nearly everything for the noise: q = 0.9", {"op_share": 0.9, "op_ridge": 0.1, "epsilon": 1.0}),
     ),
-    question=Question(
-        text="Logistic losses have curvature at most λ = ¼ per person. At ε = 2, half of it for the noise: how large "
-        "must the ridge γ be?",
-        right=ridge_needed,
-        because=lambda: (
-            f"The determinant may change by e: 1 + λ/γ = e, so γ = 0.25/(e − 1) = {ridge_needed():.4f}, whatever n is."
-        ),
-        hint="Half of ε is left for the determinant: by which factor may it change?",
-    ),
+    question=ridge_needed(2.0, 0.5),
+    vary=lambda rng: ridge_needed(rng.choice((1.0, 3.0, 4.0)), rng.choice((0.25, 0.5, 0.75))),
 )

@@ -13,7 +13,7 @@ from dpcore.figures import Palette
 from dpcore.gallery import private_quantiles as core
 from pages.lessons import widgets
 from pages.lessons.plot import Axis, Curve, Plot
-from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values
+from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values, later
 from pages.lessons.widgets import HEIGHT, Stops
 from pages.shared import prose
 from pages.shared.address import Choice
@@ -74,7 +74,9 @@ def picture(values: Values, colours: Palette) -> Picture:
         f"{epsilon:g} by basic composition. “Laplace noise on the median” has scale (range)/ε, because one person can "
         "move a median across the whole range; what comes out is clamped to the range."
     )
-    return Picture(headline, (releases(data, shares, laws, colours), width(values, data, colours)), facts, (note,))
+    return Picture(
+        headline, (releases(data, shares, laws, colours), later(width, values, data, colours)), facts, (note,)
+    )
 
 
 def releases(data: np.ndarray, shares: tuple[float, ...], laws: list[core.Law], colours: Palette) -> Panel:
@@ -140,11 +142,28 @@ def width(values: Values, data: np.ndarray, colours: Palette) -> Panel:
     ).panel(colours)  # fmt: skip
 
 
-def question_laws() -> tuple[float, float]:
-    """Mean rank error of the median of 999 evenly spread values, at ε = 1 and at ε = 0.5."""
-    data = np.arange(1, 1000) / 1000
-    laws = [core.law(data, 0.5, epsilon, low=0, high=1) for epsilon in (1.0, 0.5)]
-    return tuple(float(law.masses @ np.abs(np.arange(1000) - law.target)) for law in laws)
+def ranks(epsilon: float) -> float:
+    """Mean rank error of the median of 999 evenly spread values."""
+    law = core.law(np.arange(1, 1000) / 1000, 0.5, epsilon, low=0, high=1)
+    return float(law.masses @ np.abs(np.arange(1000) - law.target))
+
+
+def weaker(epsilon: float, times: int) -> Question:
+    """The mean rank error at ε divided by so much."""
+    less = epsilon / times
+    word, growth = ("halved", "it doubles, about") if times == 2 else ("divided by 4", "it grows fourfold, about")
+    more = "it grows fourfold, about" if times == 2 else "it grows 16 times, about"
+    return Question(
+        text=f"999 values lie evenly in [0, 1]. When ε is {word}, from {epsilon:g} to {less:g}, what happens to the "
+        "mean number of people between the private median and the true one?",
+        options=("it stays the same", growth, more),
+        right=lambda: min(range(3), key=lambda i: abs(math.log(ranks(less) / ranks(epsilon) / times**i))),
+        because=lambda: (
+            f"The rank's law falls by $e^{{-\\varepsilon/2}}$ per person, so its width is about 2/ε: "
+            f"{ranks(epsilon):.2f} people at ε = {epsilon:g} and {ranks(less):.2f} at ε = {less:g}, whatever n is."
+        ),
+        hint="The probability of an income falls by $e^{-\\varepsilon/2}$ per person between it and the median.",
+    )
 
 
 TOPIC = Topic(
@@ -163,17 +182,6 @@ TOPIC = Topic(
             {"pq_levels": "median", "pq_people": 200, "pq_range": 1_000_000, "epsilon": 0.5},
         ),
     ),
-    question=Question(
-        text="999 values lie evenly in [0, 1]. When ε is halved from 1 to 0.5, what happens to the mean number of "
-        "people between the private median and the true one?",
-        options=("it stays the same", "it doubles, about", "it grows fourfold, about"),
-        right=lambda: int(np.argmin(np.abs(np.array([1, 2, 4]) - question_laws()[1] / question_laws()[0]))),
-        because=lambda: (
-            "The rank's law falls by $e^{{-\\varepsilon/2}}$ per person, so its width is about 2/ε: {:.2f} people "
-            "at ε = 1 and {:.2f} "
-            "at ε = 0.5, "
-            "whatever n is.".format(*question_laws())
-        ),
-        hint="The probability of an income falls by $e^{-\\varepsilon/2}$ per person between it and the median.",
-    ),
+    question=weaker(1.0, 2),
+    vary=lambda rng: weaker(rng.choice((0.4, 0.6, 0.8, 1.2, 2.0)), rng.choice((2, 4))),
 )

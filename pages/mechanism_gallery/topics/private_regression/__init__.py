@@ -219,6 +219,22 @@ def intervals(found: core.Repeated, colours: Palette) -> Panel:
     return Panel(title, figures.finish(figure, colours, height=360), alt, table, "intervals")
 
 
+def together(p: float, q: float) -> Question:
+    """The ℓ1-sensitivity of the four sums, with weights for the two pairs."""
+    way = ", from (1, 1) to (0, −1): 1 + 2 + 1 + 1" if p == q == 1 else ""
+    weighted = "" if p == q == 1 else f" Before that Σx and Σy are multiplied by {p:g}, Σx² and Σxy by {q:g}."
+    return Question(
+        text="Rows (x, y) lie in [−1, 1]². Replacing one row can change Σx by 2, Σy by 2, Σx² by 1, Σxy by 2. By how "
+        f"much can it change all four together, in absolute values added up?{weighted}",
+        right=lambda: core.change_l1(p, q),
+        because=lambda: (
+            f"By {core.change_l1(p, q):.4g}{way}. They cannot all reach their largest change at once, so the noise "
+            f"need not be made for {4 * p + 3 * q:g}."
+        ),
+        hint="Moving Σx by 2 takes x = 1 and x′ = −1. What does Σx² do then?",
+    )
+
+
 TOPIC = Topic(
     name="private_regression",
     title="Private linear regression",
@@ -231,14 +247,6 @@ TOPIC = Topic(
         Experiment("Careful bounds, five times too wide", {"pr_width": 5.0, "pr_rule": "joint"}),
         Experiment("Bounds too narrow: a flat line", {"pr_width": 0.5, "pr_rule": "joint", "pr_people": 2000}),
     ),
-    question=Question(
-        text="Rows (x, y) lie in [−1, 1]². Replacing one row can change Σx by 2, Σy by 2, Σx² by 1, Σxy by 2. By how "
-        "much can it change all four together, in absolute values added up?",
-        right=lambda: core.change_l1(1, 1),
-        because=lambda: (
-            f"By {core.change_l1(1, 1):.0f}, from (1, 1) to (0, −1): 1 + 2 + 1 + 1. They cannot all reach their "
-            f"largest change at once, so the noise need not be made for {core.SEPARATE:.0f}."
-        ),
-        hint="Moving Σx by 2 takes x = 1 and x′ = −1. What does Σx² do then?",
-    ),
+    question=together(1.0, 1.0),
+    vary=lambda rng: together(*rng.choice(((2.0, 1.0), (3.0, 1.0), (1.0, 2.0), (1.0, 3.0)))),
 )

@@ -13,7 +13,7 @@ from dpcore.figures import Palette
 from dpcore.gallery import randomised_response as core
 from pages.lessons import widgets
 from pages.lessons.plot import Axis, Curve, Plot
-from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values
+from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values, later
 from pages.lessons.widgets import HEIGHT, Stops
 from pages.shared import prose
 
@@ -45,7 +45,8 @@ def picture(values: Values, colours: Palette) -> Picture:
         f"A trusted curator who adds Laplace noise to the count would be off by ±{points(central)}."
     )
     panels = (
-        law(epsilon, share, people, colours), error(epsilon, share, people, colours), belief(epsilon, share, colours)
+        law(epsilon, share, people, colours), later(error, epsilon, share, people, colours),
+        later(belief, epsilon, share, colours),
     )  # fmt: skip
     return Picture(headline, panels, facts, (note,))
 

@@ -180,10 +180,32 @@ def estimates(truth: np.ndarray, found: np.ndarray, colours: Palette) -> Panel:
     return Panel("What the attack sees", figures.finish(figure, colours, height=300), alt, table, "estimates")
 
 
-def right_answer() -> float:
-    """Expected share, in percent, of the question's attack."""
+@lru_cache(maxsize=16)
+def recovered(questions: int, times: float) -> float:
+    """Expected share, in percent, of the bits of 200 rows, at noise of so many times √n."""
     rng = np.random.default_rng(0)
-    return 100 * core.LeastSquares(core.subsets(200, 800, "balanced", rng)).expected_recovery(math.sqrt(200))
+    return 100 * core.LeastSquares(core.subsets(200, questions, "balanced", rng)).expected_recovery(
+        times * math.sqrt(200)
+    )
+
+
+def share_found(questions: int, times: float) -> Question:
+    """The share of bits that an attack finds; one of three answers."""
+    sigma = times * math.sqrt(200)
+    shares = (50.0, 69.0, 95.0)
+    return Question(
+        text=f"Each of {questions} balanced random sums over 200 rows gets Gaussian noise with "
+        f"σ = {'' if times == 1 else f'{times:g} '}√n ≈ {sigma:.3g}. Which share of the bits does rounded least "
+        "squares get right on average?",
+        options=("about 50 %: such noise protects", "about 69 %", "about 95 %"),
+        right=lambda: int(np.argmin(np.abs(np.array(shares) - recovered(questions, times)))),
+        because=lambda: (
+            f"It is {recovered(questions, times):.1f} %: an estimate errs with a standard deviation of about "
+            f"2σ/√m = {2 * sigma / math.sqrt(questions):.2g}, and ½ is what a bit is from the cut. "
+            "The attack fades; there is no cliff at √n."
+        ),
+        hint="Drag the noise to that σ: the solid line is the average over the noise.",
+    )
 
 
 TOPIC = Topic(
@@ -198,15 +220,6 @@ TOPIC = Topic(
         Experiment("Enough noise: 2 √n", {"rc_noise": 2.0, "rc_rows": 200, "rc_questions": 4}),
         Experiment("Twice the questions against 0.5 √n", {"rc_noise": 0.5, "rc_rows": 200, "rc_questions": 8}),
     ),
-    question=Question(
-        text="Each of 800 balanced random sums over 200 rows gets Gaussian noise with σ = √n ≈ 14. Which share of "
-        "the bits does rounded least squares get right on average?",
-        options=("about 50 %: noise as large as √n protects", "about 69 %", "about 95 %"),
-        right=lambda: int(np.argmin(np.abs(np.array([50.0, 69.0, 95.0]) - right_answer()))),
-        because=lambda: (
-            f"It is {right_answer():.1f} %: an estimate errs with standard deviation 2σ/√m = 1, twice the ½ from a bit "
-            "to the cut. The attack fades; there is no cliff at √n."
-        ),
-        hint="Drag the noise to σ = √n: the solid line is the average over the noise.",
-    ),
+    question=share_found(800, 1.0),
+    vary=lambda rng: share_found(*rng.choice(((800, 0.3), (800, 3.0), (1600, 1.4), (400, 0.7)))),
 )

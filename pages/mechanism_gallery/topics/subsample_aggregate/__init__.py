@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from random import Random
 
 import numpy as np
 import plotly.graph_objects as go
@@ -11,11 +12,10 @@ import plotly.graph_objects as go
 from dpcore import figures
 from dpcore.figures import Palette
 from dpcore.gallery import subsample_aggregate as core
-from dpcore.noise import Laplace
 from pages.lessons import curves as parts
 from pages.lessons import widgets
 from pages.lessons.plot import Axis, Curve, Plot
-from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values
+from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values, later
 from pages.lessons.widgets import HEIGHT, Stops
 from pages.shared import prose
 from pages.shared.address import Choice
@@ -27,12 +27,19 @@ PEOPLE = (200, 500, 1000, 2000, 5000, 10_000)
 BLOCKS = (2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200)
 STOPS = tuple(sorted({*range(2, 11), *range(12, 21, 2), *range(25, 101, 5), *BLOCKS}))
 RANGES = (50, 100, 200, 500, 1000)
-REPEATS = 20
+REPEATS = {"mean": 20, "median": 20, "winsorised": 5}
+"""Simulated data sets behind a mean error."""
 CONTROLS = {
     "epsilon": widgets.EPSILON, "sa_statistic": Choice("median", STATISTICS),
     "sa_aggregate": Choice("mean", core.AGGREGATES), "sa_blocks": Stops(50, STOPS), "sa_people": Stops(2000, PEOPLE),
     "sa_range": Stops(100, RANGES), "seed": widgets.SEED,
 }  # fmt: skip
+
+
+LAWS = (
+    "Given the blocks, the release's law is exact.",
+    "Given the blocks, the release's law is integrated numerically over both private quartiles.",
+)
 
 
 def sidebar(page) -> None:
@@ -63,13 +70,20 @@ def picture(values: Values, colours: Palette) -> Picture:
         f"The {STATISTICS[statistic]} of {prose.count(people)} people, through {count} blocks at ε = {epsilon:g}, is "
         f"off by **{prose.number(error, 3)}** thousand (root mean square) from the {prose.number(whole)} of all data."
     )
-    facts = {"root mean squared error": f"{prose.number(error, 6)} thousand, exact for the data of seed {seed}"}
+    facts = {"root mean squared error": f"{prose.number(error, 6)} thousand, given the data of seed {seed}"}
     note = (
-        f"Incomes and blocks: made up, seed {seed}. Given the blocks, the release's law is exact: one person changes "
-        f"one block's value, anywhere from 0 to {prose.count(top)} thousand."
+        f"Incomes and blocks: made up, seed {seed}. One person changes one block's value, anywhere from 0 to "
+        f"{prose.count(top)} thousand. {LAWS[values['sa_aggregate'] == 'winsorised']}"
     )
     return Picture(
-        headline, (law(release, found, whole, top, colours), against(values, error, colours)), facts, (note,)
+        headline,
+        (
+            law(release, found, whole, top, colours),
+            later(against, values, error, colours),
+            later(ranges, values, found, whole, colours),
+        ),
+        facts,
+        (note,),
     )
 
 
@@ -78,7 +92,7 @@ def law(release: core.Release, found: np.ndarray, whole: float, top: float, colo
     inner = found[found <= top] if (found <= top).any() else found
     low, high = min(float(inner.min()), release.centre, whole), max(float(inner.max()), release.centre, whole)
     spread = 3 * math.sqrt(release.squared_error(release.centre))
-    beyond = top if isinstance(release.law, Laplace) else 0.0  # a private median stays within its range
+    beyond = top if release.scale else 0.0  # a private median stays within its range
     left, right = max(release.centre - spread, -beyond), min(release.centre + spread, top + beyond)
     x = np.linspace(min(low - 5, left), max(high + 5, right), 1201)
     y = release.density(x)
@@ -108,9 +122,9 @@ def law(release: core.Release, found: np.ndarray, whole: float, top: float, colo
 def errors(
     statistic: str, aggregate: str, people: int, epsilon: float, top: float, seed: int
 ) -> tuple[tuple[int, float, float], ...]:
-    """(blocks, root mean squared error without noise, with noise) over `REPEATS` simulated data sets."""
+    """(blocks, root mean squared error without noise, with noise) over simulated data sets."""
     function, rows = core.STATISTICS[statistic], []
-    data = [incomes(people, np.random.default_rng((seed, repeat))) for repeat in range(REPEATS)]
+    data = [incomes(people, np.random.default_rng((seed, repeat))) for repeat in range(REPEATS[aggregate])]
     for count in (c for c in BLOCKS if c <= people // 2):
         plain, noisy = [], []
         for repeat, one in enumerate(data):
@@ -132,7 +146,7 @@ def against(values: Values, error: float, colours: Palette) -> Panel:
     k, plain, noisy = (np.array(column, float) for column in zip(*rows))
     best = rows[int(np.argmin(noisy))]
     return Plot(
-        f"How many blocks? ({REPEATS} simulated data sets)",
+        f"How many blocks? ({REPEATS[values['sa_aggregate']]} simulated data sets)",
         Axis("number of blocks k", figures.log_ticks(2, 200), name="blocks"),
         Axis("root mean squared error (thousands)", figures.log_ticks(float(plain.min()), float(noisy.max()))), k,
         (Curve("with noise", noisy, error, ringed=True), Curve("without noise: blocks alone", plain)),
@@ -141,9 +155,26 @@ def against(values: Values, error: float, colours: Palette) -> Panel:
     ).panel(colours)  # fmt: skip
 
 
+def ranges(values: Values, found: np.ndarray, whole: float, colours: Palette) -> Panel:
+    """Errors of all aggregates of these blocks against the range that they are clamped to."""
+    epsilon, tops, here = values["epsilon"], np.geomspace(50, 1e6, 9), float(values["sa_range"])
+    off = lambda kind, top: core.release(found, epsilon, kind, low=0.0, high=top).squared_error(whole) ** 0.5  # noqa: E731
+    kinds = {"mean": "clamped mean", "median": "private median", "winsorised": core.AGGREGATES["winsorised"]}
+    curves = [
+        Curve(name, np.array([off(kind, float(top)) for top in tops]), off(kind, here), kind == values["sa_aggregate"])
+        for kind, name in kinds.items()
+    ]
+    low, high = min(one.y.min() for one in curves), max(one.y.max() for one in curves)
+    return Plot(
+        "A range that is not known", Axis("clamped to at most (thousands)", figures.log_ticks(50, 1e6), prose.count),
+        Axis("root mean squared error (thousands)", figures.log_ticks(float(low), float(high))), tops, tuple(curves),
+        hover="up to %{x:,.0f}: off by %{y:.4g}", here=here, label="this range", about="ranges", height=360,
+    ).panel(colours)  # fmt: skip
+
+
 def asked(count: int) -> Question:
     """Scale of the Laplace noise on the mean of so many blocks."""
-    scale = lambda: core.release(np.full(count, 30.0), 1.0, "mean", low=0.0, high=100.0).law.scale  # noqa: E731
+    scale = lambda: core.release(np.full(count, 30.0), 1.0, "mean", low=0.0, high=100.0).scale  # noqa: E731
     return Question(
         text=f"The values of {count} blocks are clamped to 0 … 100 and averaged. Which scale does the Laplace noise "
         "need at ε = 1?",
@@ -154,6 +185,29 @@ def asked(count: int) -> Question:
         ),
         hint="How many blocks can one person spoil, and how far does that move the average?",
     )
+
+
+def asked_of_a_range_found(count: int, apart: int) -> Question:
+    """Scale of the noise of Algorithm 2."""
+    epsilon, width = 2.0, lambda: core.width(count, apart)
+    return Question(
+        text=f"Nobody knows a range. Half of ε = {epsilon:g} buys two private quartiles of {count} blocks' values: "
+        f"they come out {apart} apart. Algorithm 2 clamps the values to a range 8·k^(13/30) times as wide. Which scale "
+        "does the noise on their mean need?",
+        right=lambda: 2 * width() / (count * epsilon),
+        because=lambda: (
+            f"The range is {width():.4g} wide, one person moves the mean by {width() / count:.4g}, and half of ε is "
+            f"left: scale {width() / count:.4g}/{epsilon / 2:g}."
+        ),
+        hint="How much of ε is left after the quartiles?",
+    )  # fmt: skip
+
+
+def another(rng: Random) -> Question:
+    """By turns of chance about a range that is given and one that is found."""
+    if rng.random() < 0.5:
+        return asked(rng.choice((10, 20, 25, 40, 80)))
+    return asked_of_a_range_found(rng.choice((32, 64, 100, 200)), rng.choice((2, 5, 10)))
 
 
 TOPIC = Topic(
@@ -167,7 +221,15 @@ TOPIC = Topic(
     picture=picture,
     experiments=(
         Experiment(
-            "Too few blocks: noise rules", {"sa_statistic": "median", "sa_blocks": 5, "sa_people": 2000, "epsilon": 1.0}
+            "A range that nobody knows: Algorithm 2",
+            {
+                "sa_statistic": "median",
+                "sa_aggregate": "winsorised",
+                "sa_blocks": 200,
+                "sa_people": 10_000,
+                "sa_range": 1000,
+                "epsilon": 5.0,
+            },
         ),
         Experiment(
             "Median instead of mean",
@@ -179,5 +241,5 @@ TOPIC = Topic(
         ),
     ),
     question=asked(50),
-    vary=lambda rng: asked(rng.choice((10, 20, 25, 40, 80))),
+    vary=another,
 )

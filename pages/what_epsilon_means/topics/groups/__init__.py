@@ -14,7 +14,7 @@ from dpcore.figures import Palette
 from dpcore.noise import Noise
 from dpcore.privacy import Privacy
 from pages.lessons.plot import Axis, Curve, Plot
-from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values
+from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values, later
 from pages.lessons.widgets import Stops, slider
 from pages.shared import prose
 from pages.what_epsilon_means import laws
@@ -46,7 +46,7 @@ def picture(values: Values, colours: Palette) -> Picture:
         "δ for the group, exact": told(law, exact, 6) if exact else "0",
         "mechanism": f"{law.name}, {law.promise}",
     }
-    return Picture(headline, (curves(law, size, total, bound, colours), spent(law, size, colours)), facts)
+    return Picture(headline, (curves(law, size, total, bound, colours), later(spent, law, size, colours)), facts)
 
 
 def curves(law: Law, size: int, total: float, bound: float, colours: Palette) -> Panel:
@@ -102,18 +102,20 @@ def spent(law: Law, size: int, colours: Palette) -> Panel:
     return Panel("ε by size of the group", figures.finish(figure, colours, height=300), alt, table, "spent")
 
 
-def _three() -> float:
-    return group_privacy(Privacy(1.0, 0.01), 3)[1]
+def families(size: int, delta: float) -> Question:
+    """δ that the formula promises to families."""
+    right = lambda: group_privacy(Privacy(1.0, delta), size)[1]  # noqa: E731
+    steps = " + ".join(("1", "e", "e²", "e³")[:size])
+    return Question(
+        text=f"A (1, {delta:g})-DP release: which δ does the formula promise to families of {size}, at ε = {size}?",
+        right=right,
+        hint="The first person costs δ. By what factor does the next one multiply it?",
+        because=lambda: (
+            f"{delta:g}·({steps}) = {probability(right())}: each step costs $e^\\varepsilon$ times the one before."
+        ),
+    )
 
 
-QUESTION = Question(
-    text="A (1, 0.01)-DP release: which δ does the formula promise to families of three, at ε = 3?",
-    right=_three,
-    hint="The first person costs δ. By what factor does the next one multiply it?",
-    because=lambda: (
-        f"0.01·(1 + e + e²) = {probability(_three())}: each step costs $e^\\varepsilon$ times the one before."
-    ),
-)
 TOPIC = Topic(
     "groups", "Groups", {"size": SIZE}, sidebar, picture,
     (
@@ -122,5 +124,7 @@ TOPIC = Topic(
         Experiment("Bounded noise and large groups",
                    {"mechanism": "truncated-laplace", "epsilon": 0.5, "delta": 0.01, "size": 10}),
     ),
-    QUESTION, section="3.6", moves=Moves("epsilon", "ε = {:g}"),
+    families(3, 0.01), section="3.6",
+    vary=lambda rng: families(rng.choice((2, 3, 4)), rng.choice((0.001, 0.002, 0.005))),
+    moves=Moves("epsilon", "ε = {:g}"),
 )  # fmt: skip

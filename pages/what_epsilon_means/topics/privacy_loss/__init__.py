@@ -12,7 +12,7 @@ from dpcore.accounting.pairs import privacy_loss
 from dpcore.figures import Palette
 from dpcore.noise import Gaussian, Laplace, Noise
 from dpcore.privacy import Privacy
-from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values
+from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values, later
 from pages.lessons.widgets import HEIGHT, slider
 from pages.shared import prose
 from pages.what_epsilon_means import laws
@@ -50,8 +50,8 @@ def picture(values: Values, colours: Palette) -> Picture:
         headline = f"Whatever is released, the privacy loss is at most **{probability(largest)}** (ε = {epsilon:g})."
     facts = {"P{loss > ε}": probability(beyond), "P{loss = ∞}": probability(found.infinite), "mechanism": law.name}
     panels = (
-        by_output(law, values["apart"], colours), laplace_salary(epsilon, colours), gaussian_salary(epsilon, colours),
-        distribution(law, found, colours),
+        by_output(law, values["apart"], colours), later(laplace_salary, epsilon, colours),
+        later(gaussian_salary, epsilon, colours), later(distribution, law, found, colours),
     )  # fmt: skip
     return Picture(headline, panels, facts, notes)
 
@@ -173,25 +173,29 @@ def between(figure: go.Figure, epsilon: float) -> None:
     figures.entry(figure, "±ε", {"mode": "markers"}, symbol="square", size=14, color="rgba(127,127,127,0.4)")
 
 
-def _largest() -> float:
-    """ln of the ratio of likelihoods that a release 165.5 gives to the salaries 140.9 and 190."""
-    best = 165.5 * PEOPLE - (MEAN * PEOPLE - OWN)
-    return float(privacy_loss(Laplace(SENSITIVITY), 0.0, shift=(HIGHEST - best) / PEOPLE))
+def _largest(release: float) -> tuple[float, float]:
+    """(the likeliest last salary after a release, ln of how much likelier it is than the highest one)."""
+    best = release * PEOPLE - (MEAN * PEOPLE - OWN)
+    return best, float(privacy_loss(Laplace(SENSITIVITY), 0.0, shift=(HIGHEST - best) / PEOPLE))
 
 
-QUESTION = Question(
-    "An average of 194 salaries between 120 and 190 (thousand) is released as 165.5 with 1-DP Laplace noise. An "
-    "attacker who "
-    "knows the 193 others finds 140.9 the likeliest last salary. By which factor is it likelier than 190?",
-    lambda: math.exp(_largest()),
-    lambda: (
-        f"The averages differ by (190 − 140.9)/194, the scale is 70/194: $e^{{{_largest():.3f}}}$ = "
-        f"{math.exp(_largest()):.3f}, "
-        "below $e^\\varepsilon=e$, as for every pair of salaries."
-    ),
-    hint="How far apart are the averages of the two data sets, in scales of the noise?",
-    tolerance=0.05,
-)
+def last_salary(release: float) -> Question:
+    """How much likelier the likeliest last salary is than the highest one."""
+    best, loss = _largest(release)
+    return Question(
+        f"An average of {PEOPLE} salaries between 120 and 190 (thousand) is released as {release:g} with 1-DP Laplace "
+        f"noise. An attacker who knows the {PEOPLE - 1} others finds {best:.1f} the likeliest last salary. By which "
+        "factor is it likelier than 190?",
+        lambda: math.exp(loss),
+        lambda: (
+            f"The averages differ by (190 − {best:.1f})/194, the scale is 70/194: $e^{{{loss:.3f}}}$ = "
+            f"{math.exp(loss):.3f}, below $e^\\varepsilon=e$, as for every pair of salaries."
+        ),
+        hint="How far apart are the averages of the two data sets, in scales of the noise?",
+        tolerance=0.05,
+    )
+
+
 TOPIC = Topic(
     "privacy-loss", "Privacy loss", {"apart": SHARE}, sidebar, picture,
     (
@@ -201,5 +205,6 @@ TOPIC = Topic(
                    {"mechanism": "truncated-laplace", "delta": 0.1, "apart": 1.0}),
         Experiment("A neighbour half as far", {"apart": 0.5}),
     ),
-    QUESTION, section="9.1", moves=Moves("apart", "answers {:g} sensitivities apart"),
+    last_salary(165.5), section="9.1", vary=lambda rng: last_salary(rng.choice((165.42, 165.45, 165.55, 165.6, 165.7))),
+     moves=Moves("apart", "answers {:g} sensitivities apart"),
 )  # fmt: skip

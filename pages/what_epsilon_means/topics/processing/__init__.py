@@ -14,7 +14,7 @@ from dpcore.audit import delta_upper
 from dpcore.figures import Palette
 from dpcore.noise import Laplace
 from pages.lessons.plot import Axis, Curve, Plot
-from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values
+from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values, later
 from pages.lessons.widgets import HEIGHT, Stops, slider
 from pages.shared import prose
 from pages.what_epsilon_means import laws
@@ -61,7 +61,7 @@ def picture(values: Values, colours: Palette) -> Picture:
         f"**{success(law, tv[0])}** to **{success(law, min(tv[1], tv[0]))}**: never up."
     )
     facts = {"outcomes left": str(len(after.losses)), "mechanism": f"{law.name}, {law.promise}"}
-    return Picture(headline, (profile(law, after, epsilon, colours), errors(law, after, colours)), facts)
+    return Picture(headline, (profile(law, after, epsilon, colours), later(errors, law, after, colours)), facts)
 
 
 def both(pair: FinitePair) -> tuple[FinitePair, FinitePair]:
@@ -109,24 +109,29 @@ def errors(law: Law, after: FinitePair, colours: Palette) -> Panel:
     ).panel(colours)  # fmt: skip
 
 
-def _sign() -> float:
-    """δ(0) of 1-DP Laplace noise, of which only the side of ½ is told, less that of the whole release."""
+def _lost(cut: float) -> float:
+    """δ(0) of 1-DP Laplace noise, of which only the side of a cut is told, less that of the whole release."""
     noise = Laplace(1.0)
-    return float(binned_pair(noise, [0.5], shift=1.0).delta(0.0)) - delta_upper(noise, 0.0, 1.0)
+    return float(binned_pair(noise, [cut], shift=1.0).delta(0.0)) - delta_upper(noise, 0.0, 1.0)
 
 
-QUESTION = Question(
-    "Of a release with Laplace noise only one bit is told: is it above ½? (The true answer is 0 or 1.) How does the "
-    "best attacker fare?",
-    lambda: 1.0 if abs(_sign()) < 1e-12 else 0.0,
-    lambda: (
-        f"The difference is {abs(_sign()):.1g}: the likelier database depends on that bit alone, so it loses "
-        f"nothing at ε = 0. "
-        "At other ε it does."
-    ),
-    ("worse than with the whole release", "as well as with the whole release", "better than with the whole release"),
-    hint="Which database does the best attacker name, and what does that choice depend on?",
-)
+def one_bit(cut: float) -> Question:
+    """The best attacker who is told one bit."""
+    return Question(
+        f"Of a release with Laplace noise only one bit is told: is it above {cut:g}? (The true answer is 0 or 1.) How "
+        "does the best attacker fare?",
+        lambda: 1.0 if abs(_lost(cut)) < 1e-12 else 0.0,
+        lambda: (
+            f"The difference is {abs(_lost(cut)):.3g}: the likelier database depends on the side of ½ alone. "
+            + ("That bit tells it, so nothing is lost at ε = 0; at other ε something is." if cut == 0.5 else
+               "That bit leaves the side open for some releases.")
+        ),
+        ("worse than with the whole release", "as well as with the whole release",
+         "better than with the whole release"),
+        hint="Which database does the best attacker name, and what does that choice depend on?",
+    )  # fmt: skip
+
+
 TOPIC = Topic(
     "processing", "Post-processing", {"step": STEP, "width": WIDTH, "compare": COMPARE}, sidebar, picture,
     (
@@ -134,5 +139,6 @@ TOPIC = Topic(
         Experiment("Clamped to the possible answers", {"step": 0.1, "width": 0.5}),
         Experiment("One bit", {"step": 1.0, "width": 0.5}),
     ),
-    QUESTION, section="3.4", moves=Moves("compare", "ε′ = {:g} ε"),
+    one_bit(0.5), section="3.4", vary=lambda rng: one_bit(rng.choice((0.25, 0.5, 0.75, 1.0, 1.5))),
+     moves=Moves("compare", "ε′ = {:g} ε"),
 )  # fmt: skip

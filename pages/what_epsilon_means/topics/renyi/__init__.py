@@ -12,7 +12,7 @@ from dpcore.accounting.renyi import disagreement, renyi_curve, zero_concentrated
 from dpcore.figures import Palette
 from dpcore.noise import Laplace
 from pages.lessons.plot import Axis, Curve, Plot
-from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values
+from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values, later
 from pages.lessons.widgets import HEIGHT
 from pages.shared import prose
 from pages.what_epsilon_means import laws
@@ -58,7 +58,7 @@ def picture(values: Values, colours: Palette) -> Picture:
     epsilon = min(law.privacy.epsilon, 4.0)
     return Picture(
         headline,
-        (divergences(law, found.rho, colours), versus(epsilon, colours), tests(epsilon, colours)),
+        (divergences(law, found.rho, colours), later(versus, epsilon, colours), later(tests, epsilon, colours)),
         facts,
         notes,
     )
@@ -135,20 +135,21 @@ def tests(epsilon: float, colours: Palette) -> Panel:
     return Panel(title, figures.finish(figure, colours, height=300), alt, table, "disagreement")
 
 
-def _rho() -> float:
-    return zero_concentrated(Laplace(1 / 1.5), sensitivity=1.0).rho
+def concentrated(epsilon: float) -> Question:
+    """ρ of Laplace noise."""
+    right = lambda: zero_concentrated(Laplace(1 / epsilon), sensitivity=1.0).rho  # noqa: E731
+    return Question(
+        f"Every ε-DP mechanism is ε²/2-zCDP. Laplace noise with ε = {epsilon:g} does better: what is its ρ? (Two "
+        "digits are enough.)",
+        right,
+        lambda: (
+            f"The ratio $D_\\alpha/\\alpha$ is largest as α falls to 1, where D is the Kullback–Leibler divergence "
+            f"$\\varepsilon-1+e^{{-\\varepsilon}}$ = {right():.5f}."
+        ),
+        hint="Where is the curve's slope seen from the origin the largest: at large orders, or at α = 1?",
+    )
 
 
-QUESTION = Question(
-    "Every ε-DP mechanism is ε²/2-zCDP. Laplace noise with ε = 1.5 does better: what is its ρ? (Two "
-    "digits are enough.)",
-    _rho,
-    lambda: (
-        f"The ratio $D_\\alpha/\\alpha$ is largest as α falls to 1, where D is the Kullback–Leibler divergence "
-        f"$\\varepsilon-1+e^{{-\\varepsilon}}$ = {_rho():.5f}."
-    ),
-    hint="Where is the curve's slope seen from the origin the largest: at large orders, or at α = 1?",
-)
 TOPIC = Topic(
     "renyi", "Rényi and zCDP", {}, sidebar, picture,
     (
@@ -156,5 +157,6 @@ TOPIC = Topic(
         Experiment("Laplace: levels off at ε", {"mechanism": "laplace", "epsilon": 1.0}),
         Experiment("The certified optimum: none", {"mechanism": "optimal", "epsilon": 1.0, "delta": 0.1}),
     ),
-    QUESTION, section="12", moves=Moves("epsilon", "ε = {:g}"), start={"mechanism": "laplace"},
+    concentrated(1.5), section="12", vary=lambda rng: concentrated(rng.choice((0.3, 0.7, 2.0, 2.5, 3.0))),
+     moves=Moves("epsilon", "ε = {:g}"), start={"mechanism": "laplace"},
 )  # fmt: skip

@@ -12,7 +12,7 @@ from dpcore.accounting.tradeoff import gaussian_guarantee, gaussian_tradeoff, gu
 from dpcore.figures import Palette
 from dpcore.noise import Laplace
 from pages.lessons.plot import Axis, Curve, Plot
-from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values
+from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values, later
 from pages.lessons.widgets import HEIGHT, Stops, slider
 from pages.shared import prose
 from pages.what_epsilon_means.laws import Law
@@ -50,7 +50,7 @@ def picture(values: Values, colours: Palette) -> Picture:
         f"**{prose.at_least(100 * missed, 4)}\u202f%**; {gdp}."
     )
     facts = {"type II error": prose.at_least(missed, 6), "α": f"{alpha:g}", "mechanism": f"{law.name}, {law.promise}"}
-    panels = (errors(law, alpha, missed, epsilon, guarantee.mu, colours), profile(law, epsilon, colours))
+    panels = (errors(law, alpha, missed, epsilon, guarantee.mu, colours), later(profile, law, epsilon, colours))
     return Picture(headline, panels, facts, (note,))
 
 

@@ -1,0 +1,22 @@
+// What Streamlit leaves without a name: "?" buttons of headings say what they explain, the menu says which page this is.
+function name(here) {
+  for (const button of document.querySelectorAll('button[aria-label="Help"]')) {
+    const text = button.closest("h1, h2, h3, h4")?.innerText.trim();
+    if (text) button.setAttribute("aria-label", `Help for ${text}`);
+  }
+  for (const menu of document.querySelectorAll('[data-testid="stTopNavSection"]')) {
+    const words = menu.querySelector("p");
+    if (words?.textContent === here.menu) {
+      words.dataset.here = here.title;
+      menu.setAttribute("aria-label", `${here.menu}, this page: ${here.title}`);
+    } else if (words?.dataset.here) {
+      delete words.dataset.here;
+      menu.removeAttribute("aria-label");
+    }
+  }
+}
+export default function ({ data }) {
+  name(data);
+  const timer = setInterval(() => name(data), 500);
+  return () => clearInterval(timer);
+}

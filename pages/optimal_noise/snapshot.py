@@ -1,0 +1,39 @@
+"""The first screen, where its answer is known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dpcore import figures
+from dpcore.errors import InputError
+from pages.shared import compute, prose
+from pages.shared.snapshot import Sight
+
+from . import inputs, panels, verdict
+
+
+def sight(query: Mapping[str, str]) -> Sight | None:
+    """Verdict, bracket and density of the problem in an address."""
+    values, refused = inputs.HOME.read(query)
+    if refused:
+        return None
+    values |= {} if query else inputs.FIRST["values"]
+    try:
+        problem, settings, unit = inputs.read_problem(values), inputs.read_settings(values), inputs.read_unit(values)
+    except InputError:
+        return None
+    solution = compute.known(problem, settings)
+    if solution is None:
+        return None
+    view = panels.View(problem, settings, unit, tuple(values["overlays"]), values["people"])
+    bars = compute.baselines(problem)
+    laws = [figures.Law("optimal", solution.title, solution.noise), *panels.overlaid(view, bars)]
+    picture = figures.density(laws, unit=unit, colours=figures.LIGHT, log_y=bool(values["log_y"]))
+    proof = solution.certificate
+    return Sight(
+        "Optimal noise",
+        verdict.verdict(problem, proof, bars, unit, values["people"]),
+        prose.headline(problem, proof, unit),
+        [f"{verdict.errors(solution.noise, bars, unit)} {verdict.comparison(proof, bars)}"],
+        [("The noise", picture, panels.density_alt(solution, view))],
+    )

@@ -1,0 +1,72 @@
+"""What the pool works out for the page beside its picture: the ε that an error takes, slow textbook mechanisms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from dpcore.errors import InputError
+from dpcore.inversion import OPTIMAL, Inversion, invert
+from dpcore.loss import exceedance
+from dpcore.mechanisms import MECHANISMS, Baseline, baseline
+from dpcore.problem import NoiseProblem, SolverSettings
+from work.question import TICK
+
+COVERAGE = 0.95
+"""Of the errors one can use."""
+
+SECONDS = 10.0
+"""Of the search for the best possible noise."""
+
+
+@dataclass(frozen=True)
+class Afforded:
+    """An error that 95 % of releases are to stay within, at the problem's δ and with its constraints.
+
+    width : ±, positive.
+    """
+
+    problem: NoiseProblem
+    width: float
+
+    @property
+    def asked(self) -> NoiseProblem:
+        """The problem whose loss is at most 5 % where the error is kept."""
+        return replace(self.problem, loss=exceedance(self.width))
+
+
+@dataclass(frozen=True)
+class Unreached:
+    """Why a mechanism keeps the error at no ε."""
+
+    mechanism: str
+    reason: str
+
+
+def rivals(problem: NoiseProblem) -> tuple[str, ...]:
+    """What people use, by the kind of query."""
+    return ("laplace", "gaussian") if problem.granularity is None else ("geometric",)
+
+
+def afford(asked: Afforded, settings: None, progress: Callable[[object], bool]) -> tuple[Inversion | Unreached, ...]:
+    """The least ε of each mechanism, the best possible noise last; each reported when it is known."""
+    found: list[Inversion | Unreached] = []
+    limits = SolverSettings(time_limit=SECONDS)
+    for key in (*rivals(asked.problem), OPTIMAL):
+        try:
+            found.append(invert(asked.asked, 1 - COVERAGE, key, settings=limits, stop=lambda: progress(None)))
+        except InputError as error:
+            found.append(Unreached(key, error.accepted))
+        if progress(found[-1]):
+            break
+    return tuple(found)
+
+
+def slow_baselines(problem: NoiseProblem, settings: None, progress: Callable[[object], bool]) -> tuple[Baseline, ...]:
+    """Those of a query with real values that `mechanisms.baselines` leaves out where there is no time."""
+    found: list[Baseline] = []
+    for key in (key for key, entry in MECHANISMS.items() if entry.slow and problem.granularity is None):
+        if progress(TICK):
+            break
+        found.append(baseline(key, problem))
+    return tuple(found)

@@ -1,0 +1,102 @@
+"""What a page looks like before it is alive: HTML that the server sends with it (`service.snapshot`).
+
+A page that has a `snapshot.py` says there what is seen of an address, from what is known already: `sight(query)` is a
+`Sight`, None where nothing is. No session, no element of Streamlit, no computing beyond what a picture needs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from html import escape
+from importlib import import_module
+from pathlib import Path
+
+import plotly.graph_objects as go
+import streamlit
+
+from dpcore import figures
+from pages.registry import PAGES
+
+from . import prose
+
+WIDE = 460
+"""Of a picture, in pixels, on a screen of 1280."""
+
+
+@dataclass(frozen=True)
+class Sight:
+    """What a visitor sees first.
+
+    title, verdict, headline, remarks : as the page's own, in Markdown of which bold type is drawn.
+    pictures : (title, figure in light colours, what it shows in words).
+    cards : (question, picture as SVG in light colours, answer), of the page of questions.
+    until : what of the live page takes the place of all this, as a selector.
+    """
+
+    title: str
+    verdict: str = ""
+    headline: str = ""
+    remarks: Sequence[str] = ()
+    pictures: Sequence[tuple[str, go.Figure, str]] = field(default_factory=tuple)
+    cards: Sequence[tuple[str, str, str]] = field(default_factory=tuple)
+    until: str = ".js-plotly-plot .main-svg"
+
+
+def draw(path: str, query: Mapping[str, str], theme: str) -> str | None:
+    """The snapshot of an address, None where there is none.
+
+    theme : "light", "dark" or, for that of the machine, "".
+    """
+    page = next((one for one in PAGES if one.address == path), None)
+    if page is None or query.get("projector") or not (Path(__file__).parents[1] / page.name / "snapshot.py").exists():
+        return None
+    sight = import_module(f"pages.{page.name}.snapshot").sight(query)
+    return None if sight is None else html(sight, theme)
+
+
+def html(sight: Sight, theme: str = "") -> str:
+    """As it is sent; every text is escaped."""
+    parts = [f"<h1>{escape(sight.title)}</h1>"]
+    told = [("verdict", sight.verdict), ("headline", sight.headline), *(("remark", text) for text in sight.remarks)]
+    parts += [f'<p class="{name}">{marked(text)}</p>' for name, text in told if text]
+    drawn = [
+        f"<figure><h2>{escape(title)}</h2>{figures.still(figure, WIDE, label=alt)}</figure>"
+        for title, figure, alt in sight.pictures
+    ]
+    cards = [
+        f"<div>{figures.both_themes(svg)}<p><b>{marked(question)}</b></p><p>{marked(answer)}</p></div>"
+        for question, svg, answer in sight.cards
+    ]
+    parts += [
+        f'<div class="{name}">{"".join(some)}</div>' for name, some in (("pictures", drawn), ("cards", cards)) if some
+    ]
+    kind = "sight wide" if cards else "sight"
+    until = f'data-until="{escape(sight.until, quote=True)}"'
+    return (
+        f'<div id="snapshot" aria-hidden="true" style="color-scheme:{theme or "light dark"}" {until}>'
+        f'<style>{_style()}</style><div class="ground"></div><div class="{kind}">{"".join(parts)}</div></div>'
+    )
+
+
+def marked(text: str) -> str:
+    """Markdown with bold type alone → HTML."""
+    plain = re.sub(r"\\([$<>\[\]`])", r"\1", re.sub(r":[a-z]+\[:material/\w+:\] ?", "", text))
+    return re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", escape(prose.unbroken(plain), quote=False))
+
+
+@cache
+def _style() -> str:
+    """The rules, with the palette's colours and Streamlit's own type."""
+    light, dark = figures.LIGHT, figures.DARK
+    names = ("background", "text", "accent", "muted")
+    colours = "".join(f"--{name}:light-dark({getattr(light, name)},{getattr(dark, name)});" for name in names)
+    folder = Path(streamlit.__file__).parent / "static/static/media"
+    faces = [
+        f'@font-face{{font-family:"{family}";font-weight:200 900;src:url(./static/media/{path.name})}}'
+        for family, name in (("Source Sans", "SourceSansVF-Upright"), ("Source Serif", "SourceSerifVariable-Roman"))
+        for path in sorted(folder.glob(f"{name}*.woff2"))[:1]
+    ]
+    return f"#snapshot{{{colours}}}{''.join(faces)}{prose.asset('snapshot.css')}"

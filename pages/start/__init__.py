@@ -1,0 +1,1 @@
+"""The page "Start": which question a visitor has."""

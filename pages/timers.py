@@ -1,0 +1,48 @@
+"""Panels that the browser runs by itself, and a visitor who turns to another page at the same moment.
+
+The browser's timers belong to the page it shows, and run until it has heard of the next one. Streamlit folds their
+requests into the one it has, and takes the page of whichever came last: a turn to another page was lost, or panels of
+the page before ran on the new one and left the screen white. A timer asks again soon, so that its request may be let
+go wherever it comes from another page than the one that was last asked for.
+
+Nor may one come between a run that has just ended and the news of that: Streamlit would start a runner for it, no
+longer listen to the one before, and never tell the browser that the page is whole, which then stays faded.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from streamlit.proto.ClientState_pb2 import ClientState
+from streamlit.runtime.app_session import AppSession
+from streamlit.runtime.scriptrunner_utils.script_requests import RerunData, ScriptRequests
+
+
+def keep_to_their_page() -> None:
+    """Let go of the requests of timers of a page that was left, from now on in this process."""
+    if getattr(ScriptRequests._request_rerun_locked, "keeps", False):
+        return
+    fold, request = ScriptRequests._request_rerun_locked, AppSession.request_rerun
+    make = AppSession._create_scriptrunner
+
+    def folded(self: Any, asked: RerunData) -> bool:
+        if not asked.is_auto_rerun:
+            self.page_asked_for = asked.page_script_hash
+        elif getattr(self, "page_asked_for", "") not in ("", asked.page_script_hash):
+            return True
+        return fold(self, asked)
+
+    def requested(self: Any, state: ClientState | None) -> None:
+        """As `folded`, when no script runs any more that could have been asked for another page."""
+        shown = self._pages_manager.current_page_script_hash
+        if not (state and state.is_auto_rerun and shown not in ("", state.page_script_hash)):
+            request(self, state)
+
+    def made(self: Any, asked: RerunData) -> None:
+        """A runner, unless a timer asks while the one before, which takes no more requests, is not yet heard out."""
+        if not (asked.is_auto_rerun and self._scriptrunner is not None):
+            make(self, asked)
+
+    folded.keeps = True  # type: ignore[attr-defined]  # a mark
+    ScriptRequests._request_rerun_locked, AppSession.request_rerun = folded, requested  # type: ignore[method-assign]
+    AppSession._create_scriptrunner = made  # type: ignore[method-assign]

@@ -1,0 +1,100 @@
+"""What is seen of a page before it is alive says what the live page will say, and says nothing that was not proved."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import dpcore as dp
+from dpcore import figures
+from dpcore.optimal import solve
+from pages.optimal_noise import inputs
+from pages.optimal_noise.snapshot import sight
+from pages.shared import compute, prose, snapshot
+from pages.shared.snapshot import Sight
+from pages.start.cards import CARDS
+from work.question import Answer, Question
+
+QUERY = {"epsilon": "1", "delta": "0.2", "unit": "people", "seconds": "5"}
+
+
+class Texts(HTMLParser):
+    """The texts of a page, and what could run in it."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.texts, self.tags = [], set()
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.add(tag)
+        assert not any(name.startswith("on") for name, _ in attrs), tag
+
+    def handle_data(self, data):
+        self.texts.append(data)
+
+
+@pytest.fixture
+def known():
+    """The problem of `QUERY`, solved by somebody."""
+    values = inputs.HOME.read(QUERY)[0]
+    problem, settings = inputs.read_problem(values), inputs.read_settings(values)
+    compute._workers().cache.remember(Question(solve, problem, settings), Answer(solve(problem, settings)))
+    return problem, settings
+
+
+def test_it_says_what_the_live_page_says(known):
+    page = snapshot.draw("optimal_noise", QUERY, "")
+    app = AppTest.from_file("../../pages/optimal_noise/page.py", default_timeout=60)
+    for key, text in QUERY.items():
+        app.query_params[key] = text
+    live = [one.value for one in app.run().markdown]
+    shown = "".join(Texts(page).texts)
+    (headline,) = [text for text in live if "at least **" in text]
+    for text in (headline, live[live.index(headline) - 1]):
+        assert text.replace("**", "") in shown
+
+
+def test_nothing_is_solved_for_it_and_of_what_nobody_asked_there_is_none():
+    before = compute.figures()
+    assert snapshot.draw("optimal_noise", QUERY | {"epsilon": "1.2345"}, "") is None
+    assert compute.figures() == before
+
+
+@pytest.mark.parametrize(
+    "query", [{"epsilon": "x"}, {"epsilon": "-1"}, {"loss": "table", "table": "1"}, {"unit": "<b>"}, {"seconds": "1e9"}]
+)
+def test_of_an_address_that_is_not_understood_there_is_none(query):
+    assert sight(QUERY | query) is None
+
+
+@pytest.mark.parametrize("path", ["tradeoff_maps", "no_such_page", "../app.py", "shared"])
+def test_of_pages_without_one_there_is_none(path):
+    assert snapshot.draw(path, {}, "") is None
+
+
+def test_the_questions_are_there_from_the_first_moment():
+    page = Texts(snapshot.draw("", {}, ""))
+    shown = "".join(page.texts)
+    for one in CARDS:
+        lead, rest = one.answer()
+        assert one.question in shown and prose.unbroken(f"{lead} {rest}") in shown
+
+
+def test_every_text_is_escaped():
+    bad = "<img src=x onerror=alert(1)>\"'&"
+    figure = figures.density(
+        [figures.Law("optimal", bad, dp.solve(epsilon=1, delta=0.2).noise)], unit=bad, colours=figures.LIGHT
+    )
+    figure.add_annotation(x=0, y=0.1, text=bad)
+    page = snapshot.html(Sight(bad, bad, bad, [bad], [(bad, figure, bad)], [(bad, "<svg></svg>", bad)], until=bad))
+    assert not Texts(page).tags & {"img", "script", "iframe", "a", "link"}
+
+
+@pytest.mark.parametrize("theme", ["", "light", "dark"])
+def test_the_theme_is_the_visitors(theme):
+    scheme = re.search(r"color-scheme:([a-z ]+)", snapshot.html(Sight("x"), theme))
+    assert scheme.group(1) == (theme or "light dark")
