@@ -5,8 +5,9 @@ requests into the one it has, and takes the page of whichever came last: a turn 
 the page before ran on the new one and left the screen white. A timer asks again soon, so that its request may be let
 go wherever it comes from another page than the one that was last asked for.
 
-Nor may one come between a run that has just ended and the news of that: Streamlit would start a runner for it, no
-longer listen to the one before, and never tell the browser that the page is whole, which then stays faded.
+Nor may anything else that runs one panel come between a run that has just ended and the news of that: Streamlit would
+start a runner for it, no longer listen to the one before, and never tell the browser that the page is whole, which then
+stays faded. Such requests wait until that runner is heard out, folded into one as Streamlit folds those of a runner.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from __future__ import annotations
 from typing import Any
 
 from streamlit.proto.ClientState_pb2 import ClientState
-from streamlit.runtime.app_session import AppSession
-from streamlit.runtime.scriptrunner_utils.script_requests import RerunData, ScriptRequests
+from streamlit.runtime.app_session import AppSession, AppSessionState
+from streamlit.runtime.scriptrunner_utils.script_requests import RerunData, ScriptRequests, ScriptRequestType
 
 
 def keep_to_their_page() -> None:
@@ -23,7 +24,7 @@ def keep_to_their_page() -> None:
     if getattr(ScriptRequests._request_rerun_locked, "keeps", False):
         return
     fold, request = ScriptRequests._request_rerun_locked, AppSession.request_rerun
-    make = AppSession._create_scriptrunner
+    make, hear = AppSession._create_scriptrunner, AppSession._handle_scriptrunner_event_on_event_loop
 
     def folded(self: Any, asked: RerunData) -> bool:
         if not asked.is_auto_rerun:
@@ -39,10 +40,22 @@ def keep_to_their_page() -> None:
             request(self, state)
 
     def made(self: Any, asked: RerunData) -> None:
-        """A runner, unless a timer asks while the one before, which takes no more requests, is not yet heard out."""
-        if not (asked.is_auto_rerun and self._scriptrunner is not None):
-            make(self, asked)
+        """A runner for this request and those that waited, as soon as the one before is heard out."""
+        waiting = vars(self).setdefault("waiting", ScriptRequests())
+        waiting.request_rerun(asked)
+        if self._scriptrunner is None:
+            del self.waiting
+            make(self, waiting.on_scriptrunner_ready().rerun_data)
+
+    def heard(self: Any, *news: Any) -> None:
+        """The news of a runner, and after its last a runner for what waited."""
+        hear(self, *news)
+        if self._scriptrunner is None and "waiting" in vars(self):
+            waiting = vars(self).pop("waiting").on_scriptrunner_ready()
+            if self._state != AppSessionState.SHUTDOWN_REQUESTED and waiting.type == ScriptRequestType.RERUN:
+                make(self, waiting.rerun_data)
 
     folded.keeps = True  # type: ignore[attr-defined]  # a mark
     ScriptRequests._request_rerun_locked, AppSession.request_rerun = folded, requested  # type: ignore[method-assign]
     AppSession._create_scriptrunner = made  # type: ignore[method-assign]
+    AppSession._handle_scriptrunner_event_on_event_loop = heard  # type: ignore[method-assign]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 
+from playwright.sync_api import TimeoutError
+
 from pages.registry import PAGES
 
 HEADLINE = ".st-key-headline p"
@@ -14,6 +16,12 @@ DRAWN = """() => {
         && !document.querySelector('[data-stale="true"], [data-testid="stSkeleton"]');
 }"""
 """No script runs and nothing is faded."""
+UNDRAWN = """() => [
+    document.querySelector('[data-testid="stApp"]')?.getAttribute('data-test-script-state'),
+    ...[...document.querySelectorAll('[data-stale="true"], [data-testid="stSkeleton"]')].slice(0, 5)
+        .map(one => `${one.className} ${one.dataset.testid}: ${one.innerText.slice(0, 80)}`),
+].join('; ')"""
+"""What keeps a page from being drawn, in words."""
 
 
 def routes() -> dict[str, str]:
@@ -45,7 +53,10 @@ def settled(page, before: list[float] | None = None) -> list[float]:
 
 def quiet(page) -> None:
     """Wait until the page is drawn: no script runs, nothing is faded."""
-    page.wait_for_function(DRAWN)
+    try:
+        page.wait_for_function(DRAWN)
+    except TimeoutError as late:
+        raise AssertionError(f"not drawn: {page.evaluate(UNDRAWN)}") from late
     page.wait_for_timeout(300)
 
 

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
 from types import SimpleNamespace
+from typing import ClassVar
+from unittest.mock import MagicMock
 
 import pytest
+from streamlit import runtime
 from streamlit.proto.ClientState_pb2 import ClientState
-from streamlit.runtime.app_session import AppSession
+from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
+from streamlit.runtime import app_session
+from streamlit.runtime.app_session import AppSession, AppSessionState
+from streamlit.runtime.scriptrunner import ScriptRunnerEvent
 from streamlit.runtime.scriptrunner_utils.script_requests import RerunData, ScriptRequests, ScriptRequestType
 
 import pages.timers
@@ -78,13 +86,87 @@ def test_only_timers_are_let_go_of_and_only_those_of_another_page(page, automati
     assert len(session.ran) == runs + 1
 
 
-def test_a_timer_does_not_silence_a_run_that_has_just_ended():
-    """No runner is made for it as long as the one before has news; for a visitor, or with none before, one is."""
-    session = Session("here")
-    session._scriptrunner = SimpleNamespace(request_rerun=lambda asked: False)
-    AppSession._create_scriptrunner(session, timer("here"))
-    with pytest.raises(AttributeError):  # a real runner needs more than this session has
-        AppSession._create_scriptrunner(session, RerunData(page_script_hash="here"))
-    session._scriptrunner = None
-    with pytest.raises(AttributeError):
-        AppSession._create_scriptrunner(session, timer("here"))
+class Running(Session):
+    """One that makes its runners, and does nothing else."""
+
+    _create_scriptrunner = property(lambda self: AppSession._create_scriptrunner.__get__(self))
+
+    def __getattr__(self, name: str) -> MagicMock:
+        return MagicMock()
+
+
+class Runner:
+    """What a session knows of one: here it has run its script and takes no more requests."""
+
+    made: ClassVar[list[Runner]] = []
+
+    def __init__(self, initial_rerun_data: RerunData, **ignored: object) -> None:
+        self.asked, self.on_event = initial_rerun_data, MagicMock()
+        self.made.append(self)
+
+    def start(self) -> None:
+        pass
+
+    def request_rerun(self, asked: RerunData) -> bool:
+        return False
+
+    def request_stop(self) -> None:
+        pass
+
+
+@pytest.fixture
+def ended(monkeypatch) -> Callable[[Callable[[AppSession], None]], list[RerunData]]:
+    """What a session runs that is asked for more before and after the news that its first runner has ended."""
+    monkeypatch.setattr(app_session, "ScriptRunner", Runner)
+    monkeypatch.setattr(Runner, "made", [])
+
+    async def runs(ask: Callable[[AppSession], None], state: AppSessionState) -> list[RerunData]:
+        session = Running("here")
+        session._event_loop = session._script_event_loop = asyncio.get_running_loop()
+        session.request_rerun(asks())
+        (first,) = Runner.made
+        session._state = AppSessionState.APP_IS_RUNNING
+        ask(session)
+        session._state = state
+        session._handle_scriptrunner_event_on_event_loop(first, ScriptRunnerEvent.SHUTDOWN)
+        return [one.asked for one in Runner.made[1:]]
+
+    return lambda ask, state=AppSessionState.APP_NOT_RUNNING: asyncio.run(runs(ask, state))
+
+
+def asks(fragment: str = "", page: str = "here", automatic: bool = False, **values: str) -> ClientState:
+    states = [WidgetState(id=name, string_value=value) for name, value in values.items()]
+    return ClientState(
+        page_script_hash=page, fragment_id=fragment, is_auto_rerun=automatic, widget_states=WidgetStates(widgets=states)
+    )
+
+
+def test_no_panel_silences_a_run_that_has_just_ended(ended):
+    """No runner is made as long as the one before has news, and then one for all, with what was typed last."""
+
+    def ask(session: AppSession) -> None:
+        session.request_rerun(asks("panel", automatic=True))
+        session.request_rerun(asks("line", typed="older"))
+        session.request_rerun(asks("panel", typed="newer"))
+        assert len(Runner.made) == 1
+
+    (asked,) = ended(ask)
+    assert asked.fragment_id_queue == ["panel", "line"]
+    assert [one.string_value for one in asked.widget_states.widgets] == ["newer"]
+
+
+def test_what_waits_goes_with_a_turn_to_another_page(ended):
+    """Nor does it run once more when the news of the run before arrives."""
+
+    def ask(session: AppSession) -> None:
+        session.request_rerun(asks("panel"))
+        session.request_rerun(asks(page="after"))
+
+    (asked,) = ended(ask)
+    assert asked.page_script_hash == "after" and not asked.fragment_id_queue
+
+
+def test_nothing_waits_for_a_session_that_was_left(ended, monkeypatch):
+    monkeypatch.setattr(runtime, "get_instance", MagicMock())
+    monkeypatch.setattr(app_session, "_close_script_event_loop", lambda loop: None)
+    assert not ended(lambda session: session.request_rerun(asks("panel")), AppSessionState.SHUTDOWN_REQUESTED)
