@@ -114,11 +114,10 @@ def read_data(arguments: argparse.Namespace) -> LearningTable:
         table = read_table(text, arguments.label, arguments.ranges, name=Path(name).name)
     if arguments.positive is not None:
         return table.against(arguments.positive)
-    two = arguments.model != "coordinate-descent" or len(table.classes) == 2
-    if two:
+    if arguments.model != "coordinate-descent":
         return table
     stated = name not in SETS and table.classes_public
-    return table.against(table.classes[0] if stated else table.majority)
+    return table.binary(table.classes[0] if stated else None)
 
 
 def read_asked(arguments: argparse.Namespace, table: LearningTable) -> Asked:

@@ -77,8 +77,9 @@ def thumbnail(figure: go.Figure, width: float = 240, height: float = 76) -> str:
     picture.x.start, picture.x.end, picture.y.start, picture.y.end = 3.0, width - 3.0, height - 3.0, 5.0
     size = f'viewBox="0 0 {width:g} {height:g}" width="{width:g}" height="{height:g}" preserveAspectRatio="none"'
     body = "".join((*picture.shapes("below"), *picture.curves(), *picture.shapes("above")))
-    plain = re.sub(r"light-dark\(([^()]*(?:\([^()]*\))?[^()]*?),[^()]*(?:\([^()]*\))?[^()]*\)", r"\1", body)
-    return f'<svg xmlns="http://www.w3.org/2000/svg" {size} fill="none">{plain}</svg>'
+    for light, pair in _PAIRS.items():
+        body = body.replace(pair, light)
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {size} fill="none">{body}</svg>'
 
 
 POINTS = 160
@@ -310,9 +311,10 @@ class _Picture:
             line = shape.get("line") or {}
             if shape.get("type") == "rect":
                 at = f'x="{min(x, u):.1f}" y="{min(y, v):.1f}" width="{abs(u - x):.1f}" height="{abs(v - y):.1f}"'
-                colours = {"fill": shape.get("fillcolor"), "stroke": line.get("color")}
+                wide = line.get("width", 2)
+                colours = {"fill": shape.get("fillcolor"), "stroke": line.get("color") if wide else None}
                 style = ";".join(f"{part}:{themed(colour)}" for part, colour in colours.items() if colour)
-                yield f'<rect {at} style="{style}"/>'
+                yield f'<rect {at} style="{style}" stroke-width="{wide:g}"/>'
             elif shape.get("type") == "line":
                 wide = line.get("width", 1)
                 dash = (

@@ -77,6 +77,10 @@ class LearningTable:
         others = (self.labels != self.classes.index(name)).astype(np.intp)
         return replace(self, classes=(name, f"not {name}"), labels=others)
 
+    def binary(self, name: str | None = None) -> LearningTable:
+        """Itself if it has two classes, else one of them, or the one with the most rows, against the rest."""
+        return self if len(self.classes) == 2 else self.against(self.majority if name is None else name)
+
     @property
     def majority(self) -> str:
         """The class with the most rows."""

@@ -140,8 +140,7 @@ def table(model: str) -> LearningTable | None:
 def _read(source: Source, tick: Callable[[], None], *, stated: Stated, name: str) -> dict[str, LearningTable]:
     """The table as each model learns it: coordinate descent the first class against the rest."""
     found = read_source(source, name, stated.columns, stated.classes)
-    two = found if len(found.classes) == 2 else found.against(found.classes[0])
-    return {"naive-bayes": found, "coordinate-descent": two}
+    return {"naive-bayes": found, "coordinate-descent": found.binary(found.classes[0])}
 
 
 def _statement(own: upload.Table, names: Mapping[str, bool]) -> Stated | None:

@@ -37,9 +37,7 @@ Told = TypeVar("Told")
 
 def table_of(name: str, model: str) -> LearningTable:
     """A table of `SETS`, for coordinate descent with two classes."""
-    found = load(name)
-    two = model == "naive-bayes" or len(found.classes) == 2
-    return found if two else found.against(found.majority)
+    return load(name) if model == "naive-bayes" else load(name).binary()
 
 
 Plan = tuple[tuple[str, Asked | Vectors], ...]

@@ -173,8 +173,8 @@ def _line(rows: Rows, row: int, one: LineDraft, title: str, found: Reading) -> N
 def _by_groups(rows: Rows, row: int, one: LineDraft, title: str, found: Reading) -> None:
     """The choice of a column for each of whose groups the statistic is then published."""
     room = MOST_LINES - len(rows.drafts) + 1
-    fitting = [name for name, column in found.columns.items() if 2 <= _groups(column) <= room]
-    if not fitting:
+    grouped = [name for name, column in found.columns.items() if 2 <= _groups(column) <= room]
+    if not grouped:
         return
     key = f"lines_{row}_each"
 
@@ -183,7 +183,7 @@ def _by_groups(rows: Rows, row: int, one: LineDraft, title: str, found: Reading)
         st.session_state[key] = None
         rows.exchange(row, draft.by_groups(one, title, found.columns[name]))
 
-    st.selectbox("One for each group of", fitting, key=key, index=None, placeholder="no: one number for all",
+    st.selectbox("One for each group of", grouped, key=key, index=None, placeholder="no: one number for all",
                  help=TEXT["each"], on_change=chosen, width=360)  # fmt: skip
 
 

@@ -36,10 +36,8 @@ CONTROLS = {
 }  # fmt: skip
 
 
-LAWS = (
-    "Given the blocks, the release's law is exact.",
-    "Given the blocks, the release's law is integrated numerically over both private quartiles.",
-)
+EXACT = "Given the blocks, the release's law is exact."
+INTEGRATED = "Given the blocks, the release's law is integrated numerically over both private quartiles."
 
 
 def sidebar(page) -> None:
@@ -73,7 +71,7 @@ def picture(values: Values, colours: Palette) -> Picture:
     facts = {"root mean squared error": f"{prose.number(error, 6)} thousand, given the data of seed {seed}"}
     note = (
         f"Incomes and blocks: made up, seed {seed}. One person changes one block's value, anywhere from 0 to "
-        f"{prose.count(top)} thousand. {LAWS[values['sa_aggregate'] == 'winsorised']}"
+        f"{prose.count(top)} thousand. {INTEGRATED if values['sa_aggregate'] == 'winsorised' else EXACT}"
     )
     return Picture(
         headline,
