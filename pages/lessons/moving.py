@@ -97,25 +97,28 @@ def moving(still: go.Figure, found: Moving, here: int, labels: Sequence[str], co
         go.Frame(data=list(data), layout=more, name=str(number), traces=list(range(len(data))))
         for number, (data, more) in enumerate(found.frames)
     ]
+    figure.layout.sliders = [slider(labels, here, colours)]
+    figure.layout.height = still.layout.height + SLIDER
+    return figure
+
+
+def slider(labels: Sequence[str], here: int, colours: Palette) -> dict[str, Any]:
+    """A slider below a figure whose frames are called "0", "1", …: labels of all of them, and which one is shown."""
     at_once = {"mode": "immediate", "frame": {"duration": 0, "redraw": True}, "transition": {"duration": 0}}
     steps = [
         {"label": label, "method": "animate", "args": [[str(number)], at_once]} for number, label in enumerate(labels)
     ]
     clear = {"size": 1, "color": "rgba(0,0,0,0)"}
-    figure.layout.sliders = [
-        {
-            "active": here, "steps": steps, "x": 0, "len": 1, "y": 0,
-            "pad": {"t": 16 + 2 * colours.type, "b": 0}, "ticklen": 0,
-            "font": clear, "minorticklen": 0, "tickcolor": "rgba(0,0,0,0)", "bgcolor": colours.impossible,
-            "bordercolor": colours.muted, "activebgcolor": colours.accent,
-            "currentvalue": {
-                "xanchor": "left", "offset": 4,
-                "font": {"size": colours.type, "color": colours.text},
-            },
-        }
-    ]  # fmt: skip
-    figure.layout.height = still.layout.height + SLIDER
-    return figure
+    return {
+        "active": here, "steps": steps, "x": 0, "len": 1, "y": 0,
+        "pad": {"t": 16 + 2 * colours.type, "b": 0}, "ticklen": 0,
+        "font": clear, "minorticklen": 0, "tickcolor": "rgba(0,0,0,0)", "bgcolor": colours.impossible,
+        "bordercolor": colours.muted, "activebgcolor": colours.accent,
+        "currentvalue": {
+            "xanchor": "left", "offset": 4,
+            "font": {"size": colours.type, "color": colours.text},
+        },
+    }  # fmt: skip
 
 
 def _by_key(traces: Sequence[Mapping[str, Any]]) -> dict[tuple, dict[str, Any]]:

@@ -22,6 +22,9 @@ LOOK = """() => [...document.querySelectorAll(".js-plotly-plot")].map((chart) =>
 })[0]"""
 
 
+DOTS = ".st-key-chart_randomised_response_2 .scatterlayer .point"
+
+
 def overlap(one: dict, other: dict) -> bool:
     return (
         one["left"] < other["right"] - 1 and other["left"] < one["right"] - 1
@@ -69,3 +72,22 @@ def test_bars_keep_their_legend(dashboard, visitor):
     page.wait_for_function(f"(({LOOK})() ?? {{}}).legend === true")
     quiet(page)
     assert not page.locator(".names-at-lines text").count()
+
+
+def test_draws_fall_one_by_one(dashboard, visitor):
+    page = visitor(1280, 720)
+    page.goto(f"{dashboard}/mechanism_gallery?topic=randomised_response")
+    chart = page.locator(".st-key-chart_randomised_response_2")
+    dots = page.locator(DOTS)
+    chart.locator(".updatemenu-button").first.wait_for()
+    quiet(page)
+    assert dots.count() == 200, "the page begins with all of them"
+    chart.locator(".updatemenu-button").first.click()
+    page.wait_for_function("found => document.querySelectorAll(found).length < 30", arg=DOTS)
+    chart.locator(".updatemenu-button").last.click()
+    page.wait_for_timeout(300)
+    halted = dots.count()
+    page.wait_for_timeout(500)
+    assert dots.count() == halted < 200
+    chart.locator(".updatemenu-button").first.click()
+    page.wait_for_function("found => document.querySelectorAll(found).length === 200", arg=DOTS)

@@ -9,9 +9,10 @@ import plotly.graph_objects as go
 
 from dpcore import figures
 from dpcore.figures import Palette
+from dpcore.gallery import randomised_response
 from dpcore.gallery.converging_losses import Responses
 from dpcore.noise.gaussian import gaussian_delta
-from pages.lessons import widgets
+from pages.lessons import piles, widgets
 from pages.lessons.plot import Axis, Curve, Plot
 from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values, later
 from pages.lessons.widgets import HEIGHT, Stops
@@ -19,13 +20,19 @@ from pages.shared import prose
 
 COUNTS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 18, 20, 24, 28, 32, 36, 40, 50, 60, 70, 80, 100, 120, 150, 200,
           250, 300, 400, 500, 700, 1000)  # fmt: skip
-CONTROLS = {"cl_total": Stops(1.0, (0.5, 0.7, 1.0, 1.5, 2.0, 3.0)), "cl_count": Stops(4, COUNTS)}
+CONTROLS = {
+    "cl_total": Stops(1.0, (0.5, 0.7, 1.0, 1.5, 2.0, 3.0)), "cl_count": Stops(4, COUNTS), "seed": widgets.SEED,
+}  # fmt: skip
 """The limit's μ, √k times the ε of each; how many releases."""
+WALKS = 100
+PLACES = 24
+"""Of a walk, at most, that are drawn."""
 
 
 def sidebar(page) -> None:
     widgets.slider(page, "cl_count", "Releases k", show=prose.count)
     widgets.slider(page, "cl_total", "μ of the limit", help="Each release is a randomised response with ε = μ/√k.")
+    widgets.seed(page)
 
 
 def together(values: Values) -> Responses:
@@ -46,7 +53,11 @@ def picture(values: Values, colours: Palette) -> Picture:
         f"in the limit {total:g}. Theorem 13.5 allows errors of γ = {prose.number(found.error, 3)}"
         + (", which says nothing (γ < ½ is needed)." if found.error >= 0.5 else ".")
     )
-    return Picture(headline, (losses(found, total, colours), later(profiles, found, total, colours)), facts, (note,))
+    panels = (
+        losses(found, total, colours), later(walks, found, total, int(values["seed"]), colours),
+        later(profiles, found, total, colours),
+    )  # fmt: skip
+    return Picture(headline, panels, facts, (note,))
 
 
 def losses(found: Responses, total: float, colours: Palette) -> Panel:
@@ -79,6 +90,63 @@ def losses(found: Responses, total: float, colours: Palette) -> Panel:
         f"distribution functions differ by at most {found.distance():.3g}."
     )
     return Panel("What all releases reveal together", figures.finish(figure, colours, height=HEIGHT), alt, table)
+
+
+def walks(found: Responses, total: float, seed: int, colours: Palette) -> Panel:
+    """The total loss on its way, one step for each release, and where so many walks end: beside what is expected."""
+    count, rng = found.count, np.random.default_rng(seed)
+    up = rng.random((WALKS, count)) < randomised_response.truth_probability(found.epsilon)
+    paths = found.epsilon * np.concatenate([np.zeros((WALKS, 1)), np.cumsum(np.where(up, 1.0, -1.0), axis=1)], axis=1)
+    times = np.unique(np.linspace(0, count, min(count, PLACES) + 1).round().astype(int))
+    edges, parts = piles.cells(*found.law())
+    y, rank = piles.heights(paths[:, -1], edges)
+    middles, wide, most = 0.5 * (edges[1:] + edges[:-1]), edges[1] - edges[0], max(np.nanmax(rank), WALKS * parts.max())
+    end, dot = 1.06 * count, 0.5 * count / most  # the piles lie: from here on, so wide a dot
+    ways = np.concatenate([paths[:, times], np.full((WALKS, 1), np.nan)], axis=1)
+    steps = np.append(times.astype(float), np.nan)
+    figure = go.Figure()
+    figure.add_bar(
+        x=dot * WALKS * parts, y=middles, base=end, orientation="h", width=[float(wide)] * len(middles),
+        name="expected, exact", marker={"color": colours.fill, "line": {"width": 0}}, customdata=WALKS * parts,
+        hovertemplate="total loss %{y:.3g}: %{customdata:.3g} expected<extra></extra>",
+    )  # fmt: skip
+    figure.add_scatter(
+        x=np.tile(steps, WALKS), y=ways.ravel(), mode="lines", name="walks before", opacity=0.35,
+        line={"color": colours.muted, "width": 1}, hoverinfo="skip",
+    )  # fmt: skip
+    figure.add_scatter(
+        x=times, y=ways[-1, :-1], mode="lines", name="one walk", line=figures.series(colours, 0),
+        hovertemplate="after %{x:.0f} releases: %{y:.3g}<extra></extra>",
+    )  # fmt: skip
+    figure.add_scatter(
+        x=end + dot * (rank - 0.5), y=y, mode="markers", name="its end", showlegend=False, customdata=paths[:, -1],
+        marker={"color": colours.accent, "size": 7, "line": {"width": 0}},
+        hovertemplate="total loss %{customdata:.4g}<extra></extra>",
+    )  # fmt: skip
+    ticks = np.unique(np.linspace(0, count, min(count, 4) + 1).round().astype(int)).tolist()
+    figure.update_xaxes(title="releases", range=[-0.02 * count, 1.6 * count], tickvals=ticks)
+    reach = max(4.2 * total, 1.1 * (edges[-1] - total**2 / 2), 1.1 * (total**2 / 2 - edges[0]))
+    figure.update_yaxes(title="total privacy loss", range=[total**2 / 2 - reach, total**2 / 2 + reach])
+    figures.finish(figure, colours, height=360)
+    growing = {
+        0: lambda fallen: {"x": dot * fallen * parts},
+        1: lambda fallen: {"x": np.tile(steps, fallen), "y": ways[:fallen].ravel()},
+        2: lambda fallen: {"x": times, "y": ways[fallen - 1, :-1]},
+        3: lambda fallen: {"x": end + dot * (rank[:fallen] - 0.5), "y": y[:fallen]},
+    }
+    piles.one_by_one(figure, WALKS, growing, "{} walks", colours)
+    mean, spread = float(paths[:, -1].mean()), float(paths[:, -1].std())
+    exact = found.epsilon * math.tanh(found.epsilon / 2) * count
+    alt = (
+        f"{WALKS} simulated walks of {count} steps up or down, and their ends in piles: mean {mean:.3g} and standard "
+        f"deviation {spread:.3g}; the mean that is expected is {exact:.3g}."
+    )
+    table = {
+        "total loss": [prose.number(one) for one in middles.tolist()],
+        "expected": [prose.number(one, 3) for one in (WALKS * parts).tolist()],
+        "simulated": [int(np.sum(np.abs(y - middle) < 0.5 * wide)) for middle in middles],
+    }
+    return Panel(f"{WALKS} walks, one by one", figure, alt, table, "walks")
 
 
 def profiles(found: Responses, total: float, colours: Palette) -> Panel:

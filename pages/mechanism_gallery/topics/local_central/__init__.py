@@ -11,7 +11,7 @@ from dpcore import figures
 from dpcore.figures import Palette
 from dpcore.gallery import local_and_central as core
 from pages.lessons import curves as parts
-from pages.lessons import widgets
+from pages.lessons import piles, widgets
 from pages.lessons.plot import Axis, Curve, Plot
 from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values, later
 from pages.lessons.widgets import Stops
@@ -24,7 +24,8 @@ MOMENTS = {"2": "k = 2 (finite variance)", "3": "k = 3", "4": "k = 4", "8": "k =
 NAMES = {
     "response": "local, randomised response", "local-laplace": "local, Laplace noise", "central": "trusted curator",
 }  # fmt: skip
-DRAWS = 1000
+DRAWS = 400
+GOLDEN = 0.5 * (math.sqrt(5) - 1)
 CONTROLS = {
     "epsilon": widgets.EPSILON, "lc_people": Stops(1000, PEOPLE), "lc_share": Stops(0.3, SHARES),
     "lc_moments": Choice("2", MOMENTS), "seed": widgets.SEED,
@@ -96,7 +97,7 @@ def people_axis() -> Axis:
 
 
 def releases(values: Values, colours: Palette) -> Panel:
-    """A thousand simulated releases of either kind for the same table."""
+    """Simulated releases of either kind for the same table, one after another."""
     epsilon, people, seed = values["epsilon"], int(values["lc_people"]), int(values["seed"])
     ones = round(values["lc_share"] * people)
     rng = np.random.default_rng(seed)
@@ -105,24 +106,30 @@ def releases(values: Values, colours: Palette) -> Panel:
         for model in ("response", "central")
     }
     truth = 100 * ones / people
-    figure, table = go.Figure(), {"share of releases below": ["5 %", "25 %", "50 %", "75 %", "95 %"]}
-    for (model, draws), key, side in zip(found.items(), ("optimal", "gaussian"), ("positive", "negative")):
-        figure.add_violin(
-            x=draws, y=[""] * DRAWS, side=side, name=NAMES[model], orientation="h", points=False, spanmode="hard",
-            line={"color": figures.hue(colours, key), "width": 2}, box={"visible": True}, width=1.6, hoverinfo="name+x",
+    figure, table, growing = go.Figure(), {"share of releases below": ["5 %", "25 %", "50 %", "75 %", "95 %"]}, {}
+    for row, ((model, draws), key) in enumerate(zip(found.items(), ("optimal", "gaussian"))):
+        y = 1 - row + 0.6 * (np.arange(1, DRAWS + 1) * GOLDEN % 1 - 0.5)  # evenly spread, however many there are
+        figure.add_scatter(
+            x=draws, y=y, mode="markers", name=NAMES[model],
+            marker={"color": figures.hue(colours, key), "size": 5, "opacity": 0.7, "line": {"width": 0}},
+            hovertemplate=f"{NAMES[model]}: %{{x:.5g}} %<extra></extra>",
         )  # fmt: skip
+        growing[row] = lambda fallen, x=draws, y=y: {"x": x[:fallen], "y": y[:fallen]}
         table[f"{NAMES[model]} (%)"] = [
             prose.number(float(x)) for x in np.quantile(draws, (0.05, 0.25, 0.5, 0.75, 0.95))
         ]
+    reach = 1.05 * max(float(np.abs(draws - truth).max()) for draws in found.values())
     parts.upright(figure, truth, f"true share {truth:g} %", colours)
-    figure.update_xaxes(title="released share (%)")
-    figure.update_yaxes(showticklabels=False)
+    figure.update_xaxes(title="released share (%)", range=[truth - reach, truth + reach])
+    figure.update_yaxes(range=[-0.5, 1.5], showticklabels=False, showgrid=False, zeroline=False)
+    figures.finish(figure, colours, height=340)
+    piles.one_by_one(figure, DRAWS, growing, "{} releases of each", colours)
     spread = {model: np.quantile(draws, (0.05, 0.95)) for model, draws in found.items()}
     alt = f"{DRAWS} simulated releases, true share {truth:g} %. 90 % of them: " + "; ".join(
         f"{NAMES[model]} from {low:.4g} to {high:.4g} %" for model, (low, high) in spread.items()
     )
-    title = f"{prose.count(DRAWS)} simulated releases"
-    return Panel(title, figures.finish(figure, colours, height=340), alt, table, "releases")
+    title = f"{prose.count(DRAWS)} releases, one by one"
+    return Panel(title, figure, alt, table, "releases")
 
 
 def rates(values: Values, colours: Palette) -> Panel:

@@ -11,7 +11,7 @@ from dpcore import figures
 from dpcore.accounting import attack
 from dpcore.figures import Palette
 from dpcore.gallery import randomised_response as core
-from pages.lessons import widgets
+from pages.lessons import piles, widgets
 from pages.lessons.plot import Axis, Curve, Plot
 from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values, later
 from pages.lessons.widgets import HEIGHT, Stops
@@ -20,13 +20,21 @@ from pages.shared import prose
 SHARES = (0.0, 0.001, *(round(0.01 * k, 2) for k in range(1, 101)))
 PEOPLE = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 100_000)
 GRID = np.geomspace(0.05, 10, 81)
-CONTROLS = {"epsilon": widgets.EPSILON, "rr_share": Stops(0.3, SHARES), "rr_people": Stops(500, PEOPLE)}
+CONTROLS = {
+    "epsilon": widgets.EPSILON,
+    "rr_share": Stops(0.3, SHARES),
+    "rr_people": Stops(500, PEOPLE),
+    "seed": widgets.SEED,
+}
+SURVEYS = 200
+LEVELS = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 
 
 def sidebar(page) -> None:
     widgets.epsilon(page)
     widgets.slider(page, "rr_share", "True share of “yes”", show=prose.percent)
     widgets.slider(page, "rr_people", "People asked", show=prose.count)
+    widgets.seed(page)
 
 
 def picture(values: Values, colours: Palette) -> Picture:
@@ -45,8 +53,8 @@ def picture(values: Values, colours: Palette) -> Picture:
         f"A trusted curator who adds Laplace noise to the count would be off by ±{points(central)}."
     )
     panels = (
-        law(epsilon, share, people, colours), later(error, epsilon, share, people, colours),
-        later(belief, epsilon, share, colours),
+        law(epsilon, share, people, colours), later(surveys, values, colours),
+        later(error, epsilon, share, people, colours), later(belief, epsilon, share, colours),
     )  # fmt: skip
     return Picture(headline, panels, facts, (note,))
 
@@ -89,12 +97,54 @@ def law(epsilon: float, share: float, people: int, colours: Palette) -> Panel:
 
 def quantiles(x: np.ndarray, mass: np.ndarray) -> dict[str, list]:
     """Quantiles of a law on points."""
-    levels = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
-    places = np.minimum(np.searchsorted(np.cumsum(mass), levels), len(x) - 1)
+    places = np.minimum(np.searchsorted(np.cumsum(mass), LEVELS), len(x) - 1)
     return {
-        "quantile": [prose.percent(level) for level in levels],
+        "quantile": [prose.percent(level) for level in LEVELS],
         "estimate (%)": [prose.number(float(x[place])) for place in places],
     }
+
+
+def surveys(values: Values, colours: Palette) -> Panel:
+    """The same question asked again and again: one dot for each estimate, over the number expected in its column."""
+    epsilon, share, people = values["epsilon"], values["rr_share"], int(values["rr_people"])
+    at, masses = 100 * core.estimate(np.arange(people + 1) / people, epsilon), core.answers(people, share, epsilon)
+    draws = at[np.random.default_rng(int(values["seed"])).choice(people + 1, SURVEYS, p=masses / masses.sum())]
+    edges, parts = piles.cells(at, masses)
+    x, height = piles.heights(draws, edges)
+    middles, wide = 0.5 * (edges[1:] + edges[:-1]), edges[1] - edges[0]
+    top = 1.1 * max(np.nanmax(height), SURVEYS * parts.max())
+    figure = go.Figure()
+    figure.add_bar(
+        x=middles, y=SURVEYS * parts, width=[float(wide)] * len(middles), name="expected, exact",
+        marker={"color": colours.fill, "line": {"width": 0}},
+        hovertemplate="%{x:.4g} %: %{y:.3g} expected<extra></extra>",
+    )  # fmt: skip
+    figure.add_scatter(
+        x=x, y=height - 0.5, mode="markers", name="one survey",
+        marker={"color": colours.accent, "size": 7, "line": {"width": 0}},
+        hovertemplate="estimate %{x:.4g} %<extra></extra>",
+    )  # fmt: skip
+    figures.upright(figure, 100 * share, line={"color": colours.text, "width": 1.5, "dash": "dot"})
+    figure.update_xaxes(title="estimated share (%)", range=[float(edges[0] - wide), float(edges[-1] + wide)])
+    figure.update_yaxes(title="surveys", range=[0, float(top)])
+    figures.finish(figure, colours, height=360)
+    growing = {
+        0: lambda fallen: {"y": fallen * parts},
+        1: lambda fallen: {"x": x[:fallen], "y": height[:fallen] - 0.5},
+    }
+    piles.one_by_one(figure, SURVEYS, growing, "{} surveys", colours)
+    off, exact = (
+        float(np.sqrt(np.mean((draws / 100 - share) ** 2))),
+        math.sqrt(sum(core.variance(epsilon, share, people))),
+    )
+    alt = (
+        f"{SURVEYS} simulated surveys as dots that pile up around the true share {100 * share:g} %: they are off by "
+        f"{points(off)} (root mean square), {points(exact)} are expected."
+    )
+    table = quantiles(at, masses) | {
+        "simulated (%)": [prose.number(float(v)) for v in np.quantile(draws, LEVELS, method="inverted_cdf")]
+    }
+    return Panel(f"{SURVEYS} surveys, one by one", figure, alt, table, "surveys")
 
 
 def error(epsilon: float, share: float, people: int, colours: Palette) -> Panel:

@@ -15,15 +15,18 @@ from dpcore.accounting.pairs import privacy_loss
 from dpcore.figures import Palette
 from dpcore.noise import Laplace, Noise
 from dpcore.privacy import Privacy
-from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
+from pages.lessons import piles
+from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values, later
 from pages.lessons.widgets import HEIGHT, SEED, seed
 from pages.shared import prose
 from pages.shared.address import Text
 from pages.what_epsilon_means.laws import Law
-from pages.what_epsilon_means.pieces import densities, probability, success
+from pages.what_epsilon_means.pieces import A, B, densities, probability, success, window
 
 MOST = 200
 """Rounds of one game."""
+ALONE = 100
+"""Rounds that the attacker alone is watched at."""
 MANY = 2000
 """Rounds of the attacker alone."""
 
@@ -84,7 +87,11 @@ def picture(values: Values, colours: Palette) -> Picture:
     notes = (f"Rounds are a simulation with seed {number}; the best attacker is not: (1 + total variation)/2.",)
     return Picture(
         headline,
-        (table_top(law, number, guesses, colours), running(law, number, yours, its, best, colours)),
+        (
+            table_top(law, number, guesses, colours),
+            running(law, number, yours, its, best, colours),
+            later(alone, law, number, colours),
+        ),
         facts,
         notes,
     )
@@ -132,6 +139,39 @@ def running(law: Law, number: int, yours: np.ndarray, its: np.ndarray, best: flo
     table = {"rounds": rows, "maximum likelihood (%)": [f"{100 * long[k - 1]:.1f}" for k in rows]}
     alt = f"Share of rounds won: the machine {100 * long[-1]:.1f} % of {MANY}, at most {100 * best:.2f} % on average."
     return Panel("The score", figures.finish(figure, colours, height=300), alt, table, "score")
+
+
+def alone(law: Law, number: int, colours: Palette) -> Panel:
+    """Rounds that the player never sees, played by the machine: releases of A pile up, those of B below."""
+    later_on = slice(MOST, MOST + ALONE)
+    released, from_a = (one[later_on] for one in rounds(law.noise, number, MANY))
+    won = machine(law.noise, released, from_a)
+    low, high = window(law.noise, 1.0)
+    edges = np.linspace(low, high, piles.CELLS + 1)
+    inside = np.clip(released, low, np.nextafter(high, low))  # what lies beyond is shown at the end
+    figure, growing, most = go.Figure(), {}, 1.0
+    for side, name, way in ((A, "of A", 1), (B, "of B", -1)):
+        at = np.flatnonzero(from_a == (side == A))
+        x, rank = piles.heights(inside[at], edges)
+        y, most = way * (rank - 0.5), max(most, float(rank.max(initial=0)))
+        symbols = np.where(won[at] == 1, "circle", "circle-open").tolist()
+        hue = figures.series(colours, side)["color"]
+        figure.add_scatter(
+            x=x, y=y, mode="markers", name=f"{name} (ring: missed)", customdata=released[at],
+            marker={"color": hue, "size": 8, "symbol": symbols, "line": {"width": 1.5, "color": hue}},
+            hovertemplate=f"{name}: %{{customdata:.4g}}<extra></extra>",
+        )  # fmt: skip
+        growing[side] = lambda fallen, x=x, y=y, at=at: {"x": x[at < fallen], "y": y[at < fallen]}
+    figure.update_xaxes(title="released answer (in sensitivities)", range=[low, high])
+    figure.update_yaxes(title="rounds", range=[-most - 1, most + 1], showticklabels=False, showgrid=False)
+    figures.finish(figure, colours, height=330)
+    piles.one_by_one(figure, ALONE, growing, "{} rounds", colours)
+    table = {
+        "database": ["A", "B"], "rounds": [int(from_a.sum()), int((~from_a).sum())],
+        "won by the machine": [float(won[from_a].sum()), float(won[~from_a].sum())],
+    }  # fmt: skip
+    alt = f"{ALONE} releases as dots, those of A above and those of B below: the machine names {won.sum():g} rightly."
+    return Panel(f"The machine alone: {won.sum():g} of {ALONE} rounds", figure, alt, table, "alone")
 
 
 def play(page, values: Values) -> None:
