@@ -52,8 +52,10 @@ def bar(page: str) -> None:
     _theme(data={"drawn": "dark" if drawing.dark() else "light"}, key="theme", on_changed_change=lambda: None)
     if projected:
         _room(data={"height": drawing.screen()}, key="room", on_height_change=_measured)
-    if "from the top" in st.session_state:
-        _top(data={"time": st.session_state["from the top"]}, key="top")
+    asked = st.session_state.get("from the top", 0)
+    _side_bar(data={"time": asked}, key="side_bar")
+    if asked:
+        _top(data={"time": asked}, key="top")
     if "explain wished" in st.session_state:
         _remember(data={"explain": st.session_state["explain wished"]}, key="remember")
     cite("Noise for differential privacy with certified bounds.", {})
@@ -191,6 +193,7 @@ _arrows = st.components.v2.component("dp_frontier_arrows", js=prose.asset("arrow
 _names = st.components.v2.component("dp_frontier_names", js=prose.asset("names.js"))
 _remember = st.components.v2.component("dp_frontier_remember", js=prose.asset("remember.js"))
 _room = st.components.v2.component("dp_frontier_room", js=prose.asset("room.js"))
+_side_bar = st.components.v2.component("dp_frontier_sidebar", js=prose.asset("sidebar.js"))
 _snapshot = st.components.v2.component("dp_frontier_snapshot", js=prose.asset("snapshot.js"))
 _theme = st.components.v2.component("dp_frontier_theme", js=prose.asset("theme.js"))
 _top = st.components.v2.component("dp_frontier_top", js=prose.asset("top.js"))

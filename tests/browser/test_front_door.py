@@ -16,6 +16,9 @@ TITLES = {page.name: page.title for page in PAGES}
 QUESTION = "Which question do you have?"
 
 
+CONTENT = "[data-testid=stSidebarContent]"
+
+
 def test_cards_lead_there_and_back_with_one_press_each(dashboard, visitor):
     page = visitor(390, 844)
     page.goto(dashboard)
@@ -63,3 +66,19 @@ def test_the_menu_says_where_one_is_and_escape_ends_the_tour(dashboard, visitor)
     card.wait_for(state="detached")
     page.get_by_role("button", name="Explore, this page: Optimal noise").wait_for()
     page.get_by_role("button", name="Help for The noise").wait_for()
+
+
+def test_a_phone_s_side_bar_opens_at_the_controls_and_closes_on_the_answer(dashboard, visitor):
+    page = visitor(390, 844)
+    page.goto(f"{dashboard}/mechanism_gallery?topic=randomised_response")
+    quiet(page)
+    bar = page.get_by_test_id("stSidebar")
+    page.get_by_test_id("stExpandSidebarButton").click()
+    topic = bar.get_by_role("combobox").first
+    page.wait_for_function("name => document.querySelector(name)?.scrollTop > 100", arg=CONTENT)
+    page.wait_for_timeout(1000)
+    assert 100 < topic.bounding_box()["y"] < 300, "the first control, and what is above it is seen to be there"
+    topic.click()
+    page.get_by_role("option", name="5 Report noisy max").click()
+    page.wait_for_function("() => document.querySelector('h1')?.innerText.startsWith('5 Report noisy max')")
+    page.wait_for_function("name => !(document.querySelector(name)?.getBoundingClientRect().right > 0)", arg=CONTENT)
