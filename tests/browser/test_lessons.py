@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from views import HEADLINE, quiet, still
 
@@ -22,7 +24,7 @@ def test_every_picture_is_in_the_first_screen(dashboard, visitor):
         quiet(page)
         if topic == "game":
             page.get_by_role("button", name="It was A").click()
-            page.get_by_role("heading", name="Round 2").wait_for()
+            page.get_by_role("heading", name=re.compile("Round 1: it was [AB]")).wait_for()
             quiet(page)
         box = still(chart)
         assert box["y"] > 0 and box["y"] + box["height"] <= 720, f"{topic}: {box}"
@@ -33,6 +35,8 @@ def test_a_link_holds_the_rounds_of_a_game_and_no_guess(dashboard, visitor):
     page.goto(f"{dashboard}/what_epsilon_means?topic=game&mechanism=laplace&seed=4")
     for number, letter in enumerate("ABA", 1):
         page.get_by_role("button", name=f"It was {letter}").click()
+        page.get_by_role("heading", name=re.compile(f"Round {number}: it was [AB]")).wait_for()
+        page.get_by_role("button", name="Next round").click()
         page.get_by_role("heading", name=f"Round {number + 1}").wait_for()
         quiet(page)
     assert "after 3 rounds" in page.locator(HEADLINE).first.inner_text()

@@ -92,6 +92,9 @@ def test_the_score_survives_reruns_and_is_in_no_link():
     page = visit(topic="game", mechanism="laplace", seed="3")
     for letter in "ABBA":
         page.button(key=f"guess_{letter}").click().run()
+        assert re.search(r"It was \*\*[AB]\*\*: (right|wrong)", words(page))
+        page.button(key="next_round").click().run()
+        assert "It was **" not in words(page)
     first = headline(page)
     assert "after 4 rounds" in first and page.query_params.keys() == {"topic", "mechanism", "seed"}
     page.selectbox(key="topic").set_value("posterior").run()

@@ -3,6 +3,7 @@ guesses are the player's own."""
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 import numpy as np
@@ -32,10 +33,10 @@ MANY = 2000
 
 
 class Guesses(Text):
-    """A guess per round, A or B."""
+    """A guess per round, A or B; the last one in small as long as its round is still looked at."""
 
     def read(self, text: str) -> str:
-        if set(super().read(text)) - {"A", "B"}:
+        if not re.fullmatch("[AB]*[ab]?", super().read(text)):
             raise ValueError(text)
         return text
 
@@ -70,13 +71,14 @@ def machine(noise: Noise, released: np.ndarray, from_a: np.ndarray) -> np.ndarra
 
 def picture(values: Values, colours: Palette) -> Picture:
     law: Law = values["law"]
-    guesses, number = values["guesses"] or "", int(values["seed"] or 0)
+    told, number = values["guesses"] or "", int(values["seed"] or 0)
+    guesses = told.upper()
     variation = attack.total_variation(law.noise, sensitivity=1.0)
     best, promise = 0.5 + 0.5 * variation, attack.success_upper(law.privacy)
     yours, its = scores(law, number, guesses)
     best_text = ("at most " if law.solved else "") + f"**{success(law, variation)}**"
     headline = f"The best attacker names the right database in {best_text} of the rounds; " + (
-        f"after {len(guesses)} rounds you are at **{100 * yours.mean():.0f}\u202f%**, the machine at "
+        f"after {many(len(guesses))} you are at **{100 * yours.mean():.0f}\u202f%**, the machine at "
         f"**{100 * its.mean():.0f}\u202f%**."
         if guesses
         else f"{law.promise} alone would allow **{probability(100 * promise)}\u202f%**."
@@ -88,7 +90,7 @@ def picture(values: Values, colours: Palette) -> Picture:
     return Picture(
         headline,
         (
-            table_top(law, number, guesses, colours),
+            table_top(law, number, guesses, colours, frozen=told != guesses),
             running(law, number, yours, its, best, colours),
             later(alone, law, number, colours),
         ),
@@ -97,25 +99,37 @@ def picture(values: Values, colours: Palette) -> Picture:
     )
 
 
-def table_top(law: Law, number: int, guesses: str, colours: Palette) -> Panel:
-    """Both densities and the release of this round."""
+def many(count: int) -> str:
+    """So many rounds, in words."""
+    return f"{count} round{'s' * (count != 1)}"
+
+
+def table_top(law: Law, number: int, guesses: str, colours: Palette, *, frozen: bool = False) -> Panel:
+    """Both densities and the release of this round, or, with where it came from, that of the last one guessed."""
     figure, _, top = densities(law, 1.0, colours)
-    released = float(rounds(law.noise, number, len(guesses) + 1)[0][-1])
+    this = len(guesses) - frozen
+    releases, from_a = rounds(law.noise, number, len(guesses) + 1)
+    released, side = float(releases[this]), A if from_a[this] else B
+    came = f"it was {'AB'[side]}" if frozen else "the release"
+    hue = figures.series(colours, side)["color"] if frozen else colours.text
     low, high = figure.layout.xaxis.range
     at = min(max(released, low), high)
     figure.add_scatter(
-        x=[at, at], y=[0, top], mode="lines", name="the release", line={"color": colours.text, "width": 3},
+        x=[at, at], y=[0, top], mode="lines", name=came, line={"color": hue, "width": 6 if frozen else 3},
         hovertemplate=f"released: {released:.5g}<extra></extra>",
     )  # fmt: skip
     before = {"round": [], "release": [], "database": [], "your guess": []}
-    shown, from_a = rounds(law.noise, number, len(guesses))
     for k in range(max(len(guesses) - 20, 0), len(guesses)):
         before["round"].append(k + 1)
-        before["release"].append(prose.number(float(shown[k])))
+        before["release"].append(prose.number(float(releases[k])))
         before["database"].append("A" if from_a[k] else "B")
         before["your guess"].append(guesses[k])
-    alt = f"Densities of releases of databases A and B, one sensitivity apart; this round's release is {released:.4g}."
-    return Panel(f"Round {len(guesses) + 1}", figures.finish(figure, colours, height=HEIGHT), alt, before)
+    alt = (
+        f"Densities of releases of databases A and B, one sensitivity apart; this round's release is {released:.4g}"
+        + (f", and {came}." if frozen else ".")
+    )
+    title = f"Round {this + 1}" + (f": {came}" if frozen else "")
+    return Panel(title, figures.finish(figure, colours, height=HEIGHT), alt, before)
 
 
 def running(law: Law, number: int, yours: np.ndarray, its: np.ndarray, best: float, colours: Palette) -> Panel:
@@ -177,24 +191,27 @@ def alone(law: Law, number: int, colours: Palette) -> Panel:
 def play(page, values: Values) -> None:
     """The buttons, and how the last round ended."""
     law: Law = values["law"]
-    guesses = page["guesses"] or ""
+    told = page["guesses"] or ""
+    guesses = told.upper()
     with st.container(horizontal=True):
-        for letter in "AB":
+        if told != guesses:
             st.button(
-                f"It was {letter}", key=f"guess_{letter}", type="primary", on_click=page.choose,
-                args=({"guesses": guesses + letter},), disabled=len(guesses) >= MOST,
-            )  # fmt: skip
+                "Next round", key="next_round", type="primary", on_click=page.choose, args=({"guesses": guesses},)
+            )
+        else:
+            for letter in "AB":
+                st.button(
+                    f"It was {letter}", key=f"guess_{letter}", type="primary", on_click=page.choose,
+                    args=({"guesses": guesses + letter.lower()},), disabled=len(guesses) >= MOST,
+                )  # fmt: skip
         st.button("New game", key="new_game", on_click=page.choose, args=({"guesses": ""},))
     if not guesses:
         st.caption("The line is what was released. Which database was it?")
         return
     yours, its = scores(law, int(page["seed"] or 0), guesses)
     truth = "A" if rounds(law.noise, int(page["seed"] or 0), len(guesses))[1][-1] else "B"
-    st.markdown(
-        f"It was **{truth}**: {'right' if yours[-1] else 'wrong'}. You **{yours.sum():g}**, the machine "
-        f"**{its.sum():g}**, "
-        f"of {len(guesses)} rounds."
-    )
+    this = f"It was **{truth}**: {'right' if yours[-1] else 'wrong'}. " if told != guesses else ""
+    st.markdown(f"{this}You **{yours.sum():g}**, the machine **{its.sum():g}**, of {many(len(guesses))}.")
 
 
 def asked(epsilon: float) -> Question:
