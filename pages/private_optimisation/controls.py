@@ -15,7 +15,7 @@ from pages.shared import fields, prose
 from pages.shared.address import FRAME, Address, Choice, Choices, Number, Text
 from pages.shared.messages import explain
 
-from .story import Story, built, program_of
+from .story import Story, built, program_of, sample
 
 STORIES = {
     "picture": "Two variables",
@@ -64,6 +64,7 @@ class Asked:
         return (self.mechanism, *(key for key in self.rivals if key != self.mechanism))
 
 
+ABOUT_SAMPLE = "Two pharmacies supply three hospitals, whose numbers of patients are private and change by one."
 NEED_FILES = ("portfolio", "own")
 """Stories that are told with the visitor's files."""
 
@@ -124,6 +125,9 @@ def _data(story: str) -> tuple[bytes, ...]:
     else:
         model = st.file_uploader("Model (MPS or LP)", type=["mps", "lp"], key="model_file", max_upload_size=5)
         rows = st.file_uploader("Private rows (CSV: row,limit)", type="csv", key="rows_file", max_upload_size=5)
+        with st.container(horizontal=True):
+            for label, name, raw in zip(("Sample model", "Sample rows"), ("sample.mps", "sample.csv"), sample()):
+                st.download_button(label, raw, name, "text/plain", on_click="ignore", help=ABOUT_SAMPLE)
         _number("own_sensitivity", "ℓ1-sensitivity of the private limits", 0.5)
         _number("own_step", "Limits are multiples of (empty: real numbers)", 1.0)
         if model and rows:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import tempfile
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from pathlib import Path
 
 import numpy as np
 
 from dpcore.errors import InputError
 from dpcore.private_optimization import PrivateProgram, stories
-from dpcore.private_optimization.files import read_model_text, read_rows
+from dpcore.private_optimization.files import read_model_text, read_rows, save_program
 from dpcore.vector.sheets import read_sheet
 
 
@@ -48,6 +50,17 @@ def program_of(story: Story, epsilon: float, delta: float) -> PrivateProgram:
     """The story's program at (ε, δ)."""
     found = built(story)
     return replace(getattr(found, "program", found), epsilon=epsilon, delta=delta)
+
+
+@lru_cache(maxsize=1)
+def sample() -> tuple[bytes, bytes]:
+    """The two files of a program of one's own, to begin with: the transport of two pharmacies to three hospitals, whose
+    patients are private and change by one."""
+    small = stories.transport(2, 3, demands=np.array([12.0, 20.0, 9.0]), most_patients=40).program
+    with tempfile.TemporaryDirectory() as folder:
+        paths = Path(folder) / "sample.mps", Path(folder) / "sample.csv"
+        save_program(small, *paths)
+        return paths[0].read_bytes(), paths[1].read_bytes()
 
 
 def read_returns(raw: bytes) -> tuple[np.ndarray, np.ndarray]:

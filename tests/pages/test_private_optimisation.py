@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from dpcore.figures import DARK, LIGHT
 from dpcore.private_optimization import stories
 from pages.private_optimisation import certainty, charts, headline, reproduce, work
-from pages.private_optimisation.story import Story, read_returns
+from pages.private_optimisation.story import Story, program_of, read_returns, sample
 
 APP = Path(__file__).parents[2] / "app.py"
 PAGE = "pages/private_optimisation/page.py"
@@ -57,6 +57,16 @@ def test_certified_numbers_are_rounded_outwards():
 def test_own_program_asks_for_files():
     app = opened(story="own")
     assert not app.exception and "row,limit" in app.info[0].value
+    assert {"Sample model", "Sample rows"} <= {one.label for one in app.get("download_button")}
+
+
+def test_the_sample_is_a_program_as_it_is_uploaded():
+    told = (("sensitivity", 1.0), ("granularity", 1.0), ("suffix", "mps"))
+    asked = Story("own", told, sample())
+    read = program_of(asked, 1.0, 1e-4)
+    assert (read.model.matrix.shape, read.rows.tolist()) == ((5, 6), [2, 3, 4])
+    (found,) = work.released(work.Releases(asked, 1.0, 1e-4, ("truncated-laplace",), 20), None, lambda record: False)
+    assert len(found.run.objectives) == 20 and not np.any(found.run.violated > 0)
 
 
 def test_zero_delta():
