@@ -18,11 +18,13 @@ from starlette.middleware import Middleware
 from streamlit import net_util
 from streamlit.runtime.app_session import AppSession
 
-from app import ENTRANCE
+from app import ASSETS, ENTRANCE
 from dpcore import __version__, figures
+from pages import preview
 from pages.shared import compute, snapshot
 from service import configuration, log, metrics, uploads
 from service.headers import Headers
+from service.preview import Preview
 from service.snapshot import Snapshots
 from work import warm
 
@@ -105,7 +107,11 @@ app = st.App(
     middleware=[
         Middleware(Headers, address_length=settings.address_length),
         ENTRANCE,
-        Middleware(Snapshots, draw=snapshot.draw),
+        Middleware(
+            Snapshots,
+            draw=snapshot.draw,
+            preview=Preview(preview.words, icon=ASSETS / "favicon.svg", picture=ASSETS / "social.png"),
+        ),
     ],
     on_script_error=failed,
 )

@@ -17,12 +17,14 @@ ROOT = Path(__file__).parents[1]
 
 @dataclass(frozen=True)
 class Page:
-    """One page: its folder and address, what the menu calls it, and the menu it is in, "" for none."""
+    """One page: its folder and address, what the menu calls it, its icon, the menu it is in, "" for none, and what is
+    said of it where a link to it is shown."""
 
     name: str
     title: str
     icon: str
     menu: str
+    about: str = ""
 
     @property
     def script(self) -> str:
@@ -46,17 +48,30 @@ class Page:
 
 
 PAGES = (
-    Page("start", "Start", "home", ""),
-    Page("optimal_noise", "Optimal noise", "area_chart", "Explore"),
-    Page("tradeoff_maps", "Trade-off maps", "grid_on", "Explore"),
-    Page("data_dependent", "Data-dependent noise", "stacked_line_chart", "Explore"),
-    Page("vector_queries", "Vector queries", "stacked_bar_chart", "Explore"),
-    Page("isotropic", "Vectors in d dimensions", "hub", "Explore"),
-    Page("reproduction", "Published figures", "fact_check", "Explore"),
-    Page("release_plan", "Release plan", "assignment", "Apply"),
-    Page("private_optimisation", "Private optimisation", "local_shipping", "Apply"),
-    Page("private_learning", "Private learning", "school", "Apply"),
-    Page("what_epsilon_means", "What ε and δ mean", "balance", "Learn"),
-    Page("composition", "Composition", "stacks", "Learn"),
-    Page("mechanism_gallery", "Mechanism gallery", "museum", "Learn"),
-)
+    Page("start", "Start", "home", "",
+         "Certified optima of differentially private noise beside Laplace, Gaussian and staircase, live."),
+    Page("optimal_noise", "Optimal noise", "area_chart", "Explore",
+         "The best additive noise for ε and δ, between proved bounds, beside Laplace, Gaussian and staircase."),
+    Page("tradeoff_maps", "Trade-off maps", "grid_on", "Explore",
+         "What the best noise costs over all ε and δ, and which known mechanism comes closest where."),
+    Page("data_dependent", "Data-dependent noise", "stacked_line_chart", "Explore",
+         "Noise that depends on the true value: proved private, and close to the best there is."),
+    Page("vector_queries", "Vector queries", "stacked_bar_chart", "Explore",
+         "Several numbers at once: how coordinates of different sensitivity share one ε."),
+    Page("isotropic", "Vectors in d dimensions", "hub", "Explore",
+         "The best rotation-invariant noise for vectors in up to 1000 dimensions, between proved bounds."),
+    Page("reproduction", "Published figures", "fact_check", "Explore",
+         "Published tables and figures computed again, with the cause of every difference."),
+    Page("release_plan", "Release plan", "assignment", "Apply",
+         "From columns to released numbers: a plan, its total ε and δ, and scripts that carry it out."),
+    Page("private_optimisation", "Private optimisation", "local_shipping", "Apply",
+         "Plans under private limits that are never broken."),
+    Page("private_learning", "Private learning", "school", "Apply",
+         "What naïve Bayes and logistic regression lose to privacy, noise by noise, also on a table of your own."),
+    Page("what_epsilon_means", "What ε and δ mean", "balance", "Learn",
+         "What ε and δ promise, as games, beliefs and curves."),
+    Page("composition", "Composition", "stacks", "Learn",
+         "What many releases reveal together: composition, subsampling, the central limit theorem."),
+    Page("mechanism_gallery", "Mechanism gallery", "museum", "Learn",
+         "Mechanisms and attacks, a picture each, in the order of Awan's lecture notes."),
+)  # fmt: skip

@@ -14,9 +14,11 @@ from urllib.parse import parse_qsl
 
 from cachetools import TTLCache
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service import log
+from service.preview import PICTURE, Preview
 
 Draw = Callable[[str, Mapping[str, str], str], "str | None"]
 """`draw(path, query, theme)`: the page's address without slashes, its parameters, and the theme that the visitor chose
@@ -47,15 +49,18 @@ THEME = "dp-frontier-theme"
 
 
 class Snapshots:
-    """ASGI middleware: the page that Streamlit sends for every address, with a snapshot in it."""
+    """ASGI middleware: the page that Streamlit sends for every address, with what it says of itself and a snapshot."""
 
-    def __init__(self, app: ASGIApp, *, draw: Draw) -> None:
-        self._app, self._draw = app, draw
+    def __init__(self, app: ASGIApp, *, draw: Draw, preview: Preview | None = None) -> None:
+        self._app, self._draw, self._preview = app, draw, preview
         self._drawn: TTLCache = TTLCache(REMEMBERED, FRESH, getsizeof=lambda drawn: 200 + len(drawn))
         self._under_way: dict[tuple, asyncio.Future] = {}
         self._threads = ThreadPoolExecutor(AT_ONCE, "snapshot")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._preview and scope["type"] == "http" and scope["path"] == PICTURE:
+            await Response(self._preview.picture, media_type="image/png")(scope, receive, send)
+            return
         if scope["type"] != "http" or scope["method"] != "GET" or not _page(scope["path"]):
             await self._app(scope, receive, send)
             return
@@ -68,6 +73,9 @@ class Snapshots:
         body = answer.body
         if ROOT in body and (snapshot := await self._snapshot(scope)):
             body = body.replace(ROOT, ROOT + snapshot, 1)
+        if self._preview:
+            body = self._preview.put(body, scope)
+        if body != answer.body:
             headers = MutableHeaders(scope=start)
             for name in ("etag", "last-modified", "accept-ranges"):
                 del headers[name]

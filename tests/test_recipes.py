@@ -194,10 +194,10 @@ def test_a_new_page(tree):
     assert "pages/registry.py" in text and "work.py" in text
     tree.write("pages/primes/page.py", PAGE)
     tree.write("pages/primes/work.py", WORK)
-    end = "\n)\n"  # of the list of pages
+    end = "\n)  # fmt: skip\n"  # of the list of pages
     old = tree.read("pages/registry.py")
     assert old.endswith(end)
-    line = '\n    Page("primes", "Primes", "calculate", "Explore"),'
+    line = '\n    Page("primes", "Primes", "calculate", "Explore", "How many primes there are below a number."),'
     tree.write("pages/registry.py", old.removesuffix(end) + line + end)
     tree.run("-c", SEE_PAGE)
     assert len(tree.touched()) <= 3

@@ -126,8 +126,9 @@ def _data(story: str) -> tuple[bytes, ...]:
         model = st.file_uploader("Model (MPS or LP)", type=["mps", "lp"], key="model_file", max_upload_size=5)
         rows = st.file_uploader("Private rows (CSV: row,limit)", type="csv", key="rows_file", max_upload_size=5)
         with st.container(horizontal=True):
-            for label, name, raw in zip(("Sample model", "Sample rows"), ("sample.mps", "sample.csv"), sample()):
-                st.download_button(label, raw, name, "text/plain", on_click="ignore", help=ABOUT_SAMPLE)
+            mps, csv = sample()
+            st.download_button("Sample model", mps, "sample.mps", "text/plain", on_click="ignore", help=ABOUT_SAMPLE)
+            st.download_button("Sample rows", csv, "sample.csv", "text/csv", on_click="ignore", help=ABOUT_SAMPLE)
         _number("own_sensitivity", "ℓ1-sensitivity of the private limits", 0.5)
         _number("own_step", "Limits are multiples of (empty: real numbers)", 1.0)
         if model and rows:
