@@ -1,5 +1,7 @@
-// What Streamlit leaves without a name: "?" buttons of headings say what they explain, the menu says which page this is.
+// What Streamlit leaves without a name: "?" buttons of headings say what they explain, the menu says which page this is,
+// and the one at the right what is in it.
 function name(here) {
+  document.querySelector('[data-testid="stMainMenuButton"]')?.setAttribute("aria-label", "Light or dark, print");
   for (const button of document.querySelectorAll('button[aria-label="Help"]')) {
     const text = button.closest("h1, h2, h3, h4")?.innerText.trim();
     if (text) button.setAttribute("aria-label", `Help for ${text}`);

@@ -1,12 +1,20 @@
 // Figures carry their colours with them: when the visitor changes the theme, the page is asked to draw them again.
 // A screen reader is told when the headline changes.
-// A theme that is not the machine's own is remembered for the next visit's snapshot (service/snapshot.py).
+// A theme that is not the machine's own is remembered for the next visit's snapshot (service/snapshot.py), and for every
+// page: Streamlit keeps one for each address that a visit began with.
 // Only a page at rest is asked: a run that is cut short may lose what it was about to tell the browser's controls.
+const START = location.pathname;
 export default function ({ data, setTriggerValue }) {
   let differed = false;
   const own = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
   const kept = data.drawn === own ? "; max-age=0" : "; max-age=31536000";
   document.cookie = `dp-frontier-theme=${data.drawn}; path=/; samesite=lax${kept}`;
+  for (const path of data.paths) {
+    const key = `stActiveTheme-${path}-v2`;
+    if (path === START) continue; // that one is Streamlit's own
+    if (data.drawn === own) localStorage.removeItem(key);
+    else localStorage.setItem(key, JSON.stringify(data.drawn === "dark" ? "Dark" : "Light"));
+  }
   const timer = setInterval(() => {
     const app = document.querySelector('[data-testid="stApp"]');
     document.querySelector(".st-key-headline")?.setAttribute("aria-live", "polite");

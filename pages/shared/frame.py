@@ -49,7 +49,8 @@ def bar(page: str) -> None:
     _arrows(key="arrows")
     here = next(one for one in PAGES if one.name == page)
     _names(data={"menu": here.menu, "title": here.title}, key="names")
-    _theme(data={"drawn": "dark" if drawing.dark() else "light"}, key="theme", on_changed_change=lambda: None)
+    told = {"drawn": "dark" if drawing.dark() else "light", "paths": [f"/{one.address}" for one in PAGES]}
+    _theme(data=told, key="theme", on_changed_change=lambda: None)
     if projected:
         _room(data={"height": drawing.screen()}, key="room", on_height_change=_measured)
     asked = st.session_state.get("from the top", 0)

@@ -82,3 +82,24 @@ def test_a_phone_s_side_bar_opens_at_the_controls_and_closes_on_the_answer(dashb
     page.get_by_role("option", name="5 Report noisy max").click()
     page.wait_for_function("() => document.querySelector('h1')?.innerText.startsWith('5 Report noisy max')")
     page.wait_for_function("name => !(document.querySelector(name)?.getBoundingClientRect().right > 0)", arg=CONTENT)
+
+
+def test_a_theme_is_chosen_in_one_place_and_kept_on_every_page(dashboard, visitor):
+    page = visitor(1280, 720)
+    scheme = "() => getComputedStyle(document.querySelector('[data-testid=stApp]')).colorScheme"
+    page.goto(f"{dashboard}/mechanism_gallery?topic=gaussian")
+    quiet(page)
+    page.get_by_role("button", name="Light or dark, print").click()
+    page.get_by_role("menuitemradio", name="Dark").click()
+    page.wait_for_function("() => document.cookie.includes('dp-frontier-theme=dark')")  # the pictures are dark as well
+    quiet(page)
+    for address in ("composition", "mechanism_gallery"):
+        page.goto(f"{dashboard}/{address}")
+        quiet(page)
+        assert page.evaluate(scheme) == "dark"
+    page.get_by_role("button", name="Light or dark, print").click()
+    page.get_by_role("menuitemradio", name="System").click()
+    page.wait_for_function("() => !document.cookie.includes('dp-frontier-theme=dark')")
+    page.goto(f"{dashboard}/composition")
+    quiet(page)
+    assert page.evaluate(scheme) == "light"
