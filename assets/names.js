@@ -1,6 +1,27 @@
+// The keyboard comes to the menu before the side bar's controls; on a phone the menu is no list of groups that are none.
 // What Streamlit leaves without a name: "?" buttons of headings say what they explain, the menu says which page this is,
 // and the one at the right what is in it.
+const MENU = ["stTopNavLink", "stTopNavSection", "stExpandSidebarButton"].map((name) => `[data-testid="${name}"]`).join();
+
+/** A second link before everything else, as Streamlit's own to the page's content. */
+function lead() {
+  const first = document.querySelector('[data-testid="stSkipToContent"]');
+  if (!first || first.nextElementSibling?.dataset.leads === "menu") return;
+  const link = first.cloneNode(true);
+  link.textContent = "Skip to the menu";
+  link.dataset.leads = "menu";
+  link.removeAttribute("data-testid");
+  link.addEventListener("click", (event) => {
+    event.preventDefault();
+    document.querySelector(MENU)?.focus();
+  });
+  first.after(link);
+}
+
 function name(here) {
+  lead();
+  for (const list of document.querySelectorAll('[data-testid="stSidebarNavItems"], [data-testid="stSidebarNavItems"] li'))
+    list.setAttribute("role", "none");
   document.querySelector('[data-testid="stMainMenuButton"]')?.setAttribute("aria-label", "Light or dark, print");
   for (const button of document.querySelectorAll('button[aria-label="Help"]')) {
     const text = button.closest("h1, h2, h3, h4")?.innerText.trim();

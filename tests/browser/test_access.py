@@ -1,4 +1,4 @@
-"""Nothing serious or critical for axe-core on any page of the router, in both themes and on a projector."""
+"""Nothing serious or critical for axe-core on any page of the router, in both themes, on a phone and on a projector."""
 
 from __future__ import annotations
 
@@ -39,6 +39,23 @@ def test_every_page(dashboard, visitor, name):
     page.emulate_media(color_scheme="dark")
     page.wait_for_timeout(700)  # the page notices the change within half a second
     assert not serious(page, "color-contrast")
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.wait_for_timeout(700)
+    assert not serious(page), "on a phone"
+
+
+def test_the_menu_is_reached_within_five_tabs(dashboard, visitor):
+    page = visitor(1280, 720)
+    page.goto(f"{dashboard}/optimal_noise")
+    quiet(page)
+    page.wait_for_timeout(600)
+    for _ in range(2):
+        page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.innerText") == "Skip to the menu"
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.innerText").endswith("Start")
+    page.keyboard.press("Tab")
+    assert "Explore" in page.evaluate("document.activeElement.innerText")
 
 
 def test_every_panel_of_the_home_page_on_a_projector(dashboard, visitor):
