@@ -62,6 +62,7 @@ def _sidebar(course: Course) -> Topic:
         topic = next(one for one in course.topics if one.name == page["topic"])
         course.sidebar(topic)
         topic.sidebar(page)
+        _reset(course, topic)
         st.toggle("Predict first", key="predict", help="Headline and notes stay covered until an answer is chosen.")
         if not FRAME["projector"]:
             st.selectbox(
@@ -70,6 +71,16 @@ def _sidebar(course: Course) -> Topic:
             )  # fmt: skip
             st.caption(course.note)
     return topic
+
+
+def _reset(course: Course, topic: Topic) -> None:
+    """A button that takes the values the topic begins with, where others are chosen."""
+    first = {key: course.page.default(key) for key in course.own(topic)} | dict(topic.start)
+    if any(course.page[key] != value for key, value in first.items()):
+        st.button(
+            "Reset", key="reset", icon=":material/restart_alt:", type="tertiary", on_click=course.page.choose,
+            args=(first,), help="The values that the topic begins with.",
+        )  # fmt: skip
 
 
 def _begin(course: Course) -> None:

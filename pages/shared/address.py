@@ -292,10 +292,6 @@ class Address:
         st.session_state[f"notes of {self.name}"] = dict(malformed)
         self.show({key: value for key, value in values.items() if key in _linked(self.controls)})
 
-    def reset(self) -> None:
-        """Set all controls to their first values (a callback)."""
-        self.choose({key: self.default(key) for key in self.controls})
-
     def note(self) -> None:
         """A word about what of the link was not understood, if anything."""
         if notes := [*FRAME.notes(), *self.notes()]:

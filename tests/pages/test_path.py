@@ -89,3 +89,13 @@ def test_cards_show_what_their_topics_draw():
     assert all(svg.count("<path") + svg.count("<rect") >= 1 for svg in found.values())
     assert sum(map(len, found.values())) < 400_000
     assert len(cards.drawn(cards.Asked(True), None, progress=lambda _: True)) == 1
+
+
+def test_reset_takes_the_values_that_a_topic_begins_with():
+    app = visit("mechanism_gallery", topic="noisy_max")
+    topic = next(step.topic for step in path.steps() if step.topic.name == "noisy_max")
+    app.select_slider(key="epsilon").set_value(3.0).run()
+    app.button(key="reset").click().run()
+    assert app.select_slider(key="epsilon").value == 1.0
+    assert {key: app.session_state[key] for key in topic.start} == dict(topic.start)
+    assert "reset" not in {one.key for one in app.button}, "there is nothing to reset"
