@@ -120,7 +120,7 @@ def walks(found: Responses, total: float, seed: int, colours: Palette) -> Panel:
     )  # fmt: skip
     figure.add_scatter(
         x=end + dot * (rank - 0.5), y=y, mode="markers", name="its end", showlegend=False, customdata=paths[:, -1],
-        marker={"color": colours.accent, "size": 7, "line": {"width": 0}},
+        marker={"color": colours.accent, "size": colours.type // 2, "line": {"width": 0}},
         hovertemplate="total loss %{customdata:.4g}<extra></extra>",
     )  # fmt: skip
     ticks = np.unique(np.linspace(0, count, min(count, 4) + 1).round().astype(int)).tolist()

@@ -121,7 +121,7 @@ def surveys(values: Values, colours: Palette) -> Panel:
     )  # fmt: skip
     figure.add_scatter(
         x=x, y=height - 0.5, mode="markers", name="one survey",
-        marker={"color": colours.accent, "size": 7, "line": {"width": 0}},
+        marker={"color": colours.accent, "size": colours.type // 2, "line": {"width": 0}},
         hovertemplate="estimate %{x:.4g} %<extra></extra>",
     )  # fmt: skip
     figures.upright(figure, 100 * share, line={"color": colours.text, "width": 1.5, "dash": "dot"})

@@ -172,7 +172,7 @@ def alone(law: Law, number: int, colours: Palette) -> Panel:
         hue = figures.series(colours, side)["color"]
         figure.add_scatter(
             x=x, y=y, mode="markers", name=f"{name} (ring: missed)", customdata=released[at],
-            marker={"color": hue, "size": 8, "symbol": symbols, "line": {"width": 1.5, "color": hue}},
+            marker={"color": hue, "size": colours.type // 2, "symbol": symbols, "line": {"width": 1.5, "color": hue}},
             hovertemplate=f"{name}: %{{customdata:.4g}}<extra></extra>",
         )  # fmt: skip
         growing[side] = lambda fallen, x=x, y=y, at=at: {"x": x[at < fallen], "y": y[at < fallen]}
