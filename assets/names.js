@@ -1,4 +1,5 @@
-// The keyboard comes to the menu before the side bar's controls; on a phone the menu is no list of groups that are none.
+// The keyboard comes to the menu before the side bar's controls; on a phone the menu is no list of groups that are none, and
+// it moves long formulas.
 // What Streamlit leaves without a name: "?" buttons of headings say what they explain, the menu says which page this is,
 // and the one at the right what is in it.
 const MENU = ["stTopNavLink", "stTopNavSection", "stExpandSidebarButton"].map((name) => `[data-testid="${name}"]`).join();
@@ -18,8 +19,17 @@ function lead() {
   first.after(link);
 }
 
+/** What is wider than the screen can be moved by keyboard. */
+function reach() {
+  for (const formula of document.querySelectorAll(".katex-display")) {
+    if (formula.scrollWidth > formula.clientWidth) formula.tabIndex = 0;
+    else formula.removeAttribute("tabindex");
+  }
+}
+
 function name(here) {
   lead();
+  reach();
   for (const list of document.querySelectorAll('[data-testid="stSidebarNavItems"], [data-testid="stSidebarNavItems"] li'))
     list.setAttribute("role", "none");
   document.querySelector('[data-testid="stMainMenuButton"]')?.setAttribute("aria-label", "Light or dark, print");
