@@ -9,16 +9,20 @@ let last = null;
 function opened(event) {
   if (!event.target.closest?.('[data-testid="stExpandSidebarButton"]') || !matchMedia(PHONE).matches) return;
   const until = performance.now() + WHILE;
+  let at = null; // where this left it: whoever moves it elsewhere, or touches it, is let alone
   let left = false;
   const leave = () => (left = true);
-  document.addEventListener("pointerdown", leave, { once: true });
+  document.addEventListener("pointerdown", leave, { once: true, capture: true });
   const look = () => {
     const content = find("stSidebarContent");
-    const controls = content && find("stSidebarUserContent", content);
-    if (controls && find("stWidgetLabel", controls))
+    if (content && at !== null && content.scrollTop !== at) leave();
+    const controls = content && !left && find("stSidebarUserContent", content);
+    if (controls && find("stWidgetLabel", controls)) {
       content.scrollTop += controls.getBoundingClientRect().top - content.getBoundingClientRect().top - ABOVE;
+      at = content.scrollTop;
+    }
     if (!left && performance.now() < until) requestAnimationFrame(look);
-    else document.removeEventListener("pointerdown", leave);
+    else document.removeEventListener("pointerdown", leave, true);
   };
   requestAnimationFrame(look);
 }

@@ -8,6 +8,9 @@ go wherever it comes from another page than the one that was last asked for.
 Nor may anything else that runs one panel come between a run that has just ended and the news of that: Streamlit would
 start a runner for it, no longer listen to the one before, and never tell the browser that the page is whole, which then
 stays faded. Such requests wait until that runner is heard out, folded into one as Streamlit folds those of a runner.
+
+And whatever runs the whole page ends the runner before it, with what that one has been asked for and has not begun: of
+two presses within a few milliseconds the first was lost. It goes into the run that takes its place.
 """
 
 from __future__ import annotations
@@ -34,10 +37,15 @@ def keep_to_their_page() -> None:
         return fold(self, asked)
 
     def requested(self: Any, state: ClientState | None) -> None:
-        """As `folded`, when no script runs any more that could have been asked for another page."""
-        shown = self._pages_manager.current_page_script_hash
-        if not (state and state.is_auto_rerun and shown not in ("", state.page_script_hash)):
-            request(self, state)
+        """As `folded`, when no script runs any more that could have been asked for another page; and nothing that the
+        runner has not begun is lost when the whole page is run anew."""
+        shown, runner = self._pages_manager.current_page_script_hash, self._scriptrunner
+        if state and state.is_auto_rerun and shown not in ("", state.page_script_hash):
+            return
+        whole = not (state and state.fragment_id) and self._state != AppSessionState.SHUTDOWN_REQUESTED
+        if whole and runner is not None and (unheard := _ended(runner._requests)):
+            vars(self).setdefault("waiting", ScriptRequests()).request_rerun(unheard)
+        request(self, state)
 
     def made(self: Any, asked: RerunData) -> None:
         """A runner for this request and those that waited, as soon as the one before is heard out."""
@@ -59,3 +67,11 @@ def keep_to_their_page() -> None:
     ScriptRequests._request_rerun_locked, AppSession.request_rerun = folded, requested  # type: ignore[method-assign]
     AppSession._create_scriptrunner = made  # type: ignore[method-assign]
     AppSession._handle_scriptrunner_event_on_event_loop = heard  # type: ignore[method-assign]
+
+
+def _ended(requests: ScriptRequests) -> RerunData | None:
+    """End a runner's requests as Streamlit will; what it was asked for and has not begun."""
+    with requests._lock:
+        unheard = requests._rerun_data if requests._state == ScriptRequestType.RERUN else None
+        requests._state = ScriptRequestType.STOP
+    return unheard

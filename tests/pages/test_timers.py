@@ -101,7 +101,7 @@ class Runner:
     made: ClassVar[list[Runner]] = []
 
     def __init__(self, initial_rerun_data: RerunData, **ignored: object) -> None:
-        self.asked, self.on_event = initial_rerun_data, MagicMock()
+        self.asked, self.on_event, self._requests = initial_rerun_data, MagicMock(), ScriptRequests()
         self.made.append(self)
 
     def start(self) -> None:
@@ -164,6 +164,26 @@ def test_what_waits_goes_with_a_turn_to_another_page(ended):
 
     (asked,) = ended(ask)
     assert asked.page_script_hash == "after" and not asked.fragment_id_queue
+
+
+def pressed(name: str) -> WidgetStates:
+    return WidgetStates(widgets=[WidgetState(id=name, trigger_value=True)])
+
+
+@pytest.mark.parametrize("fragment", ["", "panel"])
+def test_a_press_that_no_script_has_heard_of_goes_into_the_run_that_takes_its_place(ended, fragment):
+    """The browser forgets presses once it has sent them; what has been begun is not run again."""
+
+    def ask(session: AppSession) -> None:
+        runner = Runner.made[0]._requests
+        runner.request_rerun(RerunData(page_script_hash="here", widget_states=pressed("first")))
+        runner.on_scriptrunner_ready()
+        runner.request_rerun(RerunData(page_script_hash="here", fragment_id=fragment, widget_states=pressed("second")))
+        session.request_rerun(ClientState(page_script_hash="here", widget_states=pressed("third")))
+        assert runner.on_scriptrunner_ready().type == ScriptRequestType.STOP
+
+    (asked,) = ended(ask)
+    assert {one.id for one in asked.widget_states.widgets} == {"second", "third"} and not asked.fragment_id_queue
 
 
 def test_nothing_waits_for_a_session_that_was_left(ended, monkeypatch):
