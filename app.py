@@ -5,15 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 
 import streamlit as st
+from starlette.middleware import Middleware
 
 from pages.registry import PAGES
 from pages.shared import compute, frame, travel
 from pages.shared.address import FRAME
 from pages.start.controls import meant_for_noise
 from service import entrance
+from service.steps import Steps
 
 ASSETS = Path(__file__).parent / "assets"
-ENTRANCE = entrance.before(page="optimal_noise", meant=meant_for_noise)
+AROUND = [entrance.before(page="optimal_noise", meant=meant_for_noise), Middleware(Steps)]
+"""What stands around the pages wherever they are served."""
 
 
 def run() -> None:
@@ -38,4 +41,4 @@ def run() -> None:
 if __name__ == "__main__":
     run()
 else:  # `streamlit run app.py` loads it before anybody comes, and with it what `pages/__init__.py` says to Streamlit
-    app = st.App(__file__, middleware=[ENTRANCE])
+    app = st.App(__file__, middleware=AROUND)

@@ -18,7 +18,7 @@ from starlette.middleware import Middleware
 from streamlit import net_util
 from streamlit.runtime.app_session import AppSession
 
-from app import ASSETS, ENTRANCE
+from app import AROUND, ASSETS
 from dpcore import __version__, figures
 from pages import preview
 from pages.shared import compute, snapshot
@@ -106,7 +106,7 @@ app = st.App(
     lifespan=lifespan,
     middleware=[
         Middleware(Headers, address_length=settings.address_length),
-        ENTRANCE,
+        *AROUND,
         Middleware(
             Snapshots,
             draw=snapshot.draw,

@@ -12,19 +12,20 @@ from starlette.datastructures import MutableHeaders
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from service import log
+from service import log, steps
 
 
-def _scripts_in_the_index() -> list[str]:
-    """The scripts that Streamlit's own page carries in itself, as a policy names them."""
+def _scripts_in_the_page() -> list[str]:
+    """The scripts that Streamlit's own page carries in itself, and what is put into it, as a policy names them."""
     page = Path(streamlit.__file__).with_name("static").joinpath("index.html").read_text(encoding="utf-8")
-    digests = [hashlib.sha256(text.encode()).digest() for text in re.findall(r"<script>(.*?)</script>", page, re.S)]
+    scripts = [*re.findall(r"<script>(.*?)</script>", page, re.S), steps.SCRIPT]
+    digests = [hashlib.sha256(text.encode()).digest() for text in scripts]
     return [f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests]
 
 
 CONTENT = {
     "default-src": "'self'",
-    "script-src": " ".join(["'self'", "blob:", *_scripts_in_the_index()]),
+    "script-src": " ".join(["'self'", "blob:", *_scripts_in_the_page()]),
     "style-src": "'self' 'unsafe-inline'",
     "img-src": "'self' data: blob:",
     "font-src": "'self' data:",
@@ -36,8 +37,8 @@ CONTENT = {
     "frame-ancestors": "'self'",
 }
 """The content security policy: the page may load and call nothing but its own server. Streamlit writes styles into the
-page, hence 'unsafe-inline' for these; of scripts in the page only those of its index are allowed, and blobs, which only
-a script that already runs can make (Streamlit's components come that way)."""
+page, hence 'unsafe-inline' for these; of scripts in the page only those of its index and that of `service.steps` are
+allowed, and blobs, which only a script that already runs can make (Streamlit's components come that way)."""
 
 HEADERS = {
     "Content-Security-Policy": "; ".join(f"{name} {value}" for name, value in CONTENT.items()),

@@ -13,11 +13,12 @@ from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import parse_qsl
 
 from cachetools import TTLCache
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.responses import Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from service import log
+from service.answers import changed, page_asked
 from service.preview import PICTURE, Preview
 
 Draw = Callable[[str, Mapping[str, str], str], "str | None"]
@@ -26,8 +27,6 @@ Draw = Callable[[str, Mapping[str, str], str], "str | None"]
 
 ROOT = b'<div id="root"></div>'
 """Where Streamlit's scripts will draw."""
-
-ASKING_FOR_NEWS = (b"if-none-match", b"if-modified-since")
 
 REMEMBERED = 32 << 20
 """Bytes of snapshots that are kept."""
@@ -61,28 +60,16 @@ class Snapshots:
         if self._preview and scope["type"] == "http" and scope["path"] == PICTURE:
             await Response(self._preview.picture, media_type="image/png")(scope, receive, send)
             return
-        if scope["type"] != "http" or scope["method"] != "GET" or not _page(scope["path"]):
+        if not page_asked(scope):
             await self._app(scope, receive, send)
             return
-        # The file has not changed, its snapshot may have: the browser gets it anew.
-        kept = [(name, value) for name, value in scope["headers"] if name not in ASKING_FOR_NEWS]
-        answer = _Answer(send)
-        await self._app({**scope, "headers": kept}, receive, answer.take)
-        if (start := answer.start) is None:
-            return
-        body = answer.body
-        if ROOT in body and (snapshot := await self._snapshot(scope)):
-            body = body.replace(ROOT, ROOT + snapshot, 1)
-        if self._preview:
-            body = self._preview.put(body, scope)
-        if body != answer.body:
-            headers = MutableHeaders(scope=start)
-            for name in ("etag", "last-modified", "accept-ranges"):
-                del headers[name]
-            headers["content-length"] = str(len(body))
-            headers["vary"] = "Cookie"
-        await send(start)
-        await send({"type": "http.response.body", "body": body})
+
+        async def change(body: bytes) -> bytes:
+            if ROOT in body and (snapshot := await self._snapshot(scope)):
+                body = body.replace(ROOT, ROOT + snapshot, 1)
+            return self._preview.put(body, scope) if self._preview else body
+
+        await changed(self._app, scope, receive, send, change)
 
     async def _snapshot(self, scope: Scope) -> bytes:
         """Of the address asked for; empty where there is none, or none yet."""
@@ -112,33 +99,6 @@ class Snapshots:
         except Exception as error:  # the page itself will say what is wrong
             log.record("script error", level=logging.ERROR, error=type(error).__name__, place=log.place(error))
             return b""
-
-
-class _Answer:
-    """An answer that is HTML, held back as a whole; any other one passes as it comes."""
-
-    def __init__(self, send: Send) -> None:
-        self._send, self.start, self.body = send, None, b""
-        self._held: Message | None = None
-
-    async def take(self, message: Message) -> None:
-        if message["type"] == "http.response.start":
-            headers = Headers(raw=message["headers"])
-            if message["status"] == 200 and headers.get("content-type", "").startswith("text/html"):
-                self._held = message
-                return
-        elif self._held is not None and message["type"] == "http.response.body":
-            self.body += message.get("body", b"")
-            if not message.get("more_body", False):
-                self.start = self._held
-            return
-        await self._send(message)
-
-
-def _page(path: str) -> bool:
-    """It may be the address of a page: one name, and no file."""
-    name = path.strip("/")
-    return "/" not in name and "." not in name and not name.startswith("_")
 
 
 def _theme(cookie: str) -> str:

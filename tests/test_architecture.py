@@ -86,7 +86,7 @@ ONLY_IN = {
     "flint": "dpcore/isotropic/balls.py", "fsspec": "dpcore/plan/held.py",
     "numba": "dpcore/kernels/", "highspy": "dpcore/lp.py",
     "plotly": ("pages/", "dpcore/figures/"), "prometheus_client": "service/",
-    "streamlit": ("app.py", "server.py", "pages/", "service/"), "starlette": ("server.py", "service/"),
+    "streamlit": ("app.py", "server.py", "pages/", "service/"), "starlette": ("app.py", "server.py", "service/"),
 }  # fmt: skip
 
 

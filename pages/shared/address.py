@@ -351,14 +351,10 @@ class Address:
         return bool(self.name) and st.session_state.get("address") != self.name
 
     def _told_otherwise(self) -> bool:
-        """The address has changed by itself: a link with values led here, or the browser's Back on the same page.
-
-        Back to another page is left to what was kept: Streamlit's history holds addresses that mix both pages.
-        """
-        back = bool(getattr(get_script_run_ctx(), "is_history_navigation", False))
-        if self._arriving():
-            return not back and bool(self.controls.keys() & st.query_params.keys())
-        return back and self.name == st.session_state.get("address")
+        """The address has changed by itself: a link with values led here, or the browser's Back or Forward."""
+        if bool(getattr(get_script_run_ctx(), "is_history_navigation", False)):
+            return self._arriving() or self.name == st.session_state.get("address")
+        return self._arriving() and bool(self.controls.keys() & st.query_params.keys())
 
 
 def remembered() -> dict[str, dict[str, object]]:

@@ -33,6 +33,30 @@ def test_cards_lead_there_and_back_with_one_press_each(dashboard, visitor):
         assert page.url == f"{dashboard}/"
 
 
+def test_a_turn_is_one_step_of_the_history_and_forward_leads_there_again(dashboard, visitor):
+    page = visitor(1280, 720)
+    page.goto(dashboard)
+    page.get_by_role("heading", name=QUESTION).wait_for()
+    quiet(page)
+    steps = page.evaluate("history.length")
+    for card in CARDS[:2]:
+        page.get_by_role("link", name=card.question).click()
+        page.get_by_role("heading", name=TITLES[card.page], exact=True, level=1).wait_for()
+        quiet(page)
+        there = page.url
+        assert page.evaluate("history.length") == steps + 1
+        page.go_back()
+        page.get_by_role("heading", name=QUESTION).wait_for()
+        quiet(page)
+        page.go_forward()
+        page.get_by_role("heading", name=TITLES[card.page], exact=True, level=1).wait_for()
+        quiet(page)
+        assert page.url == there
+        page.go_back()
+        page.get_by_role("heading", name=QUESTION).wait_for()
+        quiet(page)
+
+
 def test_a_card_by_keyboard_alone(dashboard, visitor):
     page = visitor(1280, 720)
     page.goto(dashboard)

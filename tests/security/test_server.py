@@ -18,6 +18,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from benchmarks.visitor import Visitor
 from pages.registry import PAGES
 from service.headers import HEADERS
+from service.steps import SCRIPT
 
 
 def test_headers_are_on_every_answer(service):
@@ -25,6 +26,12 @@ def test_headers_are_on_every_answer(service):
         answer = service.ask("GET", path)
         for name, value in HEADERS.items():
             assert answer.headers[name] == value, f"{path}: {name}"
+
+
+def test_a_browser_that_takes_packed_pages_gets_what_the_server_puts_into_them(service):
+    """A page that comes packed cannot be changed: title, snapshot and script would silently be left out."""
+    page = service.ask("GET", "/optimal_noise", headers={"Accept-Encoding": "gzip, deflate, br"}).text
+    assert "<title>Optimal noise · DP Frontier</title>" in page and SCRIPT in page
 
 
 def test_the_policy_lets_the_page_load_from_nowhere_else():
