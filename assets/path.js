@@ -11,7 +11,12 @@ function turn(event) {
   event.stopPropagation();
   document.querySelector(`.st-key-turn_${way} button`)?.click();
 }
+// The page says that it listens: what is pressed before is not heard.
 export default function () {
   document.addEventListener("keydown", turn, true);
-  return () => document.removeEventListener("keydown", turn, true);
+  document.body.setAttribute("data-keys", "");
+  return () => {
+    document.removeEventListener("keydown", turn, true);
+    document.body.removeAttribute("data-keys");
+  };
 }

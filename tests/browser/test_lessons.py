@@ -142,6 +142,10 @@ def test_a_picture_moves_while_its_slider_is_dragged_and_the_page_takes_the_valu
     assert not line.inner_text()
 
 
+LISTENS = "document.body.hasAttribute('data-keys')"
+"""A page listens to a presenter's keys when their script has come, after it is drawn."""
+
+
 def test_a_presenters_keys_turn_the_page_on_a_projector_only(dashboard, visitor):
     page = visitor(1280, 720)
     page.goto(f"{dashboard}/what_epsilon_means?topic=posterior&projector=true")
@@ -150,6 +154,7 @@ def test_a_presenters_keys_turn_the_page_on_a_projector_only(dashboard, visitor)
     quiet(page)
     for key, there in (("PageDown", "3.7 The attacker's game"), ("ArrowRight", "3.8 Private linear regression"),
                        ("PageUp", "3.7 The attacker's game")):  # fmt: skip
+        page.wait_for_function(LISTENS)
         page.keyboard.press(key)
         title.filter(has_text=there).wait_for()
         quiet(page)
@@ -191,6 +196,7 @@ def test_a_lecture_of_twelve_states_is_one_link_walked_with_one_key_in_a_fresh_b
         count.get_by_text(f"{number} of 12").wait_for()
         quiet(fresh)
         assert ("epsilon=" in fresh.url) == ("epsilon=2" in fresh.url), "every state is as it was added"
+        fresh.wait_for_function(LISTENS)
         fresh.keyboard.press("PageDown")
     quiet(fresh)
     assert "12 of 12" in count.inner_text(), "behind the last one there is nothing"
