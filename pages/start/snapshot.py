@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from dpcore import figures
 from pages.shared import prose
-from pages.shared.snapshot import Sight
+from pages.snapshot import Sight
 
 from .cards import CARDS
 

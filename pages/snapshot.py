@@ -19,8 +19,7 @@ import streamlit
 
 from dpcore import figures
 from pages.registry import PAGES
-
-from . import prose
+from pages.shared import prose
 
 WIDE = 460
 """Of a picture, in pixels, on a screen of 1280."""
@@ -51,7 +50,7 @@ def draw(path: str, query: Mapping[str, str], theme: str) -> str | None:
     theme : "light", "dark" or, for that of the machine, "".
     """
     page = next((one for one in PAGES if one.address == path), None)
-    if page is None or query.get("projector") or not (Path(__file__).parents[1] / page.name / "snapshot.py").exists():
+    if page is None or query.get("projector") or not (Path(__file__).parent / page.name / "snapshot.py").exists():
         return None
     sight = import_module(f"pages.{page.name}.snapshot").sight(query)
     return None if sight is None else html(sight, theme)
