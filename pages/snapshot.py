@@ -22,7 +22,7 @@ from pages.registry import PAGES
 from pages.shared import prose
 
 WIDE = 460
-"""Of a picture, in pixels, on a screen of 1280."""
+"""Width of a picture, in pixels, on a screen of 1280."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def draw(path: str, query: Mapping[str, str], theme: str) -> str | None:
 
 
 def html(sight: Sight, theme: str = "") -> str:
-    """As it is sent; every text is escaped."""
+    """The snapshot as it is sent; every text is escaped."""
     parts = [f"<h1>{escape(sight.title)}</h1>"]
     told = [("verdict", sight.verdict), ("headline", sight.headline), *(("remark", text) for text in sight.remarks)]
     parts += [f'<p class="{name}">{marked(text)}</p>' for name, text in told if text]

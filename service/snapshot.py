@@ -85,7 +85,7 @@ class Snapshots:
         await send({"type": "http.response.body", "body": body})
 
     async def _snapshot(self, scope: Scope) -> bytes:
-        """Of the address asked for; empty where there is none, or none yet."""
+        """The snapshot of the address asked for; empty where there is none, or none yet."""
         query, theme = scope.get("query_string", b""), _theme(Headers(scope=scope).get("cookie", ""))
         key = scope["path"], query, theme
         if (known := self._drawn.get(key)) is not None:

@@ -12,7 +12,7 @@ from .cards import CARDS
 
 
 def sight(query: Mapping[str, str]) -> Sight | None:
-    """All cards."""
+    """What the start page shows: all cards."""
     cards = [
         (one.question, figures.sketch(one.picture(), figures.LIGHT), "**{}** {}".format(*one.answer())) for one in CARDS
     ]
