@@ -20,8 +20,8 @@ from streamlit.runtime.app_session import AppSession
 
 from app import AROUND, ASSETS
 from dpcore import __version__, figures
-from pages import preview
-from pages.shared import compute, snapshot
+from pages import preview, snapshot
+from pages.shared import compute
 from service import configuration, log, metrics, uploads
 from service.headers import Headers
 from service.preview import Preview

@@ -27,14 +27,14 @@ CHARTS = (
 
 
 def seconds(act: Callable[[], object]) -> float:
-    """Of the processor."""
+    """Seconds of the processor that an act takes."""
     start = time.process_time()
     act()
     return time.process_time() - start
 
 
 def tell(name: str, act: Callable[[], object], limit: float = LIMIT) -> None:
-    """One row."""
+    """Print one row: the seconds of an act beside its limit."""
     took = seconds(act)
     print(f"{name:<62} {took:6.2f} s {'' if took <= limit else 'ABOVE THE LIMIT'}")
 

@@ -37,7 +37,7 @@ from dpcore.solution import Solution
 from .bench_solve import peak_megabytes
 
 RANGES = {"page": ((0.001, 20.0), (1e-12, 0.8)), "wide": ((1e-4, 30.0), (1e-15, 0.8))}
-"""Of ε and δ, for the table with a target and for the one that is only reported."""
+"""Ranges of ε and of δ, for the table with a target and for the one that is only reported."""
 
 GAPS = (1e-3, 1e-2, 5e-2)
 """Relative gaps that are counted."""

@@ -76,12 +76,12 @@ BRACKETS = [
 ]
 
 DIMENSIONS, PAIRS = (2, 3, 5, 10, 20, 50, 100), ((1.0, 1e-5), (4.0, 1e-6))
-"""Of the table."""
+"""Dimensions and (ε, δ) of the table."""
 
 TABLE_SECONDS, TABLE_GAP = 30.0, 0.005
 
 SHORT, FEWER = 0.1, 3
-"""Of the short version: share of the time, and which problems (every third)."""
+"""The short version: share of the time, and which problems (every third)."""
 
 
 TOWARDS = np.array([0.0, *(2.0**k for k in range(-4, 5))])

@@ -44,7 +44,7 @@ TASKS = {
 
 
 def measured(name: str) -> str:
-    """One task in this process."""
+    """The row of one task, run in this process."""
     os.environ["DP_FRONTIER_STORE"] = "off"
     task, asked = TASKS[name]()
     told = [time.process_time()]

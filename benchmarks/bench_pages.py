@@ -160,12 +160,12 @@ def under_way() -> bool:
 
 
 def name(page: str, place: dict[str, str]) -> str:
-    """Of a place."""
+    """What a place is called in the table."""
     return ": ".join([page, *place.values()])
 
 
 def places(page: str) -> Iterator[dict[str, str]]:
-    """All of a page's places."""
+    """All places of a page."""
     controls = CONTROLS[page].controls
     keys = [key for key in PLACES if key in controls]
     yield from (dict(zip(keys, names)) for names in product(*(controls[key].options for key in keys)))
@@ -247,7 +247,7 @@ def main() -> int:
 
 
 def show(runs: list[Run]) -> None:
-    """One line of a place."""
+    """Print a line for every place."""
     later = runs[1:] or runs
     worst = max(later, key=lambda run: run.seconds)
     middle = statistics.median(run.seconds for run in later)

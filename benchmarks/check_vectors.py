@@ -30,7 +30,7 @@ from dpcore.problem import SolverSettings
 from dpcore.solution import Progress
 
 ROUNDING = 1e-6
-"""Of the known laws' losses, in floats."""
+"""Relative error of the known laws' losses, which are floats."""
 
 MOST, LARGE, ONE_IN = 200, 1000, 50
 """Dimensions: the largest of the usual ones, and the one of one problem in fifty."""

@@ -20,7 +20,7 @@ from scipy.sparse import coo_array, csr_array, vstack
 from dpcore.isotropic.geometry import beyond
 
 NODES = 24
-"""Of the quadrature in a shell."""
+"""Nodes of the quadrature in a shell."""
 
 SHIFTS = (1.0, 0.9375, 0.875, 0.75, 0.625, 0.5, 0.375, 0.25)
 

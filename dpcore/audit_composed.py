@@ -33,7 +33,7 @@ class Losses:
 
     @classmethod
     def of(cls, noise: PiecewiseNoise, step: float) -> Losses:
-        """With this step or, where the losses are large, a multiple of it."""
+        """The losses of a law, with this step or, where the losses are large, a multiple of it."""
         pair = dominating_pair(noise, noise.sensitivity)
         coarser = max(1, math.ceil(reach(pair, UNSEEN)[1] / step / MOST_POINTS))
         return cls(on_grid(pair, coarser * step, upper=True, unseen=UNSEEN))

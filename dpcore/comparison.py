@@ -29,7 +29,7 @@ class Comparison:
 
     @classmethod
     def of(cls, solution: Solution) -> Comparison:
-        """With every mechanism that `baselines` knows for the problem."""
+        """A solution beside every mechanism that `baselines` knows for the problem."""
         return cls(solution, tuple(baselines(solution.problem)))
 
     def rows(self) -> list[dict[str, Any]]:

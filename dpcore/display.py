@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from .solution import Certificate, Solution
 
 WIDTH, HEIGHT = 360, 110
-"""Of the drawing, in pixels."""
+"""Width and height of the drawing, in pixels."""
 
 MOST_POINTS = 600
-"""Of an outline: what a drawing of this width shows."""
+"""Most points of an outline: what a drawing of this width shows."""
 
 ACCENT = "#0067A5"
 """The colour of the certified optimum, readable on light and dark pages."""

@@ -29,7 +29,7 @@ DIGITS = 1e-13
 """Relative distance at which the search for a closed form's ε ends."""
 
 DIGITS_OF_SLOW = 1e-4
-"""The same for mechanisms whose calibration takes long."""
+"""Relative distance at which that search ends for mechanisms whose calibration takes long."""
 
 TRIALS = 60
 """Solves at most."""

@@ -106,7 +106,7 @@ class FinitePair(Pair):
 
     @property
     def swapped(self) -> FinitePair:
-        """The same two laws the other way round."""
+        """These two laws the other way round."""
         return FinitePair(-self.losses[::-1], self.other[::-1], self.own[::-1])
 
     @cached_property

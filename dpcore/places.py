@@ -30,7 +30,7 @@ class Places:
 
     @classmethod
     def of(cls, origin: float, sensitivity: float, k: int, indices: ArrayLike) -> Places:
-        """With k units to the sensitivity."""
+        """Places at these indices, with k units to the sensitivity."""
         return cls(decimal(origin), decimal(sensitivity) / k, np.asarray(indices, dtype=np.int64))
 
     def at(self, index: int) -> Fraction:

@@ -237,7 +237,7 @@ class NoiseProblem:
 
     @property
     def simplified(self) -> NoiseProblem:
-        """The same problem without pairs (ε, δ) that others imply."""
+        """This problem without pairs (ε, δ) that others imply."""
         second = self.second
         if isinstance(self.profile, PairList):
             pairs = PairList(self.privacies).pairs

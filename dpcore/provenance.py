@@ -35,4 +35,4 @@ def _version(library: str) -> str | None:
 
 
 PROVENANCE = provenance()
-"""Of this process. Computed with the first import: later the files may be those of a newer release."""
+"""The provenance of this process, computed with the first import: later the files may be those of a newer release."""

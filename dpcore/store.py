@@ -46,7 +46,7 @@ LIMIT = 256 << 20
 """Bytes of entries that a store keeps unless told otherwise; its files may be a few per cent larger."""
 
 FORMAT = 3
-"""Of the table; grows when older ones would be misread. Theirs are dropped."""
+"""Number of the table's format; grows when older ones would be misread. Theirs are dropped."""
 
 PATIENCE = 2.0
 """Seconds to wait for another process that writes."""
@@ -308,7 +308,7 @@ def _digest(kind: str, key: object) -> bytes:
 
 
 def _checksum(digest: bytes, value: bytes) -> bytes:
-    """Of an entry's bytes under its key: moved to another key they are damaged, too."""
+    """Checksum of an entry's bytes under its key: moved to another key they are damaged, too."""
     return sha256(digest + value).digest()
 
 

@@ -30,7 +30,7 @@ class Entrance:
 
 
 def before(*, page: str, meant: Callable[[Iterable[str]], bool]) -> Middleware:
-    """It, as an application takes it."""
+    """The entrance as an application takes it."""
     return Middleware(Entrance, page=page, meant=meant)
 
 

@@ -72,7 +72,7 @@ class Snapshots:
         await changed(self._app, scope, receive, send, change)
 
     async def _snapshot(self, scope: Scope) -> bytes:
-        """Of the address asked for; empty where there is none, or none yet."""
+        """The snapshot of the address asked for; empty where there is none, or none yet."""
         query, theme = scope.get("query_string", b""), _theme(Headers(scope=scope).get("cookie", ""))
         key = scope["path"], query, theme
         if (known := self._drawn.get(key)) is not None:

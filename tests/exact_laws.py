@@ -121,7 +121,7 @@ class Cells:
             yield from self._break_by_break(epsilon, shifts, signs)
 
     def _differences(self, limit: Fraction) -> list[Fraction]:
-        """Those of breaks, up to a limit and with it; see `MOST_SHIFTS`."""
+        """Distances of breaks, up to a limit and with it; see `MOST_SHIFTS`."""
         breaks = self.breaks
         ends = [bisect_right(breaks, b + limit) for b in breaks]
         thin = 1 + sum(end - i - 1 for i, end in enumerate(ends)) // MOST_SHIFTS

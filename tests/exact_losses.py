@@ -223,7 +223,7 @@ def _direct(
 
 
 def _rough(p: float, ratio: float, x: float, y: float | None, period: float, terms: int) -> float:
-    """The same sum in floating point."""
+    """That sum in floating point."""
     if y is None:
         return sum(ratio**m * abs(x + m * period) ** p for m in range(terms))
     ends = ((abs(x + m * period), abs(y + m * period)) for m in range(terms))

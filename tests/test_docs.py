@@ -95,7 +95,7 @@ def test_the_table_of_equations_names_what_exists():
 
 
 SECTIONS = {"2", "2.1", "2.2", "3", "3.1", "3.2", "4", "4.1", "4.2", "5", "5.1", "5.2", "5.3", "6"}
-"""Of [SLW], as printed."""
+"""Sections of [SLW], as printed."""
 
 
 def test_cited_sections_of_the_paper_exist():

@@ -106,7 +106,7 @@ def test_rounded_normals_have_the_exact_law_of_the_grid(centre, sigma, step):
 
 
 def test_many_normals_have_the_law(monkeypatch):
-    """And k, the whole part, by itself."""
+    """So has k, the whole part, by itself."""
     seed(monkeypatch, 17)
     draws = [sign * (k + x.first(64) / 2**64) for sign, k, x in (draw_normal() for _ in range(30_000))]
     assert 1e-3 < even(ndtr(draws)) < 1 - 1e-3
@@ -150,7 +150,7 @@ def test_laplace_laws_release(monkeypatch):
 
 
 def mixed(places: dict[float, float], sigma: float, step: float) -> dict[int, float]:
-    """Of normal laws around places, with these probabilities."""
+    """Distribution function of normal laws around places, with these probabilities."""
     law: dict[int, float] = {}
     for place, mass in places.items():
         for i, p in normal_on_grid(place, sigma, step).items():

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcore.search import (
+    _bracket,
     bisection,
     bisections,
     geometric,
@@ -124,3 +125,52 @@ def test_a_value_is_nudged_by_powers_of_two_of_its_last_place(value, power):
     turn = value * (1 + 2.0 ** (power - 52))
     found = nudged_up(lambda x: x >= turn, value)
     assert turn <= found <= value * (1 + 2.0 ** (power - 51))
+
+
+def test_equal_values_on_a_plateau_are_followed_to_the_smaller_arguments():
+    bottom = lambda x: max(0.0, 1.2 - x, x - 2.8)  # noqa: E731
+    assert least_argument(bottom, [1.0, 2.0, 3.0]) == pytest.approx(1.2, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("points", "tolerance", "asked"),
+    [
+        ([-9.0, -4.0, -1.0], 1.0, 0),  # from −9 to −4 is no farther than the larger end
+        ([1.0, 4.0, 9.0], 1.0, 0),
+        ([0.0, 2.0], 1.0, 0),  # just as far
+        ([0.0, 1.5], 0.8, 2),  # 1.5, then .93, against .8 of at least 1
+    ],
+)
+def test_the_tolerance_is_relative_to_the_larger_end_and_to_1(points, tolerance, asked):
+    best, seen = -4.0 if min(points) < 0 else 4.0 if 4.0 in points else 0.0, []
+    least_argument(lambda x: seen.append(x) or abs(x - best), points, tolerance=tolerance)
+    assert len(seen) == len(points) + 2 + asked
+
+
+def test_what_coincides_with_the_best_point_is_told_by_its_size():
+    assert _bracket([-1.0, -0.25, 0.0, 0.25, 1.0], 0.0, 0.25) == (-1.0, 1.0), "as far as the margin is too near"
+    assert _bracket([0.0, 1.0, 1.375, 2.0], 1.0, 0.25) == (0.0, 1.375), "the margin of a point at 1 is the tolerance"
+    assert _bracket([0.0, 7.5, 8.0, 8.5, 16.0], 8.0, 0.125) == (0.0, 16.0), "that of a larger one is larger"
+
+
+def test_whole_numbers_are_looked_at_as_floats():
+    kinds = []
+    least_argument_vectorised(lambda x: kinds.append(x.dtype) or -(x**-2), [1, 2, 3])
+    assert set(kinds) == {np.dtype(float)}
+    true, false = bisections(lambda x: x < 1, [0, 0], [3, 2], rounds=0)
+    assert true.dtype == false.dtype == np.dtype(float)
+
+
+@pytest.mark.parametrize(
+    ("turn", "asked"), [(10.0, [1, 2, 4, 8, 16, 8, 12]), (0.2, [1, 0.5, 0.25, 0.125, 0.1875]), (0.75, [1, 0.5, 0.75])]
+)
+def test_a_turn_is_enclosed_by_doubling_or_halving(turn, asked):
+    seen = []
+    assert smallest_passing(lambda x: seen.append(x) or x >= turn, 1.0) == turn
+    assert seen[: len(asked)] == asked
+
+
+def test_a_value_is_nudged_from_its_last_place_on():
+    seen, last = [], 2.0**-52
+    assert nudged_up(lambda x: seen.append(x) or x >= 1 + 5 * last, 1.0) == 1 + 8 * last
+    assert seen == [1.0, 1 + last, 1 + 2 * last, 1 + 4 * last, 1 + 8 * last]

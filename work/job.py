@@ -87,12 +87,12 @@ class Job:
 
     @property
     def done(self) -> bool:
-        """It has ended."""
+        """Whether it has ended."""
         return self.state in ENDED
 
     @property
     def over(self) -> bool:
-        """It is to end with what it has, or did."""
+        """Whether it is to end with what it has, or did."""
         return self.state in OVER
 
     def stop(self) -> None:
@@ -103,7 +103,7 @@ class Job:
                 self._change.notify_all()
 
     def end(self, state: State) -> None:
-        """It has ended."""
+        """Tell those who wait that it has ended, and how."""
         with self._change:
             self.state = state
             self._change.notify_all()
@@ -140,7 +140,7 @@ class Job:
 
     @property
     def cut_short(self) -> bool:
-        """It is to end with what it has, or its time is over."""
+        """Whether it is to end with what it has, or its time is over."""
         return self.over or time.monotonic() >= self.deadline
 
     def serve(self, now: float) -> None:

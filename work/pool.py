@@ -69,7 +69,7 @@ class Pool:
 
     @property
     def pids(self) -> list[int]:
-        """Of those."""
+        """Numbers of the processes that are up."""
         return [process.pid for process in self._processes]
 
     def answer(self, task: Task, problem: Any, settings: Any, report: Report) -> Any:
@@ -186,7 +186,7 @@ several times the processor when they are shared out."""
 
 
 class _Process:
-    """One process, as this one sees it."""
+    """One process of the pool, as this one sees it."""
 
     def __init__(self, process: subprocess.Popen, line: Connection) -> None:
         self.pid, self._process, self._line = process.pid, process, line

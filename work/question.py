@@ -69,5 +69,5 @@ class Answer:
     effort: float = 0.0
 
     def serves(self, question: Question) -> bool:
-        """It is what this question, of the same topic, would aim at."""
+        """Whether it is what this question, of the same topic, would aim at."""
         return not question.graded or suffices(self.value, self.effort, question.settings)

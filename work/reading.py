@@ -18,7 +18,7 @@ MOST = 4
 """Readings that have a turn at the same time."""
 
 SECONDS = 60.0
-"""That one may take from its turn on."""
+"""Longest time that a reading may take from its turn on."""
 
 _turns = threading.Semaphore(MOST)
 
@@ -52,12 +52,12 @@ class Reading(Generic[Answer]):
 
     @property
     def done(self) -> bool:
-        """It has ended."""
+        """Whether it has ended."""
         return self._ended.is_set()
 
     @property
     def over(self) -> bool:
-        """It is to end."""
+        """Whether it is to end."""
         return self._end.is_set()
 
     def wait(self, seconds: float | None = None) -> bool:

@@ -31,7 +31,7 @@ MOST_CELLS = 1 << 19
 """Grid points of one pair."""
 
 NEAR = 1e-9
-"""Of a step: what is so close to a grid point is there but for rounding."""
+"""Share of a step: what is so close to a grid point is there but for rounding."""
 
 LARGEST_LOSS = 600.0
 """Losses beyond count as infinite (upper) or are forgotten (lower)."""

@@ -135,8 +135,8 @@ def advanced(groups: Sequence[Group], delta: float) -> float:
 
 
 def advanced_tight(groups: Sequence[Group], delta: float) -> float:
-    """The same with the mean Σ ε_i tanh(ε_i/2) of the worst privacy loss, 1 − δ = (1 − δ′) Π (1 − δ_i), and never more
-    than Σ ε_i [Kairouz, Oh and Viswanath 2017, Thm. 3.5]."""
+    """Advanced composition with the mean Σ ε_i tanh(ε_i/2) of the worst privacy loss, 1 − δ = (1 − δ′) Π (1 − δ_i),
+    and never more than Σ ε_i [Kairouz, Oh and Viswanath 2017, Thm. 3.5]."""
     kept = math.fsum(count * math.log1p(-min(one, 1 - UNIT)) for _, one, count in groups)
     rest = -math.expm1(min(math.log1p(-min(delta, 1 - UNIT)) - kept, 1.0)) * (1 - 16 * UNIT)
     if rest <= 0:

@@ -117,7 +117,7 @@ class SampledPair(Pair):
         return (1 - rate) * other + rate * own, other, curve
 
     def _added(self, epsilons: Array) -> tuple[Array, Array, Array]:
-        """The same of the add pair (Q, (1 − γ)Q + γP), with the base the other way round: its own law is Q.
+        """The figures of the add pair (Q, (1 − γ)Q + γP), with the base the other way round: its own law is Q.
 
         Q(A) − a((1 − γ)Q + γP)(A) = (1 − a(1 − γ))·(Q(A) − aγ/(1 − a(1 − γ))·P(A)); no loss exceeds −ln(1 − γ).
         """

@@ -26,7 +26,7 @@ POINTS = 2.0**60
 """Lattice points to a unit in a release, at least."""
 
 FEW = 16
-"""So many parts of cells are added exactly."""
+"""Up to so many parts of cells are added exactly."""
 
 
 def worst_shift_upper(noise: PiecewiseNoise, epsilon: float, sensitivity: float | None = None) -> tuple[float, float]:

@@ -55,7 +55,7 @@ MISSED = 1e-4
 """Points that a lower program misses are added until the bound is within this share of its value."""
 
 PRICINGS = 4
-"""So often at most."""
+"""Most rounds in which they are added."""
 
 
 @dataclass(frozen=True)
@@ -287,7 +287,7 @@ class _Given(NamedTuple):
 
     @property
     def few(self) -> bool:
-        """So few terms that they are better generated."""
+        """Whether there are so few terms that writing all of them is faster than looking for those that bind."""
         points: int = self.costs.shape[1]
         return int(self.related.sum()) * points < (2 if self.mirrored else 1) * FEW_TERMS
 

@@ -108,7 +108,7 @@ class DataDependentProblem:
         return self.weight.on(*self.query_range)
 
     def shares(self, places: Sequence[Fraction]) -> list[Fraction]:
-        """Of the weight between places, increasing and measured from the low end; exact."""
+        """Shares of the weight between places, increasing and measured from the low end; exact."""
         ends = [place / self.width for place in places]
         sums = (
             sum(((v - u) * Fraction(p + q) / 2 for u, v, p, q in self.density.pieces(a, b)), Fraction(0))

@@ -51,8 +51,8 @@ class FurtherRows:
         return cls(nothing, nothing, np.empty(0), np.empty(0))
 
     def multipliers(self, terms: tuple[Ints, Ints, Ints], weights: Array, rates: Array, entries: int) -> Multipliers:
-        """Those of terms (laws, others, points) and of these rows, for the referee, whose columns are the entries of Q
-        alone."""
+        """Multipliers of terms (laws, others, points) and of these rows, for the referee, whose columns are the
+        entries of Q alone."""
         own = self.columns < entries
         return Multipliers(
             *terms, weights, self.rows[own], self.columns[own], self.values[own], self.limits, rates

@@ -158,7 +158,7 @@ def _tails(row: list[int]) -> list[int]:
 
 @dataclass(frozen=True)
 class Multipliers:
-    """Of the privacy rows and of further linear rows, in any order; negative ones count as 0.
+    """Multipliers of the privacy rows and of further linear rows, in any order; negative ones count as 0.
 
     laws, others, points, weights : multiplier y of max(0, Q_ab − e^ε Q_a′b) for a = laws, a′ = others, b = points.
     rows, columns, values, limits, rates : further rows Σ values·Q ≤ limit that every admissible channel meets: entry t

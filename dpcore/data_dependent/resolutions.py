@@ -17,10 +17,10 @@ MAX_CELLS = 250
 """Most cells of a program's grid."""
 
 MAX_ORDERED_CELLS = 60
-"""The same for ordered laws, whose rows are many and long."""
+"""Most cells for ordered laws, whose rows are many and long."""
 
 MAX_TIED_CELLS = 4000
-"""The same where the intervals of a partition share laws, which therefore are few."""
+"""Most cells where the intervals of a partition share laws, which therefore are few."""
 
 FIRST_CELLS = 6
 

@@ -70,7 +70,7 @@ def windows(problem: DataDependentProblem) -> list[tuple[DataDependentProblem, f
 
 
 def _finer(density: Density, width: Fraction) -> Density:
-    """The same density on parts of at most a sensitivity, where its values are constant on parts (others stay)."""
+    """A density on parts of at most a sensitivity, where its values are constant on parts (others stay)."""
     if density.left != density.right or density.parts >= width:
         return density
     each = width / density.parts

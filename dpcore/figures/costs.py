@@ -90,7 +90,7 @@ def losses(
 
 
 def drawn(bars: Sequence[Bar]) -> list[Bar]:
-    """Those that are bars, from the top: the optimum, the valid ones by their losses, the others last."""
+    """The bars that are drawn, from the top: the optimum, the valid ones by their losses, the others last."""
     finite = [bar for bar in bars if math.isfinite(bar.loss)]
     best = min((bar.loss for bar in finite if bar.valid), default=math.inf)
     near = [bar for bar in finite if bar.loss <= NEAR * best or (best == 0 and not bar.loss)]
@@ -98,7 +98,7 @@ def drawn(bars: Sequence[Bar]) -> list[Bar]:
 
 
 def left_out(bars: Sequence[Bar]) -> list[Bar]:
-    """Those too far from the best for the axis, which would press all others flat: valid ones by their losses first."""
+    """Bars too far from the best for the axis, which would press all others flat: valid ones by their losses first."""
     seen = drawn(bars)
     return sorted((bar for bar in bars if bar not in seen), key=lambda bar: (not bar.valid, bar.loss))
 

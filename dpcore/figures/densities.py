@@ -21,7 +21,7 @@ SEEN = 1e-4
 """Probability from which on an atom is drawn: a stem is as high for the least of them."""
 
 HEIGHT = 350
-"""Of the picture, in pixels: with the verdict above it, it fits a first screen."""
+"""Height of the picture, in pixels: with the verdict above it, it fits a first screen."""
 
 
 @dataclass(frozen=True)

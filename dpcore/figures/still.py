@@ -30,7 +30,7 @@ TICKS = 6
 """Labels along an axis, about."""
 
 DASHES = {"dash": "9,9", "dot": "3,3", "dashdot": "9,3,3,3", "longdash": "15,15", "longdashdot": "15,3,3,3"}
-"""Of Plotly, for a line of width 3."""
+"""Plotly's names of dashes → SVG's lengths, for a line of width 3."""
 
 SYMBOLS = {
     "circle": '<circle cx="{x}" cy="{y}" r="{r}"/>',
@@ -83,7 +83,7 @@ def thumbnail(figure: go.Figure, width: float = 240, height: float = 76) -> str:
 
 
 POINTS = 160
-"""Of a line in a thumbnail, at most about so many."""
+"""About so many points a line in a thumbnail keeps at most."""
 
 
 def _wordless(trace: dict[str, Any]) -> dict[str, Any]:

@@ -35,7 +35,7 @@ class Responses:
 
     @property
     def mean(self) -> float:
-        """Of the total loss: k·kl."""
+        """Mean of the total loss: k·kl."""
         return self.count * self.epsilon * math.tanh(self.epsilon / 2)
 
     @property
@@ -44,7 +44,7 @@ class Responses:
 
     @property
     def mu(self) -> float:
-        """Of the Gaussian guarantee in the limit: 2Σkl/√(Σκ₂ − Σkl²)."""
+        """μ of the Gaussian guarantee in the limit: 2Σkl/√(Σκ₂ − Σkl²)."""
         return 2 * self.mean / self.deviation
 
     @property

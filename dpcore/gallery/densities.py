@@ -35,7 +35,7 @@ class LogLinear:
 
     @cached_property
     def _masses(self) -> Array:
-        """Of the cells, as multiples of exp(top); a cell of height h and log-drop d has h·e^high·(1 − e^−d)/d."""
+        """Masses of the cells in units of exp(top); a cell of height h and log-drop d has h·e^high·(1 − e^−d)/d."""
         high = np.maximum(self.left, self.right) - self._top
         return np.diff(self.knots) * np.exp(high) * _flat(np.abs(self.left - self.right))
 
@@ -81,7 +81,7 @@ class LogLinear:
         return math.fsum(parts) / math.fsum(law._masses)
 
     def _cut(self, x: float) -> LogLinear:
-        """The same law with a knot at x."""
+        """This law with a knot at x."""
         if not self.knots[0] < x < self.knots[-1] or x in self.knots:
             return self
         cell = int(np.searchsorted(self.knots, x)) - 1

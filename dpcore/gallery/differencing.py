@@ -20,7 +20,7 @@ from .._validate import above, whole
 Array = NDArray[np.float64]
 
 YEARS, MONTHS, DAYS = 80, 12, 30
-"""Of births; months of 30 days."""
+"""Years of birth that occur, months of a year, days of a month."""
 
 BIRTHS = {"year": YEARS, "month": YEARS * MONTHS, "day": YEARS * MONTHS * DAYS}
 """How finely a birth is told → how many values it may have."""
@@ -51,7 +51,7 @@ class TwoTotals:
         return 1.5 * self.scale
 
     def density(self, x: ArrayLike) -> Array:
-        """Of the error at x."""
+        """Density of the error at x."""
         y = np.abs(np.asarray(x, dtype=float)) / self.scale
         found: Array = (1 + y) * np.exp(-y) / (4 * self.scale)
         return found

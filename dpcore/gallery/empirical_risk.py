@@ -36,7 +36,7 @@ Function = Callable[[ArrayLike], Array]
 
 BOUND_RANGE = (0.5, 10.0)
 DEGREE = 256
-"""Of the Chebyshev sums. The poles of L′ nearest to the real axis are ±πi, so for B = 10 the error is about e^(−78)."""
+"""Degree of the Chebyshev sums: the poles of L′ nearest to the real axis are ±πi, so for B = 10 they err by e^(−78)."""
 
 PEAK = float(special.lambertw(math.exp(-1)).real)
 """max u/(1 + e^u) = W(1/e), at u = 1 + W(1/e)."""

@@ -28,7 +28,7 @@ MOST_COLUMNS = 10**6
 
 
 def scale(law: str, people: float, columns: int, privacy: Privacy) -> float:
-    """Of each mean's noise: b = 2d/(nε) of the Laplace law (ε-DP; δ is not used), σ of the analytic Gaussian."""
+    """Scale of each mean's noise: b = 2d/(nε) of the Laplace law (ε-DP; δ is not used), σ of the analytic Gaussian."""
     if law == "laplace":
         if privacy.epsilon == 0:
             raise InputError("epsilon", privacy.epsilon, "a positive number for Laplace noise")

@@ -30,7 +30,7 @@ Array = NDArray[np.float64]
 MOST_COLUMNS = 6
 
 COEFFICIENTS = (0.6, -0.3)
-"""Of the columns that matter in `example`."""
+"""Coefficients of the columns that matter in `example`."""
 
 PENALTIES = {"none": "none: φ = 0", "aic": "AIC: φ = 2", "bic": "BIC: φ = ln n"}
 
@@ -53,7 +53,7 @@ class Sums:
 
     @classmethod
     def of(cls, x: ArrayLike, y: ArrayLike, *, response: float) -> Sums:
-        """Of rows clipped to |x_j| ≤ 1 and |y| ≤ `response`.
+        """Sums of rows clipped to |x_j| ≤ 1 and |y| ≤ `response`.
 
         Raises
         ------
@@ -111,7 +111,7 @@ class Choice:
         return fits(self.sums, self.radius) + self.penalty * sizes
 
     def probabilities(self, epsilon: float) -> Array:
-        """That each model is named, to about 1e-12."""
+        """Probability that each model is named, to about 1e-12."""
         return noisy_max.probabilities(self._groups, epsilon, "laplace")
 
     @cached_property
@@ -125,7 +125,7 @@ class Choice:
         return self.sensitivity * noisy_max.gap_bound(2**self.sums.columns, epsilon)
 
     def scale(self, epsilon: float) -> float:
-        """Of the Laplace noise: 2(r + R)²/ε."""
+        """Scale of the Laplace noise: 2(r + R)²/ε."""
         return 2 * self.sensitivity / above(0, 1e6, epsilon=epsilon)
 
     @property

@@ -85,7 +85,7 @@ class Plan:
 
     @property
     def unit(self) -> float:
-        """Of gradients."""
+        """The length of gradients that noise is counted in: what they are clipped to, 1 where they are not."""
         return self.clip if math.isfinite(self.clip) else 1.0
 
     def deviation(self, people: int) -> float:

@@ -79,7 +79,7 @@ def worst_lead(candidates: int, epsilon: float, noise: str) -> float:
 
 @lru_cache(maxsize=512)
 def _worst_lead(candidates: int, noise: str) -> float:
-    """The same in scales of the noise, for which ε = 2."""
+    """That lead in scales of the noise, for which ε = 2."""
     lost = lambda lead: -expected_gap([(0.0, 1), (-lead, candidates - 1)], 2.0, noise)  # noqa: E731
     reach = (0.0, math.log(candidates) + 8)
     return float(minimize_scalar(lost, bounds=reach, method="bounded", options={"xatol": 1e-4}).x)
@@ -114,7 +114,7 @@ def _laplace(x: Array) -> tuple[Array, Array]:
 
 
 def _exponential(x: Array) -> tuple[Array, Array]:
-    """As `_laplace`, one-sided."""
+    """(density, log of the distribution function) of one-sided exponential noise of scale 1."""
     tail = np.exp(-np.maximum(x, 0))
     with np.errstate(divide="ignore"):
         return np.where(x > 0, tail, 0.0), np.where(x > 0, np.log1p(-np.where(x > 0, tail, 0.5)), -np.inf)

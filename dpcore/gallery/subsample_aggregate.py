@@ -54,7 +54,7 @@ class Release:
 
     @property
     def scale(self) -> float:
-        """Of the Laplace noise, on average; 0 for a private median."""
+        """Scale of the Laplace noise, on average; 0 for a private median."""
         return 0.0 if isinstance(self.law, Law) else float(self.law[0] @ self.law[2])
 
     def squared_error(self, about: float) -> float:
@@ -101,10 +101,10 @@ WIDENING = 0.1
 """η in [Awan, Algorithm 2]."""
 
 _NODES = np.array([0.5 - math.sqrt(1 / 12), 0.5 + math.sqrt(1 / 12)])
-"""Of Gauss's rule on [0, 1], of weight ½ each: exact for what is cubic in the place."""
+"""Nodes of Gauss's rule on [0, 1], of weight ½ each: exact for what is cubic in the place."""
 
 _APART, _CLOSE = (4 + np.array([-1, 1]) * math.sqrt(6)) / 10, (9 + np.array([1, -1]) * math.sqrt(6)) / 18
-"""Of Gauss's rule, nodes and weights, for the distance of two places in one interval: density 2(1 − d) on [0, 1]."""
+"""Nodes and weights of Gauss's rule for the distance of two places in one interval: density 2(1 − d) on [0, 1]."""
 
 _CELLS = 48
 """Into which places, and scales, are gathered where only a picture is asked for."""

@@ -40,7 +40,7 @@ FLATTEST = 0.02
 """Least slope of r ↦ r − T(r) that a program may make: where it is flat a radius jumps."""
 
 NEAREST = 1e-9
-"""In place of radius 0."""
+"""Radius that stands for 0."""
 
 LARGEST_LOSS = 0.9
 """Share of the probability of an event that one step may take away."""
@@ -49,14 +49,14 @@ LEAST_LAW, LEAST_COMPLEMENT = 1e-200, 1e-9
 """Where probabilities of events are nearer to 0 and 1, levels move by the step itself."""
 
 LEAST_FACTOR = 0.5
-"""Of rates in one step: from afar no rate at all looks better than what a few steps lead to."""
+"""Least factor of rates in one step: from afar no rate at all looks better than what a few steps lead to."""
 
 OUTSIDE = 12
 """Radii between the last node and where the events end."""
 
 
 def _density(dimension: int, share: Array) -> Array:
-    """Of the Beta((d − 1)/2, (d − 1)/2) law; 0 outside (0, 1)."""
+    """Density of the Beta((d − 1)/2, (d − 1)/2) law; 0 outside (0, 1)."""
     k = (dimension - 1) / 2
     inside = np.clip(share, 1e-300, 1 - 1e-16)
     log = (k - 1) * (np.log(inside) + np.log1p(-inside)) - special.betaln(k, k)

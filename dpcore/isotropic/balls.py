@@ -24,13 +24,13 @@ NARROW = 1e-12
 """Relative width of an answer at which it is good enough."""
 
 MOST_VALUES = 30_000
-"""Of a function that is integrated, about: what is not narrow by then stays wide."""
+"""About so many values of a function that is integrated: what is not narrow by then stays wide."""
 
 WHOLE_SHAPE = 80
 """Twice the shape of Beta laws from which whole shapes have a series of their own."""
 
 LARGE_SHAPE = 30
-"""Of Gamma laws."""
+"""Shape of Gamma laws from which they count as large."""
 
 Ball = Any
 """An `arb`; the package brings no types."""

@@ -28,7 +28,7 @@ from .closed_forms import PowerLaw, TruncatedLaw
 from .problem import RadialLoss
 
 EXPONENTS = (0.5, 0.7, 0.85, 1.0, 1.2, 1.5, 2.0, 4.0)
-"""With k = 0, of which the best is where the search for q and k begins."""
+"""Exponents q with k = 0, of which the best is where the search for q and k begins."""
 
 SMALLEST_EXPONENT, LARGEST_EXPONENT = 0.2, 40.0
 
@@ -46,7 +46,7 @@ SLIGHTLY, FLATTEST = 1e-4, 1e-3
 """By how much a scale is raised to see how fast ln δ falls, and the least slope that is believed."""
 
 ROUNDS, ROOM = 6, 1e-6
-"""Of moving a scale until the proof succeeds, each aiming at so much less than δ, relatively."""
+"""Rounds of moving a scale until the proof succeeds, each aiming at so much less than δ, relatively."""
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,7 @@ def lower(dimension: int, share: Array, near: float = NEAR) -> Array:
 
 
 def upper(dimension: int, share: Array, near: float = NEAR) -> Array:
-    """As `lower`, an upper bound."""
+    """An upper bound of what `lower` bounds from below."""
     return _bound(dimension, share * (1 + near), upwards=True)
 
 

@@ -19,7 +19,7 @@ from .geometry import beta_law
 from .problem import Array, RadialLoss
 
 NODES, PANELS = 12, 24
-"""Of the quadrature between two kinks, graded towards both."""
+"""Nodes of a panel, and panels, of the quadrature between two kinks, graded towards both."""
 
 FAR = 1e-12
 """Share of δ that is left out at either end of the radii."""

@@ -35,13 +35,13 @@ POINTS, UNSEEN = 2000, 1e-18
 """Grid points up to ε, and probability that counts as an infinite loss."""
 
 SHARES_OF_EPSILON, SHARES_OF_DELTA = (0.5, 0.7, 0.85, 1.0), (0.3, 0.6, 0.9)
-"""Of laws on the line that are tried, at these shares of ε and δ."""
+"""Shares of ε and of δ at which laws on the line are tried."""
 
 SOLVED_GAP, SOLVED_SECONDS = 0.01, 2.0
-"""Of each."""
+"""Gap and time of each solved law on the line."""
 
 CLOSE = 1e-4
-"""Of the scale."""
+"""Relative accuracy of the scale."""
 
 LARGEST_DIMENSION = 20
 

@@ -20,7 +20,7 @@ RELATIVE = 2e-15
 """More than what interpolating between two levels loses, as a share of the larger one."""
 
 LEAST_RADIUS = 1e-300
-"""In place of 0 in denominators."""
+"""Radius that stands for 0 in denominators."""
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,10 @@ from .closed_forms import PowerLaw, TruncatedLaw
 from .problem import RadialLoss
 
 FINE = 1e-8
-"""Of δ: what an integral may be off, and each thing that is left out."""
+"""Share of δ that an integral may be off, and each thing that is left out."""
 
 NARROW = 3e-6
-"""Of δ: an answer is good enough when its error is below."""
+"""Share of δ below which the error of an answer is small enough."""
 
 BESIDE, TIMES, MOST_TRIES = (1e-12, 1e-3), 8.0, 12
 """Least and most that is left out on either side of a kink, where it is expected to lie, or 8, 8² … times that."""

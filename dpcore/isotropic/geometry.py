@@ -39,7 +39,7 @@ def beyond(dimension: int, radius: ArrayLike, bound: ArrayLike, shift: float = 1
 
 
 def _crescent(dimension: int, a: Array, b: Array) -> Array:
-    """As `audit.crescent`, for shift 1 and b ≥ a."""
+    """What `audit.crescent` is for shift 1 and b ≥ a."""
     half = (dimension + 1) / 2
     with np.errstate(divide="ignore", invalid="ignore"):
         own = special.betainc(half, half, np.clip((a + 1 - b) * (a + 1 + b) / (4 * a), 0, 1))

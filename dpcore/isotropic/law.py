@@ -96,7 +96,7 @@ class RadialNoise:
 
     @cached_property
     def volumes(self) -> list[int]:
-        """Of the shells, in units^dimension times the volume of the unit ball."""
+        """Volumes of the shells, in units^dimension times the volume of the unit ball."""
         return shell_volumes(self.breaks, self.dimension)
 
     @cached_property

@@ -36,7 +36,7 @@ FIRST_SHELLS, MOST_SHELLS = 48, 2500
 """Shells of the first law at least, and those beyond which no finer one is tried."""
 
 FIRST_NODES, MOST_NODES = 24, 200
-"""As for shells, of the multipliers."""
+"""Nodes of the first multipliers at least, and those beyond which no finer ones are tried."""
 
 PROOFS = np.array([8.0, 4.0, 2.0, 1.0, 1.0])
 """Tolerances of the proofs on one set of nodes, radii coming in after each, in units of the last one."""
@@ -63,10 +63,10 @@ COARSEST, LEAST_REACH = 0.1, 100.0
 """Largest mε of groups, and least reach of the law in groups."""
 
 LINE_SHARE = 0.5
-"""Of the time left that the lower bound on the line may take."""
+"""Share of the time left that the lower bound on the line may take."""
 
 LINE_GAP, LINE_SECONDS = 0.02, 0.3
-"""Where it is that of a coordinate, and others will follow."""
+"""Gap and time of that bound where it is a coordinate's, and others will follow."""
 
 FEW_DIMENSIONS = 20
 """Up to so many, multipliers that are no curve gain something."""

@@ -29,7 +29,7 @@ ACCURACY = 1e-4
 """Relative distance of the program's ends at which it ends."""
 
 MOST_CLASSES = 1500
-"""Of points under the symmetries: some minutes."""
+"""Most classes of points under the symmetries: they take some minutes."""
 
 BEYOND = 0.4
 """Events reach so much further than a truncated Laplace law, in sensitivities."""
@@ -41,7 +41,7 @@ RESOLUTIONS = (5, 10)
 """Points per sensitivity, from fast to slow: a tenth of a second and some six."""
 
 SYMMETRIES = [(a, b, swap) for a in (1, -1) for b in (1, -1) for swap in (False, True)]
-"""Of the square: signs of the coordinates, then perhaps their exchange."""
+"""Symmetries of the square: signs of the coordinates, and whether these change places."""
 
 
 @dataclass(frozen=True)

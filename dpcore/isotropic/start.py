@@ -31,7 +31,7 @@ CORE = 1e-14
 """Probability within the innermost shell."""
 
 UNIT = 2.0**-20
-"""Of radii, as a share of the scale of the law's width; rounded to a power of two."""
+"""Unit of radii, as a share of the scale of the law's width; rounded to a power of two."""
 
 TRIES, FIRST_RAISE, LEAST_RAISE, MORE = 12, 1e-3, 0.02, 1.25
 """How the scale is raised until the law is private: secant steps in the logarithm of δ, a quarter longer, since a

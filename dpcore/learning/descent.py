@@ -56,7 +56,7 @@ def width(columns: tuple[object, ...]) -> int:
 
 
 def features_of(values: Array, columns: tuple[object, ...]) -> Array:
-    """As `features`, of values, (n, columns)."""
+    """What `features` makes of a table, from its values, (n, columns)."""
     z = scaled(values, columns)  # type: ignore[arg-type]  # columns of numbers and categories
     parts = [np.ones((len(values), 1))]
     for at, one in enumerate(columns):

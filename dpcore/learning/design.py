@@ -37,17 +37,17 @@ class Design:
 
     @classmethod
     def of(cls, table: LearningTable) -> Design:
-        """That of a table."""
+        """The design of a table."""
         return cls.of_values(table.values, table.columns)
 
     @classmethod
     def shape(cls, columns: Sequence[Column]) -> Design:
-        """That of one made-up row: what does not depend on the data."""
+        """The design of one made-up row: what does not depend on the data."""
         return cls.of_values(np.zeros((1, len(columns))), columns)
 
     @classmethod
     def of_values(cls, values: Array, columns: Sequence[Column], grain: float = GRAIN) -> Design:
-        """That of values, (n, columns), as `LearningTable` has them, in multiples of the grain."""
+        """The design of values, (n, columns), as `LearningTable` has them, in multiples of the grain."""
         parts, kinds, blocks = [np.ones((len(values), 1))], [COUNT], []
         for at, one in enumerate(columns):
             if isinstance(one, Category):

@@ -52,7 +52,7 @@ NEVER = 1e-300
 takes the class for impossible."""
 
 PROGRAM = Learner("program", 0.0, 1e-6, NEVER)
-"""The same in the authors' program, with `Scales.of`."""
+"""What the authors' program does, with `Scales.of`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +65,7 @@ class Scales:
 
     @classmethod
     def of(cls, table: LearningTable) -> Scales:
-        """Those of the authors' program (github.com/selvi-aras/DP-via-DRO, "ML Algorithms Julia", sensitivities.jl and
+        """Scales of the authors' program (github.com/selvi-aras/DP-via-DRO, "ML Algorithms Julia", sensitivities.jl and
         NB.jl): (u − l)/n_c and (u − l)/√n_c in the units of the data, with n_c of all rows, rounded up to whole
         numbers; deviations, with noise and without, are at least 1, and counts with noise at least 1e-6."""
         ends = [(one.low, one.high) for one in table.columns if not isinstance(one, Category)]

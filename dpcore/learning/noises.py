@@ -30,7 +30,7 @@ SHORT = {"gaussian-classical": "GN", "gaussian": "AG", "truncated-laplace": "TLN
 """The laws of [SLW, §5.2] by the keys of this project, in the order of the paper."""
 
 DATA_DEPENDENT = "data-dependent"
-"""Of means and standard deviations: `dpcore.learning.bounded`."""
+"""The key of noise for means and standard deviations: `dpcore.learning.bounded`."""
 
 NAMES = {key: entry.name for key, entry in MECHANISMS.items()} | {
     "optimal": "Certified optimum", DATA_DEPENDENT: "Data-dependent",
@@ -38,13 +38,13 @@ NAMES = {key: entry.name for key, entry in MECHANISMS.items()} | {
 
 SETTINGS = SolverSettings(gap=1e-2, time_limit=5.0)
 TOGETHER = SolverSettings(gap=5e-2, time_limit=2.0)
-"""Of a total. Of fifteen laws, for three sets and five ε, 5 s made one smaller by 3 % and two no more than .3 %."""
+"""Gap and time of a total's laws. Of fifteen, for three sets and five ε, 5 s made one smaller by 3 %, two by .3 %."""
 
 POINTS = 1 << 13
-"""Of the grid on which a total is certified."""
+"""Points of the grid on which a total is certified."""
 
 SHARE = 0.5
-"""Of δ that laws with a δ of their own get one by one; the rest is what exact accounting saves ε with."""
+"""Share of δ that laws with a δ of their own get one by one; the rest is what exact accounting saves ε with."""
 
 MOST_SOLVED = 50
 """Of more releases together the search takes seconds between two looks at whether to end, and gains nothing: of 200 at
@@ -54,7 +54,7 @@ CLOSE = 2e-3
 """Relative accuracy of what is calibrated to a total; it errs to the private side."""
 
 MOST_GROWTH = 8.0
-"""Of ε from one evaluation to the next."""
+"""Largest factor between ε of one evaluation and of the next."""
 
 TURNS = 12
 """Evaluations of a total in a calibration, at most."""

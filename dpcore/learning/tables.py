@@ -66,7 +66,7 @@ class LearningTable:
         return tuple(at for at, one in enumerate(self.columns) if isinstance(one, Category))
 
     def against(self, name: str) -> LearningTable:
-        """The same table with two classes: one and the rest, in that order.
+        """This table with two classes: one and the rest, in that order.
 
         Raises
         ------

@@ -13,7 +13,7 @@ from .experiment import Asked, Protocol, simulate
 from .tables import Column, LearningTable
 
 CANDIDATES = (0.25, 0.5, 1.0, 2.0)
-"""Of the weights of sums and squares; counts and cells have weight 1."""
+"""Candidates for the weights of sums and squares; counts and cells have weight 1."""
 
 
 @lru_cache(maxsize=32)

@@ -56,7 +56,7 @@ class Vectors:
     descent: Descent = field(default_factory=Descent)
 
     def each(self, d: int) -> Privacy:
-        """Of one vector of d partial derivatives."""
+        """What one vector of d partial derivatives keeps."""
         K = self.descent.updates(d)
         return Privacy(K * self.privacy.epsilon, -math.expm1(K * math.log1p(-self.privacy.delta)))
 
@@ -102,7 +102,7 @@ class Radial(Composable):
 
 @lru_cache(maxsize=64)
 def law(key: str, privacy: Privacy, d: int, watch: Watch = NOBODY) -> Gaussian | RadialNoise:
-    """Of a key of `NAMES`, for a vector of d numbers and sensitivity 1 in length.
+    """The law of a key of `NAMES`, for a vector of d numbers and sensitivity 1 in length.
 
     Raises
     ------

@@ -166,7 +166,7 @@ class IntegerStaircase(LatticeLaw):
         return math.fsum(parts)
 
     def loss_upper(self, loss: Loss, step: float = 1.0) -> float:
-        """As `Noise.loss_upper`; of step·X."""
+        """An upper bound of E c(step·X), as `Noise.loss_upper`."""
         side = Side.points(loss, self.rate, self.period, step, self.location)
         return staircase_loss_bounds(side, self.rise)[1]
 

@@ -89,7 +89,7 @@ class FlankedNoise(ExtendedNoise):
 
     @property
     def cells_around_zero(self) -> tuple[Fraction, Sequence[int], list[int]] | None:
-        """With a further period on either side, in parts of 2^−124."""
+        """The cells with a further period on either side, in parts of 2^−124."""
         breaks, weights = self._stretched_exactly
         return self.core.places.index_of(0.0), breaks.tolist(), weights
 
@@ -103,7 +103,7 @@ class FlankedNoise(ExtendedNoise):
         return left, len(breaks) - 1 - int(np.searchsorted(breaks, breaks[-1] - D))
 
     def breaks(self, periods: int) -> Ints:
-        """Those of the core and of so many periods beyond either end."""
+        """Ends of the cells of the core and of so many periods beyond either end."""
         own, D = self.core.breaks, self.core.resolution
         left, right = self.flanks
         on = D * np.arange(1, periods + 1)
@@ -111,7 +111,7 @@ class FlankedNoise(ExtendedNoise):
         return np.concatenate([before, own, (own[len(own) - right :] + on[:, None]).ravel()])
 
     def masses(self, periods: int) -> Array:
-        """Of the cells between `breaks(periods)`, each within a relative (periods + 8)·2^−53."""
+        """Masses of the cells between `breaks(periods)`, each within a relative (periods + 8)·2^−53."""
         own, q = self.core.masses.copy(), self.ratio
         left, right = self.flanks
         stays = (TOTAL - self.ratio_weight) / TOTAL
@@ -134,7 +134,7 @@ class FlankedNoise(ExtendedNoise):
 
     @property
     def count(self) -> int:
-        """So many periods hold all of a flank but e^−80 of it."""
+        """How many periods hold all of a flank but e^−80 of it."""
         return math.ceil(LEFT_OUT / -math.log1p((self.ratio_weight - TOTAL) / TOTAL))
 
     @cached_property

@@ -9,7 +9,7 @@ SUBDIVISIONS = 1 << 60
 """Lattice points to a unit in a release: finer than floats, so that rounding the value to them costs nothing to see."""
 
 POINTS = f"1 << {SUBDIVISIONS.bit_length() - 1}"
-"""The same in an exported script."""
+"""That number as an exported script writes it."""
 
 
 def chosen(ladder: list[int]) -> int:

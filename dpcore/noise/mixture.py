@@ -30,13 +30,13 @@ TOLERANCE = 5e-5
 """By so much of itself δ(ε) may be rounded up."""
 
 ROUGH = 1e-3
-"""The same for curves."""
+"""By so much of itself δ(ε) of a curve may be rounded up."""
 
 QUOTIENTS = 1e-12
 """Relative error of δ(ε) from rounding σ and shifts in units of the sensitivity."""
 
 NEARLY = 1e-6
-"""The same where σ is sought; what is found is proved afterwards."""
+"""Relative error where σ is sought; what is found is proved afterwards."""
 
 STEP = 3e-6
 """σ is moved up by so much first, then by twice as much, until the proof goes through."""
@@ -54,7 +54,7 @@ STARTS = (
 """ln ε, normal quantiles of δ, σ in sensitivities of multi-Gaussian noise there: where a search starts, no more."""
 
 ROUNDS = 10
-"""So often the worst shift is looked for again."""
+"""Most times the worst shift is looked for again."""
 
 KNOTS, KNOTS_OF_ALL = 600, 96
 """Losses of a pair: of one shift, of all shifts."""
@@ -246,7 +246,7 @@ class Mixture(DrawnNoise):
         return self.worst(self.epsilon, sensitivity)[1]
 
     def dominating_pair(self, sensitivity: float) -> FinitePair:
-        """Of all shifts, rounded up."""
+        """A pair that is at least as far apart as that of any shift."""
         return _pair(self.peaks, sensitivity / self.sensitivity, True)
 
 

@@ -60,7 +60,7 @@ class SolvedNoise(Noise):
         return sensitivity
 
     def dominating_pair(self, sensitivity: float) -> FinitePair:
-        """Of all shifts, rounded up."""
+        """A pair that is at least as far apart as that of any shift."""
         return _dominating_pair(self, sensitivity)
 
 

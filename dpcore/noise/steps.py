@@ -35,7 +35,7 @@ def whole_steps(distance: float, step: float) -> int:
 
 
 def whole_shift(shift: float, step: float) -> int:
-    """As `whole_steps`, at least 1."""
+    """How many steps a shift has, at least 1; as `whole_steps`."""
     found = whole_steps(shift, step)
     if found == 0:
         raise InputError("shift", shift, f"at least one step of the lattice, {step:g}")

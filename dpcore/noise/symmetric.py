@@ -36,7 +36,7 @@ class SymmetricNoise(Noise):
     atom: float = 0.0
 
     def at(self, location: float) -> Self:
-        """The same law about another place."""
+        """This law about another place."""
         return replace(self, location=location)  # type: ignore[type-var]  # every law is a dataclass
 
     @property

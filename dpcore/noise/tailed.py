@@ -84,7 +84,7 @@ class TailedNoise(ExtendedNoise):
 
     @property
     def cells_around_zero(self) -> tuple[Fraction, Sequence[int], list[int]] | None:
-        """Of the body: the tail falls from the origin."""
+        """What the body has: the tail falls from the origin on."""
         return self.body.cells_around_zero if self.body.origin == 0 else None
 
     @property

@@ -49,19 +49,19 @@ SMALLEST = 1e-20
 """Shortfalls below are not told apart from 0."""
 
 ROUNDS = 7
-"""So often undecided cells are cut in four."""
+"""Most times undecided cells are cut in four."""
 
 MOST_OPEN = 8_000
 """More undecided cells than this are not cut."""
 
 MOST_CELLS = 200_000
-"""Of one shift; sensitivities so many σ large are answered with 1."""
+"""Most cells of one shift; sensitivities so many σ large are answered with 1."""
 
 FINER = 2
 """So often cells on which r may be positive are cut in four before their curvature counts."""
 
 HALVINGS = 40
-"""So often intervals of shifts are halved."""
+"""Most times intervals of shifts are halved."""
 
 BATCH = 4_000
 """Cells that are looked at together."""
@@ -134,7 +134,7 @@ class Looked(NamedTuple):
 
 
 class Shortfalls(NamedTuple):
-    """Of several shifts: h_φ rounded up; P(A) and P(A − φ) for the event found."""
+    """Figures of several shifts: h_φ rounded up; P(A) and P(A − φ) for the event found."""
 
     upper: Array
     own: Array

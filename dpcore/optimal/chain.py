@@ -28,7 +28,7 @@ SEARCHED = 1e-7
 """Relative accuracy of the level, and of the place of the peak in nodes: a proof hardly tells more apart."""
 
 MOST_ROUNDS = 128
-"""Of the search for a level, which may be 0: one below 2^−128 of the largest cost is as good."""
+"""Most rounds of the search for a level, which may be 0: one below 2^−128 of the largest cost is as good."""
 
 
 PLACES = 25
@@ -141,7 +141,7 @@ CLASSES = 16
 """Nodes per sensitivity of a lattice whose classes each have a chain; a power of 2."""
 
 HALVINGS = 34
-"""Of the interval that holds the levels of the classes."""
+"""How often the interval that holds the levels of the classes is halved."""
 
 
 def classes_proof(problem: NoiseProblem, window: Window, chain: Chain) -> Chain:

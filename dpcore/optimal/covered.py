@@ -99,7 +99,7 @@ class CoveredSearch(Search):
         return ("offset",) if fixed or not self.problem.paid_loss.continuous else ("centred", "offset")
 
     def _by_groups(self) -> None:
-        """Of the first pair alone."""
+        """Prove a lower bound by groups, from the first pair alone."""
         if self.best is not None:
             delta = min(self.problem.privacy.delta, 0.5)
             self._prove_by_groups(replace(self.problem, second=None), self.best.noise.interval(1 - delta))
@@ -153,7 +153,7 @@ class Bounded:
         return math.fsum([*masses[k:-k], self.spike, *(np.append(masses[:k], masses[-k:]) / (1 - ratio))])
 
     def shortfalls(self, amplification: float, ratio: float) -> Array:
-        """Of a law that `gone_on` made, at every shift of the lattice; the spike is covered by nothing."""
+        """Shortfalls of a law that `gone_on` made, at every shift of the lattice; the spike is covered by nothing."""
         k = self.lattice.k
         masses = np.concatenate([ratio * self.masses[:k], self.masses, ratio * self.masses[-k:]])
         wider = replace(self.lattice, first=self.lattice.first - k, last=self.lattice.last + k)

@@ -30,7 +30,7 @@ WITHIN = 1e-9
 """What a private law may exceed the curve by, in shares of it: what floats do."""
 
 ROUNDS = 400
-"""Of cutting."""
+"""Most rounds of cutting."""
 
 BETWEEN, NEAREST = 0.5, 0.99
 """How far from the best private law towards the solution events are looked for first, and up to which share not at the
@@ -88,7 +88,7 @@ class CurveProgram:
         self._unused: list[int] = []
 
     def _levelled(self, masses: Array) -> Array:
-        """The same mass at every index of a class."""
+        """Masses levelled: the same at every index of a class."""
         return self.lattice.unfold(sums_at(self._owners, masses, self._classes) / self.lattice.multiplicity)
 
     # Rows ----------------------------------------------------------------------------------------------

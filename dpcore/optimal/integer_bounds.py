@@ -30,10 +30,10 @@ from .program import LatticeProgram, Outcome, Seed
 from .step import AUDIT_ROOM, LEAST_DELTA, TIGHTER, TINY, Limits
 
 TOLERANCE = 1e-10
-"""Of the linear programs; bounds are to agree to 1e-9."""
+"""Tolerance of the linear programs; bounds are to agree to 1e-9."""
 
 SETTLED = 0.02
-"""As in `step`; rounds are cheaper here than a program more."""
+"""Share of the gap at which a program counts as settled (`step` has its own): rounds are cheaper here than one more."""
 
 Stretch = tuple[float, float]
 """First and last lattice point looked at."""

@@ -58,7 +58,7 @@ class Lattice:
 
     @cached_property
     def _event_positions(self) -> Ints:
-        """Of the events in `indices`."""
+        """Positions of the events in `indices`."""
         return self.events - self.first
 
     @property
@@ -168,7 +168,7 @@ class Lattice:
         return [(shifts[0], direct), (shifts[1], event)]
 
     def counted(self, event: Ints, cover: Ints) -> tuple[Ints, Ints, Array | float]:
-        """The same as (position of the pair, shift, how many terms of the shift it is)."""
+        """The terms as (position of the pair, shift, how many terms of the shift it is)."""
         each = [shift for shift, _ in self.terms(event, cover)]
         shifts, owners = np.concatenate(each), np.tile(np.arange(len(event)), len(each))
         return owners[shifts != 0], shifts[shifts != 0], 1.0

@@ -37,7 +37,7 @@ class Grading:
     reach: float = 0.0
 
     def nodes(self, k: int, first: int, last: int) -> Ints:
-        """Those of a lattice with k steps per sensitivity that are kept, between two that are: multiples of their
+        """Nodes of a lattice with k steps per sensitivity that are kept, between two that are: multiples of their
         spacing, all powers of 2 up to `coarse` next to the steps among them, for which the shifts that fall short of
         the sensitivity ask."""
         i, kept = np.arange(first, last + 1), np.zeros(k, dtype=bool)

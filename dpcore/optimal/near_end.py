@@ -236,7 +236,7 @@ class NearEnd:
 
     @property
     def met(self) -> bool:
-        """All demand of T finds supply."""
+        """Whether all demand of T finds supply."""
         return bool(self.slices) and self.slices[0].unmet <= UNMET * self.level
 
     @property

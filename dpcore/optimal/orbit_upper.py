@@ -29,7 +29,7 @@ LONGER = 1.25
 """Elsewhere levels fall by e^−ε per sensitivity over stretches that grow by this factor."""
 
 MOST_CELLS = 40_000
-"""Of a law."""
+"""Most cells of a law."""
 
 TIGHTER = (1e-6, 1e-4, 1e-2)
 """Shares taken off δ, one after the other, for what the solver's tolerance lets through."""

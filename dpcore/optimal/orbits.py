@@ -37,7 +37,7 @@ WIDEST = 24
 """Jumps farther apart, in sensitivities, are left to other searches."""
 
 TOLERANCE = 1e-9
-"""Of the linear programs."""
+"""Tolerance of the linear programs."""
 
 OVER = 1e-7
 """Shares of δ that do not count as a violation."""
@@ -89,11 +89,11 @@ class Orbits:
 
     @cached_property
     def _distances(self) -> list[int]:
-        """Of two marks, up to whole sensitivities."""
+        """Distances of two marks, up to whole sensitivities."""
         return sorted({(a - b) % self.resolution for a in self.marks for b in self.marks} - {0})
 
     def residues(self, depth: int) -> Ints:
-        """Of all places, in one sensitivity."""
+        """Places of a depth within one sensitivity."""
         return self._moved({mark % self.resolution for mark in self.marks}, depth)
 
     def shifts(self, depth: int) -> Ints:
@@ -110,7 +110,7 @@ class Orbits:
         return np.array(sorted(found), dtype=np.int64)
 
     def places(self, depth: int, first: int, last: int) -> Ints:
-        """All of them from first to last."""
+        """All places of a depth from first to last."""
         residues, q = self.residues(depth), self.resolution
         periods = np.arange(first // q, last // q + 1)
         found = (periods[:, None] * q + residues[None, :]).ravel()
@@ -137,7 +137,7 @@ class Terms:
         return np.diff(self.starts, append=len(self.columns))
 
     def rows(self, names: Ints) -> Rows:
-        """Of the terms with these numbers."""
+        """The rows of the terms with these numbers."""
         widths = self._widths[names]
         starts = np.cumsum(widths) - widths
         mine = np.arange(int(widths.sum())) + np.repeat(self.starts[names] - starts, widths)

@@ -46,7 +46,7 @@ MOST_SLICES = 400
 """Slices of one demand."""
 
 MOST_WAITING = 100
-"""So many slices without supply are a level that is too high."""
+"""Slices without supply beyond which a level counts as too high."""
 
 ROUNDS = 3
 """A slice is laid over what is left of the supply so many times."""
@@ -61,13 +61,13 @@ BRACKET = (0.97, 1.0005)
 """The level in parts of what the best staircase costs, for the first lattice."""
 
 NEXT = (-0.0005, 0.01)
-"""The same for finer ones, added to what the one before found."""
+"""Bracket of the level for finer lattices, added to what the one before found."""
 
 SETTLED = 3e-4
 """A lattice that gains less than this share is the last."""
 
 LEVELS = 8
-"""So many levels are tried on a lattice."""
+"""Levels that are tried on a lattice."""
 
 LESS, CUT = (3e-4, 1e-3, 5e-3), 1e-4
 """And levels so much below the largest where a share of its bound is lost to slices that were cut, which δ makes dear:

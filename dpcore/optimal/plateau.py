@@ -40,12 +40,12 @@ class _Slopes:
 
     @property
     def ends(self) -> Array:
-        """Of the steps of a slope, from the plateau outwards, in sensitivities. (n + 1,)"""
+        """Ends of the steps of a slope, from the plateau outwards, in sensitivities. (n + 1,)"""
         return np.append(np.arange(math.ceil(self.reach)), self.reach)
 
     @property
     def masses(self) -> Array:
-        """Of the steps, the density of the plateau being 1. (n,)"""
+        """Masses of the steps, the density of the plateau being 1. (n,)"""
         ends = self.ends
         masses: Array = np.exp(-self.epsilon * np.arange(1, len(ends))) * np.diff(ends)
         return masses

@@ -75,7 +75,7 @@ class Outcome:
 
     @property
     def shortfall(self) -> float:
-        """That of the first (ε, δ)."""
+        """The shortfall of the first (ε, δ)."""
         return self.shortfalls[0]
 
 

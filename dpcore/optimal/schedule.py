@@ -277,7 +277,7 @@ class Schedule:
 
     @property
     def _power(self) -> float:
-        """Of the steepest piece of the losses."""
+        """Power of the steepest piece of the losses."""
         return max(p.power for loss in self.problem.paid_losses for p in loss.pieces)
 
     @property

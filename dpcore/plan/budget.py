@@ -32,7 +32,7 @@ DELTA_OF_LINES = 0.5
 """Share of δ that the lines get one by one; the rest is what exact accounting saves ε with."""
 
 POINTS = 1 << 15
-"""Of the grid on which the total is certified."""
+"""Points of the grid on which the total is certified."""
 
 
 @contextmanager

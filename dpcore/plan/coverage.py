@@ -194,7 +194,7 @@ def coverage(
     statistic: str, name: str, rows: int, epsilon: float, releases: int = 4000, *, seed: int = 0,
     squares: bool = True, draws: int = intervals.DRAWS, tick: Callable[[], object] = lambda: None,
 ) -> Coverage:  # fmt: skip
-    """Of so many simulated releases.
+    """How often intervals cover, of so many simulated releases.
 
     statistic : "mean" (of Bernoulli data the proportion) or "slope".   name : one of `KINDS`.
     squares : see `released_sums`; otherwise the bounds stand in for the spread of the values.

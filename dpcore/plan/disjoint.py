@@ -66,7 +66,7 @@ def _parts(name: str, conditions: Sequence[Sequence[Condition]], column: Column)
 
 
 def _largest(sets: Iterable[int]) -> set[int]:
-    """Those that are in no other one."""
+    """The sets that are part of no other one."""
     found: list[int] = []
     for one in sorted(set(sets), key=int.bit_count, reverse=True):
         if not any(one & other == one for other in found):

@@ -33,13 +33,13 @@ Draws = Callable[[np.random.Generator, tuple[int, ...]], Array]
 
 LEVEL = 0.95
 DRAWS = 999
-"""Of the bootstrap; (DRAWS + 1)·(1 − LEVEL)/2 is a whole number."""
+"""Draws of the bootstrap; (DRAWS + 1)·(1 − LEVEL)/2 is a whole number."""
 
 STEEPEST = 0.5 * np.pi - 1e-6
 """Angle of a slope that stands for ∞."""
 
 HALVINGS = 24
-"""Of the angle between the estimate and that, for each end."""
+"""How often the angle between the estimate and that one is halved, for each end."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Sums:
 
     @cached_property
     def estimate(self) -> Array:
-        """Of the mean, (R,); with noise it may lie beyond the bounds."""
+        """Estimate of the mean, (R,); with noise it may lie beyond the bounds."""
         return self.centre + self.total / self.size
 
     @property
@@ -78,7 +78,7 @@ class Sums:
 
     @property
     def variance(self) -> Array:
-        """Of the values: by the released squares, at most what the bounds allow; without them that most."""
+        """Variance of the values: by the released squares, at most what the bounds allow; without them that most."""
         most = (self.high - self.mean) * (self.mean - self.low)
         if self.squares is None:
             return most

@@ -32,7 +32,7 @@ LAPLACE, GAUSSIAN, OPTIMUM = "laplace", "gaussian", "optimum"
 """Keys of `LAWS`."""
 
 COVERAGE = 0.95
-"""Of the errors that are told."""
+"""Share of cases in which an error is at most the one that is told."""
 
 LATTICE = 64
 """Changes of at most so many whole numbers are solved on the lattice; larger ones as if values were real. At 65 that

@@ -18,7 +18,7 @@ TIMES, SHOWN, SHOWN_CELLS = 400, 5, 200
 """Releases of each line, how many of them are kept as examples, and of how many cells."""
 
 MOST_DRAWS = 500_000
-"""Of one line: large tables are released less often."""
+"""Most draws of one line: large tables are released less often."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ def _noisy(
 
 
 def _chosen(priced: Priced, source: Source, times: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """The same of a choice by rank; without noise the best candidate is taken."""
+    """Releases of a choice by rank and their errors; without noise the best candidate is taken."""
     ranks = priced.ranks
     assert ranks is not None
     values, often = source.occurring(ranks, priced.conditions)

@@ -32,7 +32,7 @@ from .ticks import tick, ticking
 Ends = tuple[float, float]
 
 DRAWS = 9999
-"""Of the bootstrap, for one release."""
+"""Draws of the bootstrap, for one release."""
 
 ROUNDING = 1e-12
 """Relative, of sums of what has been spent."""

@@ -171,7 +171,7 @@ def plan_script(split: Split, *, opendp: bool = False) -> str:
 
 
 def _of_opendp(noise: Noise) -> LawScript:
-    """The same law by OpenDP; its scale is rounded up."""
+    """A law as OpenDP draws it; its scale is rounded up."""
     if isinstance(noise, Gaussian):
         return LawScript(set(), filled(_OPENDP_GAUSSIAN, scale=repr(noise.sigma)).rstrip(), "", "")
     found = whole_law(noise)
@@ -183,7 +183,7 @@ def _of_opendp(noise: Noise) -> LawScript:
 
 
 def plan_notebook(split: Split) -> str:
-    """The same as a Jupyter notebook; its last cell, the release, is run by whoever has the file."""
+    """The script as a Jupyter notebook; its last cell, the release, is run by whoever has the file."""
     with needs("data"):
         from nbformat import v4, writes
     script, _, _ = plan_script(split).partition('\n\nif __name__ == "__main__":')

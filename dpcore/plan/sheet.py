@@ -20,7 +20,7 @@ HEAD = 4 << 20
 """Bytes that the first line of a CSV file may have, and the index at the end of a Parquet file in memory."""
 
 MOST_COLUMNS = 1000
-"""Of a file that a page takes."""
+"""Most columns of a file that a page takes."""
 
 CHUNK = 1 << 20
 
@@ -140,7 +140,7 @@ def _first_row(text: str, separator: str) -> list[str]:
 
 
 def no_text(where: str) -> InputError:
-    """That a place is not in UTF-8."""
+    """The error that a place is not in UTF-8."""
     return InputError("data", f"{where} in another encoding", "text in UTF-8: a spreadsheet saves it as “CSV UTF-8”")
 
 

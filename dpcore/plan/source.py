@@ -26,7 +26,7 @@ from .ticks import tick
 
 MEMORY = "1GB"
 PAGE_MEMORY = "180MB"
-"""That DuckDB may use, on the command line and for a file in memory."""
+"""Memory that DuckDB may use, on the command line and for a file in memory."""
 
 NUMERIC = frozenset(
     {
@@ -59,7 +59,7 @@ class Source:
     @classmethod
     @contextmanager
     def file(cls, path: str | Path, *, memory: str = MEMORY, spill: str | Path | None = None) -> Iterator[Source]:
-        """Of a CSV file (any separator, first line names) or a Parquet file.
+        """A source of a CSV file (any separator, first line names) or a Parquet file.
 
         memory : that DuckDB may use.   spill : a folder for what does not fit; nothing is written elsewhere.
 
@@ -79,7 +79,7 @@ class Source:
     @classmethod
     @contextmanager
     def held(cls, raw: bytes, name: str, *, memory: str = PAGE_MEMORY) -> Iterator[Source]:
-        """Of the same that is in memory; nothing is written anywhere.
+        """A source of such a file that is in memory; nothing is written anywhere.
 
         name : of the file, for messages.
 
@@ -103,7 +103,7 @@ class Source:
     @classmethod
     @contextmanager
     def table(cls, columns: Mapping[str, np.ndarray], *, memory: str = MEMORY) -> Iterator[Source]:
-        """Of columns in memory, all of one length."""
+        """A source of columns in memory, all of one length."""
         with _connection("", memory, None) as connection:
             connection.register("people", dict(columns))
             yield cls(connection, "people", "the table")
@@ -195,7 +195,7 @@ class Source:
         return self.all_totals([(totals, where)])[0]
 
     def all_totals(self, asked: Sequence[tuple[Sequence[Total], Sequence[Condition]]]) -> list[list[list[int]]]:
-        """The same of several statistics; what is no table is added up in one pass over the rows."""
+        """The totals of several statistics; what is no table is added up in one pass over the rows."""
         terms: list[str] = []
         values: list[Any] = []
         for totals, where in asked:

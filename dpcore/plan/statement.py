@@ -21,7 +21,7 @@ from .report import Expected, expected
 from .statistics import Condition
 
 ALARMS = 0.05
-"""Of a test for one person: how often it may point at somebody who is not there."""
+"""False alarms of a test for one person: how often it may point at somebody who is not there."""
 
 SHOWN = 12
 """Values or edges of a column that are listed."""
@@ -171,7 +171,7 @@ def _proof(one: Expected) -> str:
 
 
 def _certificates(priced: Priced) -> str:
-    """Of the noise of all totals together: the largest δ and the largest gap."""
+    """Certificates of the noise of all totals together: the largest δ and the largest gap."""
     losses = [None if total.squares else priced.loss for total in priced.totals]
     full = priced.line.full_support
     proofs = [

@@ -28,7 +28,7 @@ SQUARES = 1000
 
 MOST_CANDIDATES = 100_000
 DIGITS = 15
-"""Of every decimal of so many digits the nearest float has the decimal as its shortest text."""
+"""Digits of a decimal with which the nearest float has the decimal as its shortest text."""
 
 OPERATORS = ("=", "!=", "<", "<=", ">", ">=")
 OF_CATEGORIES = ("=", "!=")
@@ -248,7 +248,7 @@ def _named(columns: Mapping[str, Column], kind: type[Column]) -> str:
 
 
 def _rows(people: People) -> str:
-    """Of a person, in a formula."""
+    """A person's rows as a factor in a formula."""
     return f"{people.rows_each} rows each × " if people.rows_each > 1 else ""
 
 

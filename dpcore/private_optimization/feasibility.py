@@ -15,7 +15,7 @@ from ..loss import UNIT
 from .program import Array, Model
 
 EQUALITY_TOLERANCE = 1e-9
-"""Of equality rows, relative to (2t + 8)·Σ|a_i x_i| + |limit|, t the number of entries."""
+"""Tolerance of equality rows, relative to (2t + 8)·Σ|a_i x_i| + |limit|, t the number of entries."""
 
 
 def exact_activity(model: Model, row: int, x: Array) -> Fraction:

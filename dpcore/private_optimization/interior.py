@@ -13,7 +13,7 @@ from ..extras import needs
 from .program import Array
 
 CLOSE = 1e-9
-"""Of numbers of about size 1: by how much an answer may miss the optimality conditions."""
+"""By how much an answer may miss the optimality conditions, numbers being of about size 1."""
 
 
 def minimise(
@@ -60,7 +60,7 @@ def minimise(
 
 
 def _settings(settings, seconds: float):  # type: ignore[no-untyped-def]  # clarabel has no types
-    """As accurate as it goes, in one thread and in silence."""
+    """Settings: as accurate as it goes, in one thread and in silence."""
     settings.verbose, settings.max_threads, settings.time_limit = False, 1, seconds
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-12
     settings.tol_ktratio = 1e-9

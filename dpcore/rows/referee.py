@@ -54,7 +54,7 @@ class Brackets:
         delta: float,
         shares: Array | float = 1.0,
     ) -> Brackets:
-        """With multipliers of terms max(0, x_event − factor·x_cover), all (m,); negative ones count as 0.
+        """The brackets with multipliers of terms max(0, x_event − factor·x_cover), all (m,); negative ones count as 0.
 
         covers : outside 0 … n − 1 where nothing covers.   factors : upper bounds, one for each limit and event.
         limits : names of the limits, whose δ_r are delta·shares, shares within u.
@@ -76,8 +76,8 @@ class Brackets:
         return Brackets(self.total + plus - minus, self.size + plus + minus, self.terms + count, self.price + price)
 
     def with_rows(self, added: Array, size: Array, terms: Ints | int = 0, price: float = 0.0) -> Brackets:
-        """With what further rows add to D, the same sum of absolute values and how many terms that are, beyond the few
-        that 16 has room for; price : what they take off, rounded up."""
+        """The brackets with what further rows add to D, the sum of the absolute values, and how many terms that
+        are, beyond the few that 16 has room for; price : what they take off, rounded up."""
         return Brackets(self.total + added, self.size + size, self.terms + terms, self.price + price)
 
     def lower(self, *, laws: int = 1, mirrored: bool = False) -> float:

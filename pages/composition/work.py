@@ -49,7 +49,7 @@ class Grown:
 
 
 def grow(asked: Growth, settings: None, *, progress: Report) -> Grown:
-    """All rules."""
+    """What all rules say of the releases together."""
     release = Release(parse_mechanism(asked.mechanism), asked.count)
     here = totals([release], delta=asked.delta, points=1 << 15)
     progress(TICK)
@@ -103,7 +103,7 @@ def train(asked: Schedule, settings: None, *, progress: Report) -> Trained:
 
 @lru_cache(maxsize=64)
 def _by_epochs(rate: float, noise: float, delta: float, epochs: tuple[int, ...]) -> dict[str, list[Total]]:
-    """In steps of one epoch."""
+    """What training spends after each of these epochs."""
     each = Training(rate, noise, math.ceil(1 / rate * (1 - 1e-12))).release
     return by_count(each, epochs, delta, points=1 << 14, rules=("renyi", "clt"))
 

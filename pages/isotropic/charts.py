@@ -35,10 +35,10 @@ POINTS, SEEN, TALL = 500, 1e-3, 360
 """Radii of a curve, the probability beyond either end of them, and the height of a figure."""
 
 DECADES = 12
-"""Of the density."""
+"""Powers of ten that the density's axis spans."""
 
 CELLS, DROPS, TURNS = 161, 1500, 48
-"""Of a heat map along an axis, points of a cloud, and its positions in one turn."""
+"""Cells of a heat map along an axis, points of a cloud, and its positions in one turn."""
 
 
 def key_of(key: str) -> str:
@@ -78,7 +78,7 @@ class Curve:
         return np.where(r <= self.radius, out, -np.inf)
 
     def quantile(self, share: float) -> float:
-        """Of |X|."""
+        """Quantile of |X|."""
         inside = special.gammainc(self.shape, (self.radius / self.scale) ** self.q)
         return float(self.scale * special.gammaincinv(self.shape, share * inside) ** (1 / self.q))
 

@@ -34,7 +34,7 @@ STOPS = {
     "epsilon": (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0),
     "delta": (*(10.0**-power for power in range(12, 1, -1)), 0.05, 0.1, 0.2),
 }
-"""Of the sliders."""
+"""Values that the sliders stop at."""
 
 FIELDS = LABELS | {
     "dimension": "dimension d", "power": "power p", "threshold": "length t",

@@ -21,10 +21,10 @@ from service import configuration
 from work.question import TICK
 
 DIMENSIONS = (10, 2, 100, 20, 5, 50, 3, 1000, 30, 200, 1, 300, 500)
-"""Of the map, in the order in which they are worked out."""
+"""Dimensions of the map, in the order in which they are worked out."""
 
 EACH = SolverSettings(gap=0.03, time_limit=6.0)
-"""Of every dimension of the map."""
+"""Gap and time of every dimension of the map."""
 
 Report = Callable[[Any], bool]
 

@@ -41,7 +41,7 @@ class Step:
 
 @cache
 def steps() -> tuple[Step, ...]:
-    """Of the whole path."""
+    """The steps of the whole path."""
     places = [page for page in PAGES if page.menu == "Learn"]
     courses = [(page, import_module(f"pages.{page.name}.controls").COURSE) for page in places]
     found = [Step(place, course, topic) for place, course in courses for topic in course.topics]
@@ -49,7 +49,7 @@ def steps() -> tuple[Step, ...]:
 
 
 def place(topic: Topic) -> int:
-    """Of a topic in the path, from 0 on."""
+    """Where a topic stands in the path, from 0 on."""
     return next(number for number, step in enumerate(steps()) if step.topic is topic)
 
 

@@ -18,7 +18,7 @@ FRAMES = 36
 PACE = 120
 """Milliseconds that each is seen."""
 CELLS = 40
-"""Of a law, at most about so many."""
+"""About so many cells a law is drawn with at most."""
 FOOT = 1.8
 """Height of the slider and the buttons below the plot, in heights of its type."""
 

@@ -126,7 +126,7 @@ def first_screen(
 
 
 SHARE = 0.6
-"""Of a projector's screen is what the picture has."""
+"""Share of a projector's screen that the picture has."""
 
 
 def projected(picture: Picture) -> Picture:

@@ -13,7 +13,7 @@ HEAD = ("§", "topic", "claim", "begins with", "prediction", "moves along", "que
 
 
 def rows() -> list[tuple[str, ...]]:
-    """Of all topics in the order of the path."""
+    """The table's rows: all topics in the order of the path."""
     found = []
     for step in path.steps():
         topic, texts, address = step.topic, step.course.texts(step.topic), step.course.page
@@ -33,7 +33,7 @@ def _moves(address: Address, key: str) -> str:
 
 
 def table() -> str:
-    """In Markdown."""
+    """The table in Markdown."""
     lines = [HEAD, ("---",) * len(HEAD), *rows()]
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines) + "\n"
 

@@ -30,7 +30,7 @@ class Stops:
 
 
 HEIGHT = 390
-"""Of the picture, in pixels: with the headline above it, it fits a projector's first screen."""
+"""Height of the picture, in pixels: with the headline above it, it fits a projector's first screen."""
 
 EPSILON = Stops(1.0, (0.05, 0.06, 0.08, 0.1, 0.12, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1,
                       1.2, 1.3, 1.5, 1.8, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 6.0, 7.0, 8.0, 10.0))  # fmt: skip

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dpcore import figures
 from dpcore.errors import InputError
 from pages.shared import compute, prose
-from pages.shared.snapshot import Sight
+from pages.snapshot import Sight
 
 from . import inputs, panels, verdict
 

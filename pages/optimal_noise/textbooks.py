@@ -12,7 +12,7 @@ SLOT = "textbooks"
 
 
 def known(problem: NoiseProblem) -> tuple[Baseline, ...]:
-    """Those that are there, in the order of `MECHANISMS`."""
+    """The textbook mechanisms that are there, in the order of `MECHANISMS`."""
     late = () if problem.granularity is not None else compute.known(problem, None, task=slow_baselines)
     return _ordered(compute.baselines(problem), late or ())
 

@@ -13,10 +13,10 @@ from dpcore.problem import NoiseProblem, SolverSettings
 from work.question import TICK
 
 COVERAGE = 0.95
-"""Of the errors one can use."""
+"""Share of cases in which an error is at most the one that can be used."""
 
 SECONDS = 10.0
-"""Of the search for the best possible noise."""
+"""Time limit of the search for the best possible noise."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def afford(asked: Afforded, settings: None, progress: Callable[[object], bool]) 
 
 
 def slow_baselines(problem: NoiseProblem, settings: None, progress: Callable[[object], bool]) -> tuple[Baseline, ...]:
-    """Those of a query with real values that `mechanisms.baselines` leaves out where there is no time."""
+    """The mechanisms of a query with real values that `mechanisms.baselines` leaves out where there is no time."""
     found: list[Baseline] = []
     for key in (key for key, entry in MECHANISMS.items() if entry.slow and problem.granularity is None):
         if progress(TICK):

@@ -38,7 +38,7 @@ PAGE = Address(
 """Every control of the page."""
 
 STOPS = (0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)
-"""Of the slider of ε."""
+"""Values that the slider of ε stops at."""
 
 FIELDS = LABELS | {
     "each_epsilon": "ε of each", "each_delta": "δ of each",

@@ -33,7 +33,7 @@ NAME = "private_learning"
 FILE = "file"
 
 SECONDS = 300.0
-"""That a simulation may take."""
+"""Longest time that a simulation may take."""
 
 MOST_SHOWN = 60
 """Columns."""
@@ -99,7 +99,7 @@ class Run:
 
     @property
     def halted(self) -> bool:
-        """It was ended before it was done."""
+        """Whether it was ended before it was done."""
         return self.done and (self.reading.stopped or self.reading.error is not None)
 
     @property

@@ -32,7 +32,7 @@ ISOTROPIC = SolverSettings(gap=0.02, time_limit=10.0)
 
 
 Simulation = compute.Job | own.Run
-"""Of a table of `SETS` by the processes that solve, of a visitor's own in this one."""
+"""A simulation of a table of `SETS` by the processes that solve, of a visitor's own in this one."""
 
 
 def simulation(slot: str, asked: Asked, what: work.Asking, **how: Any) -> Simulation:

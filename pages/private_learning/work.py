@@ -23,7 +23,7 @@ from service import configuration
 from work.question import TICK
 
 EPSILONS = (1.0, 0.1, 10.0, 3.0, 0.3, 5.0, 0.5, 2.0, 0.2)
-"""Of the curve, in the order in which they are worked out."""
+"""ε of the curve, in the order in which they are worked out."""
 
 KEYS = ("gaussian", "optimal", "truncated-laplace", "gaussian-classical")
 NOTHING = "none"
@@ -129,7 +129,7 @@ def errors(asked: Asking, settings: None, *, progress: Report) -> Cells:
 
 
 def cells(asked: Asking, progress: Report) -> list[Cell]:
-    """As `errors`, as a list."""
+    """The cells of `errors` as a list."""
     table, found = table_of(asked.data, asked.model), []
     protocol = Protocol(asked.splits, asked.draws)
     store = Store(configuration.current().store)
@@ -214,7 +214,7 @@ class Account:
 
     @classmethod
     def of(cls, setting: Setting, table: LearningTable) -> Account:
-        """Of a setting, with corrected sensitivities."""
+        """The account of a setting, with corrected sensitivities."""
         asked = Asked(setting.model, setting.privacy, "each", "corrected")
         return cls(asked, asked.cases(table))
 

@@ -87,7 +87,7 @@ class _Teller:
 
 
 def released(asked: Releases, settings: None, progress: Report) -> tuple[Released, ...]:
-    """Those of all mechanisms, each reported when it is there."""
+    """Releases of all mechanisms, each reported when it is there."""
     found: list[Released] = []
     program, tell = program_of(asked.story, asked.epsilon, asked.delta), _Teller(progress)
     planner = Planner(program, time_limit=SECONDS, stop=lambda: tell("solving", 0.0))

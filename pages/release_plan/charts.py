@@ -10,7 +10,7 @@ from dpcore import figures
 from dpcore.figures import Palette
 
 MOST_CELLS = 60
-"""Of a table in a figure."""
+"""Most cells of a table in a figure."""
 
 
 def shares(names: Sequence[str], epsilons: Sequence[float], colours: Palette) -> go.Figure:

@@ -63,7 +63,7 @@ STOPS = {
     "epsilon": (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0, 10.0),
     "delta": (0.0, *(10.0**-power for power in range(12, 2, -1))),
 }
-"""Of the sliders."""
+"""Values that the sliders stop at."""
 
 
 def sidebar(found: Reading) -> None:

@@ -442,7 +442,7 @@ def _filter(one: Condition) -> str:
 
 
 def _quoted(value: str | float) -> str:
-    """In a filter."""
+    """A value as it stands in a filter."""
     if not isinstance(value, str):
         return write_number(value)
     if value.strip() == value and not re.search(r'[";\n=<>!≤≥≠]|\band\b|^$', value):

@@ -128,7 +128,7 @@ def table(costs: Costs, rehearsed: Sequence[Rehearsed] | None) -> list[dict[str,
 
 
 def row(cost: Cost, seen: Rehearsed | None) -> dict[str, str]:
-    """One line."""
+    """The row of a line's cost."""
     priced = cost.expected.priced
     return {
         "statistic": cost.expected.name, "ε": up(priced.privacy.epsilon),

@@ -32,7 +32,7 @@ TEXT = prose.sections("release_plan")
 NOTHING = "Nothing was released. What had been entered as spent stays spent."
 
 CRUMB = 1e-3
-"""Of a budget: less is told as nothing."""
+"""Share of a budget that is told as nothing if there is less."""
 
 
 ABREAST = 4
@@ -109,7 +109,7 @@ def release(costs: Costs) -> None:
 
 
 def ledger(costs: Costs) -> Ledger:
-    """Of the data chosen; the budget of the first release is that of its plan."""
+    """The ledger of the data chosen; the budget of the first release is that of its plan."""
     books: dict[str, Ledger] = st.session_state.setdefault("release ledgers", {})
     price = costs.split.total, costs.split.plan.delta
     book = books.get(PAGE["data"])

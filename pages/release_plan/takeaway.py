@@ -20,7 +20,7 @@ from .work import Costs
 TEXT = prose.sections("release_plan")
 
 MOST_ROWS = 100_000
-"""Of a file of made-up people."""
+"""Most rows of a file of made-up people."""
 
 
 def take(costs: Costs) -> None:

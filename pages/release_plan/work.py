@@ -20,7 +20,7 @@ from work.question import TICK
 Report = Callable[[Any], bool]
 
 LIMIT = SolverSettings(time_limit=60.0)
-"""Of every job."""
+"""Time limit of every job."""
 
 
 class Stopped(Exception):

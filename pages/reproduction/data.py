@@ -31,7 +31,7 @@ PRINTED = 5e-5
 """Half of the last printed digit, of a share."""
 
 ROUNDING = 1.05 * PRINTED
-"""The same with room for what the solver's tolerance and the sums add."""
+"""Half of the last printed digit with room for what the solver's tolerance and the sums add."""
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ class Cause:
 
 
 def cause(outcome: Outcome, match: Match | None) -> Cause:
-    """Of the distance between a published O and the bracket, by the recipe's grid that gives O, if one does."""
+    """Why there is a distance between a published O and the bracket, by the recipe's grid that gives O, if one does."""
     middle, proof = midpoint(outcome), outcome.certificate
     impossible = middle > proof.upper * (1 + STATED["l1"])
     law = f"impossible: a law costs {prose.at_most(proof.upper, 4)}" if impossible else ""

@@ -228,7 +228,7 @@ class Address:
                 _write({**FRAME.query(FRAME.values()), **self.query(self.values())})
 
     def _unlinked(self, values: Mapping[str, object]) -> dict[str, object]:
-        """Those of some values that no address says anything about."""
+        """Those of the values that no address says anything about."""
         return {key: value for key, value in values.items() if key not in _linked(self.controls)}
 
     def _repeat(self) -> None:

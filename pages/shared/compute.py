@@ -47,10 +47,10 @@ PATIENCE = 0.3
 """Seconds a run of the script waits for quick results, all in all, before it shows progress instead."""
 
 PAGE_LOCK = PageLock()
-"""Of the pages of this process."""
+"""The lock of the pages of this process."""
 
 _run = threading.local()
-"""Of the script in this thread.   patience : what is left of it."""
+"""State of the script in this thread.   patience : what is left of it."""
 
 
 @cache

@@ -119,7 +119,7 @@ def citation(sentence: str, facts: Mapping[str, str]) -> str:
 
 
 def bibtex(sentence: str, facts: Mapping[str, str]) -> str:
-    """The same as an entry for a bibliography."""
+    """A citation as an entry for a bibliography."""
     proof = "; ".join(f"{name} {value}" for name, value in facts.items())
     note = _latex(f"{sentence.rstrip('.')}." + (f" Certificate: {proof}." if proof else ""))
     now = datetime.now(UTC).date()

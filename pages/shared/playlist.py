@@ -21,7 +21,7 @@ from .slides import Slide
 
 
 def states() -> tuple[Slide, ...]:
-    """Of the lecture that is prepared or held."""
+    """The states of the lecture that is prepared or held."""
     return slides.read(FRAME["slides"])
 
 

@@ -24,7 +24,7 @@ class Ending(Protocol):
 
 
 def under_way(jobs: Jobs) -> dict[str, compute.Job]:
-    """Those that have not ended. To be asked before their results are read: what ends later is then still followed."""
+    """The jobs that have not ended; asked before their results are read: what ends later is then still followed."""
     return {slot: job for slot, job in jobs.items() if not job.done}
 
 

@@ -31,7 +31,7 @@ COVERAGE = 0.95
 USUAL = Privacy(1.0, 1e-6)
 NUMBERS, WEEKS, AFFORDED = 20, 52, 5.0
 SAFE = Privacy(1.0, 1e-4)
-"""Of the page Private optimisation."""
+"""Privacy that the page Private optimisation begins with."""
 
 
 Marks = Sequence[figures.Mark]

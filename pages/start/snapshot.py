@@ -6,13 +6,13 @@ from collections.abc import Mapping
 
 from dpcore import figures
 from pages.shared import prose
-from pages.shared.snapshot import Sight
+from pages.snapshot import Sight
 
 from .cards import CARDS
 
 
 def sight(query: Mapping[str, str]) -> Sight | None:
-    """All cards."""
+    """What the start page shows: all cards."""
     cards = [
         (one.question, figures.sketch(one.picture(), figures.LIGHT), "**{}** {}".format(*one.answer())) for one in CARDS
     ]

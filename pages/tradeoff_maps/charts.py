@@ -153,7 +153,7 @@ def heat_map(axes: Axes, outcomes: Sequence[Outcome], shown: Quantity, *, colour
 
 
 HEIGHT = 430
-"""Of the map, in pixels."""
+"""Height of the map, in pixels."""
 
 GAP = 1
 """Pixels between two cells."""

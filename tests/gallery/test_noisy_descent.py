@@ -17,7 +17,7 @@ THETA = RNG.standard_normal(6)
 
 
 def gradient(row: np.ndarray) -> np.ndarray:
-    """Of ln(1 + e^(−y xᵀθ)) at THETA, by differences."""
+    """Gradient of ln(1 + e^(−y xᵀθ)) at THETA, by differences."""
     value = lambda theta: np.logaddexp(0.0, -row @ theta)  # noqa: E731
     return np.array([(value(THETA + h) - value(THETA - h)) / 2e-6 for h in 1e-6 * np.eye(6)])
 

@@ -11,10 +11,11 @@ from streamlit.testing.v1 import AppTest
 import dpcore as dp
 from dpcore import figures
 from dpcore.optimal import solve
+from pages import snapshot
 from pages.optimal_noise import inputs
 from pages.optimal_noise.snapshot import sight
-from pages.shared import compute, prose, snapshot
-from pages.shared.snapshot import Sight
+from pages.shared import compute, prose
+from pages.snapshot import Sight
 from pages.start.cards import CARDS
 from work.question import Answer, Question
 

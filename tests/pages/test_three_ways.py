@@ -21,7 +21,7 @@ from pages.what_epsilon_means.topics import three_ways
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.3, 1.0, 2.0])
 def test_three_ways_agree_with_a_closed_form(epsilon):
-    """Of the Gaussian and of Laplace noise."""
+    """The closed form of the Gaussian, and of Laplace noise."""
     gauss = dominating_pair(Gaussian(0.8), 1.0)
     mu = 1.25
     expected = stats.norm.cdf(mu / 2 - epsilon / mu) - math.exp(epsilon) * stats.norm.cdf(-mu / 2 - epsilon / mu)

@@ -39,7 +39,7 @@ def first(name: str) -> dict[str, object]:
     "loss", [{"loss": "l1"}, {"loss": "l2"}, {"loss": "lp", "exponent": 1.5}, {"loss": "exceed", "threshold": 2.5}]
 )
 def test_there_and_back_is_the_same_problem(here, there, loss):
-    """Of what both pages have controls for."""
+    """Only what both pages have controls for is compared."""
     problem = {"epsilon": 0.7, "delta": 0.03, "sensitivity": 1.5, "unit": "€", **loss}
     values = first(here) | travel.PLACES[here].write(problem, first(here))
     told = travel.PLACES[here].read(values)

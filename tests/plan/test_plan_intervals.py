@@ -64,7 +64,7 @@ def test_intervals_by_bounds_alone_are_longer_and_cover_at_least_as_often():
 
 
 def test_without_noise_the_mean_s_interval_is_the_textbook_s():
-    """And with noise alone that of the noise."""
+    """With noise alone it is the noise's."""
     rng = np.random.default_rng(3)
     none = laplace(1e-12)
     total = np.array([30.0, -80.0])

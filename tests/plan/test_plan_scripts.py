@@ -27,7 +27,7 @@ from dpcore.problem import SolverSettings, noise_problem
 
 DRAWS = 2500
 EXACT = 2500 if int(os.environ.get("THOROUGH", "0")) else 150
-"""Of exact draws in Python, which take longer."""
+"""Exact draws in Python, which take longer."""
 
 COLUMNS = {"age": Number("age", 0, 100, step=0.5), "sex": Category("sex", ("f", "m"))}
 LINES = (

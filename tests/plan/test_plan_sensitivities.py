@@ -292,7 +292,7 @@ def test_no_column_is_taken_for_what_a_query_calls_its_own_results(name):
     "content", [b"", b"\x00\x01\x02", b"PK\x03\x04" + bytes(200), b'a,b\n"1,2\n', b"\xff\xfe\xfa\n1\n"]
 )
 def test_files_that_are_none_are_refused_by_name(content, tmp_path):
-    """And the message holds nothing of the file."""
+    """The message holds nothing of the file."""
     path = tmp_path / "secret.csv"
     path.write_bytes(content)
     with pytest.raises(InputError) as caught, Source.file(path) as source:

@@ -40,7 +40,7 @@ STORIES = {
 
 
 def exactly_kept(model: Model, x: np.ndarray, low: np.ndarray, high: np.ndarray) -> bool:
-    """In fractions, entry by entry."""
+    """Whether the plan keeps every limit, in fractions, entry by entry."""
     dense = model.matrix.toarray()
     for a, lo, hi in zip(dense.tolist(), low.tolist(), high.tolist()):
         value = sum(Fraction(c) * Fraction(v) for c, v in zip(a, x.tolist()) if c and v)

@@ -26,7 +26,7 @@ CONTROLS = {
 """The limit's μ, √k times the ε of each; how many releases."""
 WALKS = 100
 PLACES = 24
-"""Of a walk, at most, that are drawn."""
+"""Most places of a walk that are drawn."""
 
 
 def sidebar(page) -> None:

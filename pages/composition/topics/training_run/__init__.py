@@ -175,7 +175,7 @@ def question(noise: float, clip: float, rate: float, people: int) -> Question:
 
 
 def varied(rng) -> Question:
-    """With other numbers."""
+    """The question with other numbers."""
     return question(
         rng.choice((1.5, 2.5, 6.0)), rng.choice((0.25, 0.4, 1.0)), rng.choice((0.05, 0.02)), rng.choice((4000, 30_000))
     )

@@ -26,7 +26,7 @@ MEANT = {
     "proportion": ("mean", "Bernoulli"), "mean": ("mean", "normal"), "skewed": ("mean", "log-normal"),
     "slope": ("slope", "normal"),
 }  # fmt: skip
-"""As `dpcore.plan.coverage` has them."""
+"""What the names stand for: statistic and population of `dpcore.plan.coverage`."""
 
 NAMES = {"proportion": "share", "mean": "mean", "skewed": "mean", "slope": "slope"}
 PEOPLE = (100, 200, 500, 1000, 2000, 5000)
@@ -159,7 +159,7 @@ def deviation(statistic: str, people: int) -> float:
 
 
 def scales(statistic: str, people: int, epsilon: float | np.ndarray) -> np.ndarray:
-    """Of the noise in the released mean."""
+    """Scales of the noise in the released mean."""
     return core.released_scale(MEANT[statistic][1], people, 1.0) / np.asarray(epsilon)
 
 

@@ -41,7 +41,7 @@ def sidebar(page) -> None:
 
 @lru_cache(maxsize=64)
 def choices(columns: int, penalty: str, radius: float, seed: int) -> tuple[core.Choice, ...]:
-    """Of the first 100, 200, … people of one made-up table."""
+    """The choices of the first 100, 200, … people of one made-up table."""
     x, y = core.example(PEOPLE[-1], columns, np.random.default_rng(seed))
     sums = (core.Sums.of(x[:n], y[:n], response=RESPONSE) for n in PEOPLE)
     return tuple(core.Choice(one, RESPONSE, radius, core.penalty(penalty, one.people)) for one in sums)

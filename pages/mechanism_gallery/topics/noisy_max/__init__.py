@@ -20,7 +20,7 @@ from pages.shared.address import Choice
 COUNTS = (2, 3, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 100_000)
 LEADS = (0.0, 1.0, 2.0, 3.0, 5.0, 7.0, 10.0, 15.0, 20.0, 30.0, 50.0, 70.0, 100.0)
 NOISES = ("exponential", "laplace", "gumbel")
-"""In the order of their curves."""
+"""The noises in the order of their curves."""
 
 CONTROLS = {
     "epsilon": widgets.EPSILON, "nm_shape": Choice("leader", core.SHAPES | {"worst": "one leader, the worst lead"}),

@@ -19,11 +19,10 @@ import streamlit
 
 from dpcore import figures
 from pages.registry import PAGES
-
-from . import prose
+from pages.shared import prose
 
 WIDE = 460
-"""Of a picture, in pixels, on a screen of 1280."""
+"""Width of a picture, in pixels, on a screen of 1280."""
 
 
 @dataclass(frozen=True)
@@ -51,14 +50,14 @@ def draw(path: str, query: Mapping[str, str], theme: str) -> str | None:
     theme : "light", "dark" or, for that of the machine, "".
     """
     page = next((one for one in PAGES if one.address == path), None)
-    if page is None or query.get("projector") or not (Path(__file__).parents[1] / page.name / "snapshot.py").exists():
+    if page is None or query.get("projector") or not (Path(__file__).parent / page.name / "snapshot.py").exists():
         return None
     sight = import_module(f"pages.{page.name}.snapshot").sight(query)
     return None if sight is None else html(sight, theme)
 
 
 def html(sight: Sight, theme: str = "") -> str:
-    """As it is sent; every text is escaped."""
+    """The snapshot as it is sent; every text is escaped."""
     parts = [f"<h1>{escape(sight.title)}</h1>"]
     told = [("verdict", sight.verdict), ("headline", sight.headline), *(("remark", text) for text in sight.remarks)]
     parts += [f'<p class="{name}">{marked(text)}</p>' for name, text in told if text]
