@@ -23,7 +23,7 @@ from ..solution import Certificate, Progress, Solution
 from . import jumps, laws
 from .anytime import Anytime, ProgressCallback
 from .cut import MARGINS, Cut
-from .groups import SMALL, GroupProof, group_proofs, law_window
+from .groups import SMALL, GroupProof, group_proofs, law_window, level_stretch
 from .lower import lower_step
 from .mesh import Grading
 from .near_end import near_end_lower
@@ -382,7 +382,8 @@ class Search(Anytime[NoiseProblem, Solution]):
         if self._over:
             return
         middle = None if self.best is None else float(self.best.noise.quantile(0.5))
-        for found in group_proofs(problem, law, self._limits, middle):
+        level = level_stretch(self.best.noise, problem.privacy.epsilon) if self.best else (0.0, 0.0)
+        for found in group_proofs(problem, law, self._limits, middle, level):
             self.lower = max(self.lower, found.lower(problem))
             self._groups.append(found)
             if problem is self.problem and found.m == 1 and found.step is not None and found.step.status == "optimal":

@@ -41,7 +41,7 @@ def applies(problem: NoiseProblem) -> bool:
 
 
 @dataclass(frozen=True)
-class _Side:
+class Side:
     """One side of a peak: nodes outwards from it, the first one counted with a share.
 
     unit, drawn : (n,) sums of the shares, and of what they cost, each divided by e^ε per node.   growth : (n,) that
@@ -53,7 +53,7 @@ class _Side:
     growth: Array
 
     @classmethod
-    def of(cls, costs: Array, share: float, epsilon: float) -> _Side:
+    def of(cls, costs: Array, share: float, epsilon: float) -> Side:
         costs = costs[: int(min(len(costs), LARGEST / max(epsilon, NOT_ZERO)))]
         fall = np.exp(-epsilon * np.arange(len(costs)))
         shares = fall.copy()
@@ -73,7 +73,7 @@ class _Side:
         return float(weights[at]), float((self.unit[at] - before) * self.growth[at])
 
 
-def _weights(costs: Array, share: float, level: float, amplification: float) -> Array:
+def outward_weights(costs: Array, share: float, level: float, amplification: float) -> Array:
     """The recursion outwards from the peak."""
     out, before = [], 0.0
     for cost in costs.tolist():
@@ -101,13 +101,13 @@ def chain_proof(problem: NoiseProblem, window: Window, peak: float, near: float)
     events = costs[lattice.event_first - lattice.first : lattice.event_last - lattice.first + 1]
     highest = float(costs.max())
 
-    def sides(s: float) -> tuple[int, float, _Side, _Side]:
+    def sides(s: float) -> tuple[int, float, Side, Side]:
         at = int(np.clip(math.floor(s) - lattice.event_first, 0, len(events) - 1))
         share = float(np.clip(s - lattice.event_first - at, 0.0, 1.0))
         left, right = events[at::-1], events[at:]
-        return at, share, _Side.of(left, share, epsilon), _Side.of(right, 1 - share, epsilon)
+        return at, share, Side.of(left, share, epsilon), Side.of(right, 1 - share, epsilon)
 
-    def masses(left: _Side, right: _Side) -> tuple[float, float, float]:
+    def masses(left: Side, right: Side) -> tuple[float, float, float]:
         """The best level, and what the law has on either side of the peak: the derivatives of the weights."""
 
         def short(level: float) -> bool:
@@ -128,8 +128,8 @@ def chain_proof(problem: NoiseProblem, window: Window, peak: float, near: float)
     at, share, left, right = sides(s)
     level = masses(left, right)[0]
     amplification = problem.privacy.amplification
-    ups = _weights(events[at::-1], share, level, amplification)
-    downs = _weights(events[at:], 1 - share, level, amplification)
+    ups = outward_weights(events[at::-1], share, level, amplification)
+    downs = outward_weights(events[at:], 1 - share, level, amplification)
     node = lattice.event_first + at
     shifts = np.repeat(np.array([1, -1]), [len(ups), len(downs)])
     places = np.concatenate([node - np.arange(len(ups)), node + np.arange(len(downs))])

@@ -12,13 +12,19 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from .._validate import decimal
 from ..errors import InfeasibleError, InputError
+from ..noise.base import Noise
+from ..noise.piecewise import PiecewiseNoise
 from ..privacy import DELTA_RANGE, EPSILON_RANGE, SENSITIVITY_RANGE, Privacy
 from ..privacy_profile import PairList
 from ..problem import NoiseProblem
 from .chain import CLASSES, applies, chain_proof, classes_proof
-from .lower import lower_step
+from .lower import CELL, lower_step
+from .monotone_chain import applies as monotone_chain_applies
+from .monotone_chain import monotone_chain
 from .step import Limits, Proof, Step, Window
 
 SMALL = 0.3
@@ -38,6 +44,12 @@ MOST_FINE = 50_000
 
 MOST_CELLS = 1500
 """Largest program."""
+
+MOST_LABELS = 160_000
+"""Most labels of a monotone law's chain."""
+
+MOST_OPEN, MOST_ENDED = 4, 50
+"""Its most cells per sensitivity, on the whole line and where the support ends."""
 
 NEAR = 0.15
 """The peak is searched for within so many half-widths of truncated Laplace noise of the middle of the best law."""
@@ -117,14 +129,21 @@ class GroupProof:
 
 
 def group_proofs(
-    problem: NoiseProblem, law: tuple[float, float], limits: Limits, middle: float | None = None
+    problem: NoiseProblem,
+    law: tuple[float, float],
+    limits: Limits,
+    middle: float | None = None,
+    level: tuple[float, float] = (0.0, 0.0),
 ) -> Iterator[GroupProof]:
     """Proofs for groups, from large ones to small ones, chains first. law : where a nearly optimal law begins and ends,
-    and by default in the middle of which it has its median, in the query's unit."""
+    and by default in the middle of which it has its median, in the query's unit.   level : where it is level, if it is
+    monotone."""
     if problem.joint.epsilon > SMALL:
         return
     if applies(problem):
         yield from _chains(problem, law, middle)
+    elif monotone_chain_applies(problem):
+        yield from _monotone_chain(problem, law, level)
     if problem.folds or problem.monotone or problem.whole_line:
         for m in sizes(problem):
             coarse = coarser(problem, m)
@@ -173,6 +192,47 @@ def _chains(
         if ended and (window.right - window.left) * CLASSES <= MOST_FINE:
             fine = classes_proof(coarse, window, chain)
             yield GroupProof(m, fine.proof, fine.nodes, 0)
+
+
+def _monotone_chain(
+    problem: NoiseProblem, law: tuple[float, float], level: tuple[float, float]
+) -> Iterator[GroupProof]:
+    """Of the mirror image where a law is level on the right of 0. Groups lose at first order here, so they are as small
+    as fits."""
+    if level[1] > -level[0]:
+        law, level = (-law[1], -law[0]), (-level[1], -level[0])
+        problem = replace(problem, loss=problem.loss.mirrored, support=(-problem.support[1], -problem.support[0]))
+    epsilon, D = problem.joint.epsilon, problem.sensitivity
+    margin = 1 + min(BEYOND / epsilon if epsilon else math.inf, 3 * problem.joint.truncation())
+    wide = (law[1] - law[0]) / D + 2 * margin
+    m = math.ceil(CELL * wide / MOST_LABELS)
+    coarse = coarser(problem, m)
+    if coarse is None:
+        return
+    window = Window(*((end / D + side * margin) / m for side, end in zip((-1, 1), law)))
+    chain = monotone_chain(coarse, window, _labels(coarse, MOST_LABELS * m / wide), level[0] / coarse.sensitivity)
+    if chain is not None:
+        yield GroupProof(m, chain.proof, chain.nodes, 0)
+
+
+def _labels(problem: NoiseProblem, most: float) -> int:
+    """Labels per sensitivity, with whole cells as near as may be to the ends of the support."""
+    ends = [abs(decimal(end)) / decimal(problem.sensitivity) for end in problem.support if math.isfinite(end)]
+
+    def beyond(cells: int) -> tuple[float, int]:
+        return max((float(-(end * cells) % 1) / cells for end in ends), default=0.0), -cells
+
+    fit = range(1, max(1, min(MOST_ENDED if ends else MOST_OPEN, math.floor(most / CELL))) + 1)
+    return CELL * min(fit, key=beyond)
+
+
+def level_stretch(noise: Noise, epsilon: float) -> tuple[float, float]:
+    """Where a law's density has not fallen by half a step from its highest value; (0, 0) where there are no steps."""
+    if not isinstance(noise, PiecewiseNoise):
+        return 0.0, 0.0
+    density = noise.masses / np.diff(noise.edges)
+    high = np.flatnonzero(density >= density.max() * math.exp(-0.5 * epsilon))
+    return float(noise.edges[high[0]]), float(noise.edges[high[-1] + 1])
 
 
 def law_window(problem: NoiseProblem, law: tuple[float, float]) -> Window:

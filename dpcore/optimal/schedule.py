@@ -331,9 +331,9 @@ class Schedule:
 
 
 def _beaten(kind: str, side: tuple[str, ...], steps: Steps) -> bool:
-    """Whether another kind of lower bounds proves more with no more pairs than this kind's last step had."""
+    """Whether another kind of lower bounds proves more than this kind, with no more pairs than its last step had."""
     if kind not in LOWER or not steps[kind]:
         return False
-    last = steps[kind][-1]
+    best, pairs = max(step.bound for step in steps[kind]), steps[kind][-1].pairs
     others = (step for other in side if other != kind for step in steps[other])
-    return any(step.bound > last.bound and step.pairs <= last.pairs for step in others)
+    return any(step.bound > best and step.pairs <= pairs for step in others)

@@ -17,8 +17,9 @@ from dpcore.loss import parse_loss
 from dpcore.noise.piecewise import PiecewiseNoise
 from dpcore.optimal import solve, solve_many
 from dpcore.optimal.chain import chain_proof, classes_proof
-from dpcore.optimal.groups import coarser, group_proofs, grouped, lattice_bounds
+from dpcore.optimal.groups import coarser, group_proofs, grouped, lattice_bounds, level_stretch
 from dpcore.optimal.laws import several_pairs, single_pairs, truncated_geometric, uniform
+from dpcore.optimal.monotone_chain import monotone_chain
 from dpcore.optimal.one_sided import monotone_lower
 from dpcore.optimal.plateau import plateau, plateau_lower
 from dpcore.optimal.step import Limits, Window
@@ -174,6 +175,49 @@ def test_monotone_laws_next_to_an_end_of_the_support_are_solved_in_closed_form(e
     upper = audit.loss_upper(law, problem.loss)
     lower = max(plateau_lower(problem), monotone_lower(problem))
     assert lower <= upper <= lower * (1 + 2e-3)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "loss", "support"),
+    [
+        (0.00119, 5.48e-11, "asym:1:1.51", (-math.inf, math.inf)),
+        (0.00191, 2.76e-8, "pinball:0.4", (-math.inf, math.inf)),
+        (0.00615, 9.29e-5, "asym:1:8.3", (-math.inf, math.inf)),
+        (0.0373, 1.8e-4, "l1", (-84.77, 297.0)),
+        (0.0373, 1.8e-4, "l2", (-30.77, math.inf)),
+        (0.1, 0.0018, "l2", (-math.inf, 5.77)),
+    ],
+)
+def test_monotone_laws_at_small_epsilon_meet_their_chains(epsilon, delta, loss, support):
+    problem = noise_problem(epsilon, delta, 1.0, loss, support=support, monotone=True)
+    law = plateau(problem)
+    found = next(group_proofs(problem, law.support, limits(), level=level_stretch(law, epsilon)))
+    upper = audit.loss_upper(law, problem.loss)
+    assert found.lower(problem) <= upper <= found.lower(problem) * (1 + 5e-4)
+
+
+@given(
+    epsilon=st.floats(0.01, 1),
+    delta=st.floats(1e-4, 0.3),
+    loss=st.sampled_from(["l1", "l2", "pinball:0.2", "asym:1:3", "huber:2", "table:-2=1,0=0,1=2,2=1,4=5"]),
+    ends=st.tuples(st.floats(-30, -0.1), st.one_of(st.just(math.inf), st.floats(20, 300))),
+    begin=st.floats(-20, 0),
+    k=st.sampled_from([2, 4, 10]),
+)
+@settings(max_examples=25)
+def test_no_monotone_chain_passes_a_law(epsilon, delta, loss, ends, begin, k):
+    """Whatever it is told about the stretch and the window."""
+    try:
+        problem = noise_problem(epsilon, delta, 1.0, loss, support=ends, monotone=True)
+    except ValueError:
+        return
+    law = plateau(problem)
+    if law is None:
+        return
+    for window in (Window(-200.0, 300.0), Window(-3.0, 9.0)):
+        chain = monotone_chain(problem, window, k, begin)
+        assert chain is not None or ends[0] > -1
+        assert chain is None or chain.proof.lower(problem.privacy) <= audit.loss_upper(law, problem.loss)
 
 
 @given(
