@@ -171,4 +171,5 @@ def loss_upper(noise: RadialNoise, loss: RadialLoss) -> float:
                 total += weight * ((balls.ratio(hi, 1) ** d - cut) / volume if lo < far else balls.exact(1.0))
         return total / TOTAL
 
-    return balls.upper(compute, least=2.0**-62)
+    found = balls.upper(compute, least=2.0**-62)
+    return found if far is None else min(1.0, found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
@@ -72,8 +73,9 @@ class CurveSearch:
     def finished(self) -> bool:
         return self._count > MOST_NODES
 
-    def _nodes(self) -> Array:
-        law, d, n = self.law, self.dimension, self._count
+    def nodes(self, n: int) -> Array:
+        """About n radii where most of the law is, and some near 0, near a jump of the loss and beyond."""
+        law, d = self.law, self.dimension
         reach, core = (
             float(law.sigma * tail(d / law.q, share) ** (1 / law.q))
             for tail, share in ((special.gammainccinv, BEYOND * self.privacy.delta), (special.gammaincinv, CORE))
@@ -86,6 +88,23 @@ class CurveSearch:
         )
         end = self._end(reach)
         nodes = np.concatenate([nodes[nodes <= reach], np.geomspace(reach, end, n // INSIDE)[1:]])
+        kept: Array = nodes[np.concatenate([[True], np.diff(nodes) > APART])]
+        return kept
+
+    def stairs(self, n: int) -> Array:
+        """About n radii for a loss that jumps: on both sides of the ends of the shells of `start.stepped`, and between
+        them; as `nodes` where there are too many."""
+        law, end, step = self.law, float(self.nodes(FIRST_NODES)[-1]), self.privacy.epsilon
+        level, last = ((r / law.sigma) ** law.q for r in (self.loss.beyond or 0.0, end))
+        if step <= 0 or last / step > n:
+            return self.nodes(n)
+        heights = math.fmod(level, step) + step * np.arange(math.ceil(last / step) + 1)
+        edges = law.sigma * heights ** (1 / law.q)
+        edges = edges[(edges > APART) & (edges < end)]
+        whole = np.concatenate([[0.0], edges, [end]])
+        parts = max(2, n // len(whole))
+        between = (whole[:-1, None] + np.diff(whole)[:, None] * np.arange(1, parts) / parts).ravel()
+        nodes = np.unique(np.concatenate([[0.0, end], edges * (1 - SPLIT), edges * (1 + SPLIT), between]))
         kept: Array = nodes[np.concatenate([[True], np.diff(nodes) > APART])]
         return kept
 
@@ -109,7 +128,7 @@ class CurveSearch:
 
     def _starts(self) -> list[Curve]:
         """The last curve on finer nodes, or curves to begin with."""
-        nodes = self._nodes()
+        nodes = self.nodes(self._count)
         if self.curve is not None:
             levels = np.interp(nodes, self.curve.nodes, self.curve.levels)
             return [Curve(1.0, nodes, np.minimum(levels, 2 * np.minimum(nodes, 1.0)), self.curve.rate)]

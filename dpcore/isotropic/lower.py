@@ -1,7 +1,7 @@
 """Multipliers for `proof`, found by a linear program whose rows are radii; what it says is believed only after a proof.
 
 maximise λ − δ Σ y_s  subject to  F(r) ≥ λ at radii r,  Σ_m ω_s,m(ρ) ≤ y_s at nodes ρ,  ω ≥ 0. Radii enter where F of
-a solution is least.
+a solution is least: as long as it is below λ at radii between those of the rows, then where a proof says so.
 """
 
 from __future__ import annotations
@@ -50,6 +50,10 @@ PART, DENSE = 2_000_000, SLICE // 10
 """Numbers of rows that are made, and iterations times rows of the program, between two looks at the stop flag: about
 0.1 s. Rows are dense."""
 
+CHECKED, ROUNDS, MOST_RADII, SLACK = 6, 12, 48, 2e-3
+"""Radii per interval between nodes, moved or not, at which F of a solution is looked at; so often; at most so many come
+in at a time, and those where F is below λ by this share of the scale."""
+
 MARGIN, FAR = 0.02, 2.0
 """Where the loss is more than FAR times the scale, F keeps away from λ by MARGIN of what is beyond: hardly any
 probability lies there, and rates are high, so that a proof would need many pieces."""
@@ -67,25 +71,28 @@ def coefficients(dimension: int, shift: float, nodes: Array, levels: Array, radi
     rows = np.arange(count)
     gain[rows, i] = reach * (1 - share)[:, None]
     gain[rows, i + 1] += reach * share[:, None]
-    fine, owner, low = [], [], 0.0
-    for m, high in enumerate(levels.tolist()):
+    fine, low = [], 0.0
+    for high in levels.tolist():
         parts = max(1, math.ceil((high - low) / width))
         fine.append(low + (high - low) * np.arange(1, parts + 1) / parts)
-        owner.append(np.full(parts, m))
         low = high
-    ends, owner_ = np.concatenate(fine), np.concatenate(owner)
+    even, top = np.concatenate(fine), float(levels[-1])
+    if dimension == 1:  # τ is at one of its two ends
+        ends, middle = np.broadcast_to(even, (count, len(even))), np.broadcast_to(even, (count, len(even)))
+    else:  # weights turn, and may jump, at nodes
+        turns = np.clip(nodes + shift - r, 0.0, top)
+        ends = np.sort(np.concatenate([np.broadcast_to(even, (count, len(even))), turns], axis=1), axis=1)
+        middle = 0.5 * (ends + np.concatenate([np.zeros((count, 1)), ends[:, :-1]], axis=1))
+    owner = np.searchsorted(levels, middle, side="left")
     share = ends * (2 * (r - shift) + ends) / (4 * r * shift)
     below = np.where(share < 0, 0.0, beta_law(dimension, share))
     mass = np.diff(below, axis=1, prepend=0.0)
-    middle = 0.5 * (ends + np.concatenate([[0.0], ends[:-1]]))
-    if dimension == 1:
-        middle = ends
     place = np.abs(r - shift + middle)
     j = np.clip(np.searchsorted(nodes, place, side="right") - 1, 0, n - 2)
     part = np.clip((place - nodes[j]) / (nodes[j + 1] - nodes[j]), 0.0, 1.0)
     mass = mass * (place < nodes[-1])
     cost = np.zeros(count * n * len(levels))
-    base = (rows[:, None] * n + j) * len(levels) + owner_
+    base = (rows[:, None] * n + j) * len(levels) + owner
     size = len(cost)
     cost += np.bincount(base.ravel(), (mass * (1 - part)).ravel(), size)
     cost += np.bincount((base + len(levels)).ravel(), (mass * part).ravel(), size + len(levels))[:size]
@@ -166,7 +173,51 @@ class DualProgram:
         near = np.array(NEAR)
         return np.unique(np.concatenate([near[near < last], inside.ravel(), outside]))
 
-    def solve(self, deadline: float, stop: Callable[[], bool]) -> tuple[list[Multipliers], float] | None:
+    def checked(self) -> Array:
+        """Radii at which F of a solution is looked at."""
+        moved = [self.nodes, *(self.nodes + sign * s for s in self.shifts for sign in (1, -1))]
+        cuts = np.unique(np.concatenate(moved))
+        cuts = cuts[cuts >= 0]
+        found: Array = (cuts[:-1, None] + np.diff(cuts)[:, None] * np.arange(CHECKED) / CHECKED).ravel()
+        return found
+
+    def values(self, multipliers: list[Multipliers], radii: Array, look: Callable[[], object]) -> Array:
+        """F at radii, by the program's own quadrature."""
+        found = self.loss(radii)
+        step = max(1, PART // (self.first[-1] + math.ceil(2 / self.width)))
+        for begin in range(0, len(radii), step):
+            look()
+            part = slice(begin, begin + step)
+            for one in multipliers:
+                gain, cost = coefficients(
+                    self.dimension, one.shift, self.nodes, one.levels, radii[part], self.width
+                )  # fmt: skip
+                found[part] += np.tensordot(gain - self.amplification * cost, one.weights, axes=2)
+        return found
+
+    def solve(
+        self, deadline: float, stop: Callable[[], bool], look: Callable[[], object] = lambda: None
+    ) -> tuple[list[Multipliers], float] | None:
+        """(multipliers, the program's value), or None without a solution. Rows come in between while F is below λ."""
+        found, radii = self._solve(deadline, stop), self.checked()
+        for _ in range(ROUNDS):
+            if found is None:
+                return None
+            multipliers, value = found
+            least = value + self.delta * sum(float(one.weights.sum(axis=1).max()) for one in multipliers)
+            missed = self.values(multipliers, radii, look) - least
+            low = np.concatenate([[math.inf], missed, [math.inf]])
+            turns = np.flatnonzero((missed < -SLACK * self.scale) & (missed <= low[:-2]) & (missed <= low[2:]))
+            if not len(turns):
+                break
+            self.add(radii[turns[np.argsort(missed[turns])[:MOST_RADII]]], look)
+            again = self._solve(deadline, stop)
+            if again is None:
+                break
+            found = again
+        return found
+
+    def _solve(self, deadline: float, stop: Callable[[], bool]) -> tuple[list[Multipliers], float] | None:
         """(multipliers, the program's value) of the rows so far, or None without a solution."""
         try:
             status = self.lp.run(deadline, stop)

@@ -192,7 +192,7 @@ class Judge:
     ) -> None:  # fmt: skip
         self.dimension, self.delta, self.loss, self.multipliers = dimension, delta, loss, multipliers
         self.growth = amplification_bounds(epsilon)[1]
-        self.spacing = min(float(np.diff(one.nodes).min()) for one in multipliers)
+        self.spacing = min(float(np.median(np.diff(one.nodes))) for one in multipliers)
         self.far = max(float(one.nodes[-1]) + one.shift for one in multipliers)
         self._sides: dict[int, list[_Side | CurveSide]] = {}
 

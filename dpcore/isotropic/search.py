@@ -35,6 +35,9 @@ from .upper import ShellProgram
 FIRST_SHELLS, MOST_SHELLS = 48, 2500
 """Shells of the first law at least, and those beyond which no finer one is tried."""
 
+FINER = 20
+"""Binary digits by which radii are finer than shells where one has to end at the length beyond which the loss jumps."""
+
 FIRST_NODES, MOST_NODES = 24, 200
 """Nodes of the first multipliers at least, and those beyond which no finer ones are tried."""
 
@@ -69,7 +72,7 @@ LINE_GAP, LINE_SECONDS = 0.02, 0.3
 """Gap and time of that bound where it is a coordinate's, and others will follow."""
 
 FEW_DIMENSIONS = 20
-"""Up to so many, multipliers that are no curve gain something."""
+"""Up to so many, multipliers that are no curve gain something; in all where the loss jumps."""
 
 LONGER = 2.0
 """A law on shells half as wide takes so many times as long, at least."""
@@ -213,7 +216,8 @@ class Search(Anytime[IsotropicProblem, IsotropicSolution]):
 
     def _start(self) -> None:
         """The best known law on many shells: close to the optimum in many dimensions."""
-        found = first_law(self._known, self.problem.privacy, self.problem.sensitivity, self._stop)
+        problem = self.problem
+        found = first_law(self._known, problem.privacy, problem.sensitivity, self._stop, self._loss.beyond)
         if found is not None:
             self._keep(*found, NAMES[self._known.q])
             self._report()
@@ -251,6 +255,9 @@ class Search(Anytime[IsotropicProblem, IsotropicSolution]):
         self._fineness, self._shells = fineness + 1, 2 * len(steps)
         resolution = 1 << max(0, fineness)
         breaks = steps << max(0, -fineness)
+        if self._loss.beyond is not None:  # a shell ends where the loss jumps
+            breaks, resolution = breaks << FINER, resolution << FINER
+            breaks[1:] += math.floor(math.fmod(self._loss.beyond, width) * resolution)
         edges = breaks / resolution
         reference = self._reference(edges)
         program = ShellProgram(d, edges, self._loss, privacy.amplification, privacy.delta, reference, self._look)
@@ -332,7 +339,7 @@ class Search(Anytime[IsotropicProblem, IsotropicSolution]):
             self._refine_curves()
             return True
         count, problem = self._nodes, self.problem
-        if problem.dimension > FEW_DIMENSIONS or count > MOST_NODES:
+        if count > MOST_NODES or (problem.dimension > FEW_DIMENSIONS and self._loss.beyond is None):
             return False
         self._nodes = 2 * count
         d, privacy, loss = problem.dimension, self._coarse, self._coarse_loss
@@ -340,7 +347,8 @@ class Search(Anytime[IsotropicProblem, IsotropicSolution]):
         covered = self.noise.atom_mass + np.cumsum(self.noise.masses)
         last = int(np.searchsorted(covered, 1 - BEYOND * problem.privacy.delta)) + 1
         reach = float(self.noise.breaks[min(last, len(covered))] / self.noise.resolution) / self._group * 1.02 + 0.05
-        nodes = np.linspace(0.0, reach, count + 1)
+        nodes = np.linspace(0.0, reach, count + 1) if loss.beyond is None else self._curves.stairs(count)
+        reach = float(nodes[-1])
         slow = count > FIRST_NODES and self._record().gap > SLOW_GAP
         shifts = SLOW_SHIFTS if slow and privacy.epsilon > 1 else (1.0,)
         program = DualProgram(
@@ -349,7 +357,7 @@ class Search(Anytime[IsotropicProblem, IsotropicSolution]):
         program.add(program.first_radii(), self._look)
         least = scale * max(0.1 * self.settings.gap, 5e-4)
         for tolerance in least * PROOFS:
-            found = program.solve(self._deadline, self._stop)
+            found = program.solve(self._deadline, self._stop, self._look)
             if found is None:
                 return True
             multipliers, value = found

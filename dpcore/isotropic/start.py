@@ -1,5 +1,6 @@
 """The first law: the best of the ℓ2 mechanism and the Gaussian, cut into shells whose heights are e^ε apart after a
-whole number of shells, so that cutting costs little."""
+whole number of shells, so that cutting costs little. Where only lengths beyond t cost anything, every shell is a factor
+e^ε lower than the one before and one of them ends at t: such stairs are near the optimum."""
 
 from __future__ import annotations
 
@@ -51,16 +52,20 @@ def best_known(dimension: int, privacy: Privacy, loss: RadialLoss) -> PowerLaw:
     return min(laws, key=lambda law: law.loss(loss))
 
 
-def stepped(law: PowerLaw, privacy: Privacy, sensitivity: float, raised: float) -> RadialNoise:
-    """The law with its scale raised by a share, on shells: shell i of height about e^(−i ε/m)."""
+def stepped(
+    law: PowerLaw, privacy: Privacy, sensitivity: float, raised: float, beyond: float | None = None
+) -> RadialNoise:
+    """The law with its scale raised by a share, on shells: shell i of height about e^(−i ε/m). beyond : where a shell
+    ends, m = 1 unless that makes too many."""
     law = replace(law, sigma=law.sigma * (1 + raised))
     d, q = law.dimension, law.q
     tail = min(TAIL * privacy.delta, TAIL)
     last, first = float(special.gammainccinv(d / q, tail)), float(special.gammaincinv(d / q, CORE))
     step = (last - first) / SHELLS
     if privacy.epsilon > 0 and (last - first) / privacy.epsilon <= MOST_SHELLS:
-        step = privacy.epsilon / max(1.0, round(privacy.epsilon / step))
-    heights = step * np.arange(math.floor(first / step), math.ceil(last / step) + 1)
+        step = privacy.epsilon / (max(1.0, round(privacy.epsilon / step)) if beyond is None else 1.0)
+    phase = 0.0 if beyond is None else math.fmod((beyond / law.sigma) ** q, step)
+    heights = phase + step * np.arange(math.floor((first - phase) / step), math.ceil((last - phase) / step) + 1)
     heights[0] = 0.0
     edges = law.sigma * heights ** (1 / q)
     resolution = 1 << max(0, math.ceil(-math.log2(UNIT * (edges[-1] - edges[1]))))
@@ -73,19 +78,21 @@ def stepped(law: PowerLaw, privacy: Privacy, sensitivity: float, raised: float) 
 
 
 def first_law(
-    law: PowerLaw, privacy: Privacy, sensitivity: float, look: Callable[[], bool]
+    law: PowerLaw, privacy: Privacy, sensitivity: float, look: Callable[[], bool], beyond: float | None = None
 ) -> tuple[RadialNoise, float] | None:
     """(the law on shells, its audited δ), private; None where raising its scale did not prove it private."""
     raised, known = 0.0, []
     for _ in range(TRIES):
-        found = stepped(law, privacy, sensitivity, raised)
+        found = stepped(law, privacy, sensitivity, raised, beyond)
         delta = audit.delta_upper(found, privacy.epsilon, look=look)
         if delta <= privacy.delta:
             return found, delta
         known.append((raised, math.log(delta / privacy.delta)))
         (x, fx), (y, fy) = known[0], known[-1]
         if len(known) == 1:
-            wider = replace(law, sigma=law.sigma * (1 + FIRST_RAISE)).delta(privacy.epsilon)
+            wider = privacy.delta / (1 + FIRST_RAISE)  # at ε = 0 δ falls about like 1/sigma
+            if privacy.epsilon > 0:
+                wider = replace(law, sigma=law.sigma * (1 + FIRST_RAISE)).delta(privacy.epsilon)
             x, fx = y - FIRST_RAISE, fy + math.log(privacy.delta / max(wider, TAIL * privacy.delta))
         step = fy * (y - x) / (fx - fy) if fx > fy else FIRST_RAISE * 2.0 ** len(known)
         raised = min(raised + MORE * max(step, known[0][1] * LEAST_RAISE), MOST_RAISED)
