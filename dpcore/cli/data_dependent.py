@@ -35,6 +35,15 @@ def add_parser(commands: Any) -> None:
     problem.add_argument("--monotone", action="store_true", help="densities that fall away from the true value")
     problem.add_argument("--ordered", action="store_true", help="larger true values make larger releases more likely")
     problem.add_argument("--partition", metavar="B1,B2", help="inner ends of intervals that share one law each")
+    problem.add_argument(
+        "--shared",
+        metavar="WHAT",
+        default="release",
+        help="what an interval's true values share: a law of the release (default) or of the noise",
+    )
+    problem.add_argument(
+        "--loss-below", metavar="L", help="the loss for true values below 0: another loss, or mirrored"
+    )
     effort = command.add_argument_group("how hard to try")
     effort.add_argument("--gap", metavar="G", default="0.01", help="stop at this relative gap (default 0.01)")
     effort.add_argument("--time-limit", metavar="T", default="60", help="or after this many seconds (default 60)")
@@ -101,7 +110,15 @@ def _problem(arguments: argparse.Namespace) -> Any:
         monotone=arguments.monotone,
         ordered=arguments.ordered,
         partition=read_numbers(arguments.partition or "", "partition", commas=True),
+        shared=arguments.shared,
+        loss_below=None if arguments.loss_below is None else _read_loss_below(arguments.loss_below),
     )
+
+
+def _read_loss_below(text: str) -> Any:
+    from ..data_dependent.problem import MIRRORED
+
+    return text if text == MIRRORED else read_loss(text)
 
 
 def read_range(text: str) -> tuple[float, float]:

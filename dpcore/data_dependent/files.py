@@ -12,6 +12,7 @@ from .. import __version__
 from .._validate import decimal, real
 from ..errors import CertificateError, InputError
 from ..export import layout, noise_to_csv, solution_from_dict, solution_to_dict, spec_stem, trace_to_lists
+from ..noise.files import MAX_AUDIT_WORK
 from ..noise.piecewise import PiecewiseNoise
 from ..noise.whole import TOTAL
 from ..problem import SolverSettings
@@ -21,7 +22,8 @@ from ..solution import Certificate
 from . import referee
 from .channel import Channel, Grid
 from .clamped import ClampedNoise, clamped_loss_upper
-from .problem import DataDependentProblem, data_dependent_problem, problem_to_dict
+from .noise_laws import NoiseLaws, average_upper, ends_of, largest_upper, shifts, shortfall_upper, units_of
+from .problem import MAX_LAWS, DataDependentProblem, data_dependent_problem, problem_to_dict
 from .solution import Solution
 
 KIND = "data-dependent"
@@ -68,6 +70,19 @@ def _mechanism(solution: Solution) -> dict[str, Any]:
     if isinstance(mechanism, ClampedNoise):
         assert solution.independent is not None  # it is what is clamped
         return {"family": "clamped", "independent": solution_to_dict(solution.independent)}
+    if isinstance(mechanism, NoiseLaws):
+        first = mechanism.laws[0]
+        return {
+            "family": "noise laws",
+            "resolution": first.resolution,
+            "edges": mechanism.edges.tolist(),
+            "probabilities": mechanism.masses.tolist(),
+            "atom_probabilities": mechanism.atom_masses.tolist(),
+            "first": [int(law.breaks[0]) for law in mechanism.laws],
+            "weights": [[str(w) for w in law.weights.tolist()] for law in mechanism.laws],
+            "atoms": [str(law.atom_weight) for law in mechanism.laws],
+            "total": str(TOTAL),
+        }
     grid = mechanism.grid
     return {
         "family": "channel",
@@ -98,6 +113,8 @@ def channel_to_csv(solution: Solution) -> str:
     if isinstance(mechanism, ClampedNoise):
         assert solution.independent is not None
         return noise_to_csv(solution.independent)
+    if isinstance(mechanism, NoiseLaws):
+        return _noise_laws_to_csv(mechanism)
     grid = mechanism.grid
     low = decimal(problem.query_range[0])
     ends = [float(low + grid.edges[b]) for b in grid.breaks]
@@ -105,6 +122,14 @@ def channel_to_csv(solution: Solution) -> str:
     for g, row in enumerate(mechanism.masses.tolist()):
         cells = [ends[g], ends[g + 1], float(mechanism.atom_masses[g]), *row]
         lines.append(",".join(map(repr, cells)))
+    return "\n".join(lines) + "\n"
+
+
+def _noise_laws_to_csv(mechanism: NoiseLaws) -> str:
+    """The same for noise: columns are cells of the noise, named by their left ends."""
+    lines = [",".join(["from", "to", "no noise", *map(repr, mechanism.edges[:-1].tolist())])]
+    for g, row in enumerate(mechanism.masses.tolist()):
+        lines.append(",".join(map(repr, [*mechanism.ends[g : g + 2], float(mechanism.atom_masses[g]), *row])))
     return "\n".join(lines) + "\n"
 
 
@@ -118,6 +143,7 @@ def file_stem(problem: DataDependentProblem) -> str:
         spec_stem(problem.loss.spec), f"sensitivity-{problem.sensitivity:g}", f"values-{low:g}-to-{high:g}",
         f"weight-{spec_stem(problem.weight.spec)}", capped,
         *(name for name in ("monotone", "ordered") if getattr(problem, name)),
+        "shared-noise" if problem.shared == "noise" else "",
     ]  # fmt: skip
     return "_".join(filter(None, parts))
 
@@ -165,6 +191,8 @@ def _solution(data: dict[str, Any]) -> Solution:
         monotone=data.get("monotone") is True,
         ordered=data.get("ordered") is True,
         partition=tuple(data.get("partition", ())),
+        shared=data.get("shared", "release"),
+        loss_below=None if data.get("loss_below") is None else str(data["loss_below"])[:100_000],
     )
     lower = max(real(lower=data["lower"]), 0.0)
     cap = data["certificate"].get("cap")
@@ -172,8 +200,12 @@ def _solution(data: dict[str, Any]) -> Solution:
     if problem.instance_cap not in (None, "auto", cap) or (problem.instance_cap is None) != (cap is None):
         raise InputError("certificate.cap", cap, "the instance cap of the problem")
     fields = data["mechanism"]
+    if (fields["family"] == "noise laws") != (problem.shared == "noise"):
+        raise InputError("mechanism.family", str(fields["family"])[:40], "what the problem says that intervals share")
     if fields["family"] == "clamped":
         return _clamped(problem, fields, lower, cap)
+    if fields["family"] == "noise laws":
+        return _noise_laws(problem, fields, lower)
     channel = _channel(problem, fields)
     delta_upper, pair = referee.shortfall_upper(channel, problem.privacy.epsilon)
     if delta_upper > problem.privacy.delta:
@@ -212,6 +244,43 @@ def _channel(problem: DataDependentProblem, fields: dict[str, Any]) -> Channel:
     grid = Grid(problem.query_range, problem.sensitivity, cells, reach, tuple(int(b) for b in fields["breaks"]))
     weights = np.array([[int(w) for w in row] for row in fields["weights"]], dtype=np.int64)
     return Channel(grid, weights, np.array([int(a) for a in fields["atoms"]], dtype=np.int64), fields["spread"] is True)
+
+
+def _noise_laws(problem: DataDependentProblem, fields: dict[str, Any], lower: float) -> Solution:
+    resolution, first = int(fields["resolution"]), [int(i) for i in fields["first"]]
+    rows = [np.array([int(w) for w in row], dtype=np.int64) for row in fields["weights"]]
+    atoms = [int(atom) for atom in fields["atoms"]]
+    span = max(i + len(row) for i, row in zip(first, rows)) - min(first)
+    if (
+        not 1 <= resolution <= 256
+        or len(rows) > MAX_LAWS
+        or not 0 < span <= MAX_FILE_CELLS
+        or max(map(abs, first)) > 1e6
+    ):
+        raise InputError("mechanism.weights", f"{len(rows)} laws, {span} cells", f"at most {MAX_FILE_CELLS} cells")
+    if not len(rows) == len(atoms) == len(first):
+        raise InputError("mechanism.atoms", f"{len(atoms)} atoms", "one for each law")
+    ends = ends_of(problem)
+    work = sum(
+        most - least + 1 for *_, least, most in shifts(units_of(ends, problem.sensitivity, resolution), resolution)
+    )
+    if work * span > MAX_AUDIT_WORK:
+        raise InputError(
+            "mechanism.weights", f"{work} shifts, {span} cells", f"a product of at most {MAX_AUDIT_WORK:g}"
+        )
+    laws = tuple(
+        PiecewiseNoise(problem.sensitivity, resolution, np.arange(i, i + len(row) + 1), row, 0, atom)
+        for i, row, atom in zip(first, rows, atoms)
+    )
+    mechanism = NoiseLaws(ends, laws)
+    delta_upper, shift = shortfall_upper(mechanism, problem.privacy.epsilon)
+    if delta_upper > problem.privacy.delta:
+        raise InputError("mechanism", f"delta = {delta_upper:.6g}", f"at most delta = {problem.privacy.delta:g}")
+    proof = Certificate(lower, average_upper(mechanism, problem), delta_upper, shift)
+    return Solution(
+        problem, SolverSettings(), mechanism, proof, None, largest_upper(mechanism, problem), None, math.inf, (), 0.0,
+        span, len(laws), RELOADED,
+    )  # fmt: skip
 
 
 def _clamped(problem: DataDependentProblem, fields: dict[str, Any], lower: float, cap: float | None) -> Solution:

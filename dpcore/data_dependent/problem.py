@@ -22,6 +22,9 @@ MAX_LAWS = 200
 """Most intervals a partition may have."""
 
 
+MIRRORED = "mirrored"
+"""As the loss of true values below 0: that of errors of the other sign."""
+
 FARTHEST = 1e6
 """Ends of the range lie within so many of its widths of 0, where floats still tell its points apart."""
 
@@ -50,7 +53,11 @@ class DataDependentProblem:
     ordered : bool
         A larger true value makes larger releases more likely: P(release ≥ y) grows with the true value for every y.
     partition : tuple of float
-        Inner ends of intervals of the range that share one law of the release each; empty: no such restriction.
+        Inner ends of intervals of the range that share one law each; empty: no such restriction.
+    shared : "release" or "noise"
+        What true values of an interval share: a law of the release, or of the noise that is added [SLW-S, Alg. G.1].
+    loss_below : Loss or None
+        The loss for true values below 0, if it is another one there; "mirrored": of errors of the other sign.
 
     Every number is the decimal its shortest text names (0.1 is a tenth).
     """
@@ -64,6 +71,8 @@ class DataDependentProblem:
     monotone: bool = False
     ordered: bool = False
     partition: tuple[float, ...] = ()
+    shared: str = "release"
+    loss_below: Loss | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sensitivity", SENSITIVITY.check(self.sensitivity))
@@ -86,6 +95,21 @@ class DataDependentProblem:
         object.__setattr__(self, "partition", self._checked_partition())
         if self.monotone and self.partition:
             raise InputError("partition", self.partition, "no partition with monotone laws")
+        self._check_shared()
+
+    def _check_shared(self) -> None:
+        if self.shared not in ("release", "noise"):
+            raise InputError("shared", self.shared, "release or noise")
+        if self.shared == "release":
+            if self.loss_below is not None:
+                raise InputError("loss_below", self.loss_below.spec, "no other loss unless intervals share noise")
+            return
+        if not self.partition:
+            raise InputError("shared", "noise", "noise only with a partition")
+        if self.monotone or self.ordered or self.instance_cap is not None:
+            raise InputError("shared", "noise", "noise without monotone or ordered laws and without a cap")
+        if self.loss_below is not None and not self.loss_below.grows_from_zero:
+            raise InputError("loss_below", self.loss_below.spec, "a loss that does not fall away from 0")
 
     def _checked_partition(self) -> tuple[float, ...]:
         low, high = self.query_range
@@ -136,7 +160,8 @@ class DataDependentProblem:
     @property
     def least(self) -> float:
         """What no mechanism undercuts, however little privacy is asked for."""
-        return self.loss.infimum(*self.support)
+        losses = [self.loss, *([] if self.loss_below is None else [self.loss_below])]
+        return min(loss.infimum(*self.support) for loss in losses)
 
 
 def _range(ends: object) -> tuple[float, float]:
@@ -162,17 +187,23 @@ def data_dependent_problem(
     monotone: bool = False,
     ordered: bool = False,
     partition: Iterable[float] = (),
+    shared: str = "release",
+    loss_below: Loss | str | None = None,
 ) -> DataDependentProblem:
     """A `DataDependentProblem` from plain numbers and texts."""
     loss = loss if isinstance(loss, Loss) else parse_loss(loss)
     weight = weight if isinstance(weight, Weight) else parse_weight(weight)
-    shape = (instance_cap, bool(monotone), bool(ordered), tuple(partition))
+    if isinstance(loss_below, str):
+        loss_below = loss.mirrored if loss_below == MIRRORED else parse_loss(loss_below)
+    if loss_below == loss:
+        loss_below = None
+    shape = (instance_cap, bool(monotone), bool(ordered), tuple(partition), shared, loss_below)
     return DataDependentProblem(Privacy(epsilon, delta), sensitivity, loss, query_range, weight, *shape)
 
 
 def problem_to_dict(problem: DataDependentProblem) -> dict[str, Any]:
     """The problem in JSON types, its fields by the names of `data_dependent_problem`."""
-    return {
+    told: dict[str, Any] = {
         "epsilon": problem.privacy.epsilon,
         "delta": problem.privacy.delta,
         "sensitivity": problem.sensitivity,
@@ -184,3 +215,9 @@ def problem_to_dict(problem: DataDependentProblem) -> dict[str, Any]:
         "ordered": problem.ordered,
         "partition": list(problem.partition),
     }
+    if problem.shared != "release":
+        told["shared"] = problem.shared
+    if problem.loss_below is not None:
+        mirrored = problem.loss_below == problem.loss.mirrored
+        told["loss_below"] = MIRRORED if mirrored else problem.loss_below.spec
+    return told

@@ -38,16 +38,17 @@ def shortfall_upper(channel: Channel, epsilon: float) -> tuple[float, tuple[int,
     covering = E * masses
     rough = np.zeros(related.shape)
     for g, mates in enumerate(related):
-        rough[g, mates] = _terms(masses[g], covering[mates]).sum(axis=1) + atoms[g]
+        rough[g, mates] = uncovered(masses[g], covering[mates]).sum(axis=1) + atoms[g]
     close = rough >= (1 - 1e-9) * rough.max(initial=0.0)
     for g, other in np.argwhere(close & related).tolist():
-        value = math.fsum([*_terms(masses[g], covering[other]).tolist(), float(atoms[g])])
+        value = math.fsum([*uncovered(masses[g], covering[other]).tolist(), float(atoms[g])])
         if value > worst:
             worst, where = value, (g, other)
     return min(worst * (1 + 16 * UNIT), 1.0), where
 
 
-def _terms(here: Array, covering: Array) -> Array:
+def uncovered(here: Array, covering: Array) -> Array:
+    """max(0, here − covering), rounded up; masses within u, covering ones times E."""
     return np.where(here * (1 + 8 * UNIT) > covering, np.maximum(here - covering, 0.0) + 8 * UNIT * here, 0.0)
 
 

@@ -6,10 +6,11 @@ from typing import Any
 
 from .. import __version__
 from .._validate import decimal
-from ..noise.ladder import chosen
+from ..noise.ladder import POINTS, chosen, point_of
 from ..script import carried, filled, in_order, literal, summary, wrapped
 from ..snippet import noise_script
 from .channel import SUBDIVISIONS, Channel, cell_of, part_of
+from .noise_laws import NoiseLaws
 from .problem import problem_to_dict
 from .solution import Solution
 
@@ -64,6 +65,59 @@ if __name__ == "__main__":
     print("One release of the made-up value $example:", release($example))
 '''
 
+_NOISE_LAWS = '''\
+"""$summary
+
+Run this file to see one release, or import it: release(value) is a private release of a true value. Only whole numbers
+and the operating system's random source are used; floats appear when all is done, and the number 0.1 means a tenth.
+"""
+
+$imports
+
+VERSION = $version
+PROBLEM = $problem
+CERTIFICATE = $certificate
+
+# True values from ENDS[g] to ENDS[g + 1] share a law of the noise: cell i of it, from (FIRST[g] + i)*UNIT on and one
+# UNIT long, has probability WEIGHTS[g][i]/2**62, no noise at all ATOMS[g]/2**62.
+ENDS = [
+$ends
+]
+UNIT = Fraction("$unit")
+FIRST = [
+$first
+]
+ATOMS = [
+$atoms
+]
+WEIGHTS = [
+$weights
+]
+LADDERS = [list(accumulate([atom, *row])) for atom, row in zip(ATOMS, WEIGHTS)]
+assert all(ladder[-1] == 1 << 62 for ladder in LADDERS)
+POINTS = $points  # lattice points per unit
+STEP = UNIT / POINTS
+
+
+$functions
+
+def release(value):
+    """One private release; values outside the range count as its nearer end. Noise is added to the value rounded up to
+    the lattice."""
+    exact = Fraction(repr(min(max(float(value), ENDS[0]), ENDS[-1])))
+    law = min(bisect_right([Fraction(repr(end)) for end in ENDS], exact), len(LADDERS)) - 1
+    cell = chosen(LADDERS[law])
+    if cell == 0:
+        return float(exact)
+    start = FIRST[law] + cell - 1
+    return float((-(-exact // STEP) + point_of(start, start + 1, POINTS)) * STEP)
+
+
+if __name__ == "__main__":
+    print(CERTIFICATE)
+    print("One release of the made-up value $example:", release($example))
+'''
+
 _POINTS = """\
 POINTS = [
 $points
@@ -82,6 +136,8 @@ def script(solution: Solution) -> str:
     mechanism, asked, proved = solution.mechanism, problem_to_dict(solution.problem), _proved(solution)
     if isinstance(mechanism, Channel):
         return _channel_script(mechanism, describe(solution), asked, proved)
+    if isinstance(mechanism, NoiseLaws):
+        return _noise_laws_script(mechanism, describe(solution), asked, proved)
     return noise_script(mechanism.noise, describe(solution), asked, proved, mechanism.query_range)
 
 
@@ -108,18 +164,36 @@ def _channel_script(channel: Channel, told: list[str], asked: dict[str, Any], pr
     )  # fmt: skip
 
 
+def _noise_laws_script(mechanism: NoiseLaws, told: list[str], asked: dict[str, Any], proved: dict[str, Any]) -> str:
+    imports, functions = carried(chosen, point_of)
+    own = {"from bisect import bisect_right", "from fractions import Fraction", "from itertools import accumulate"}
+    rows = ("    [\n" + wrapped(law.weights.tolist(), " " * 8) + "\n    ]," for law in mechanism.laws)
+    return filled(
+        _NOISE_LAWS, summary=summary(told), imports=in_order(imports | own), version=repr(__version__),
+        problem=literal(asked), certificate=literal(proved), ends=wrapped(map(float, mechanism.ends)),
+        unit=mechanism.laws[0].unit, first=wrapped(int(law.breaks[0]) for law in mechanism.laws),
+        atoms=wrapped(law.atom_weight for law in mechanism.laws), weights="\n".join(rows), points=POINTS,
+        functions=functions, example=repr(float(mechanism.ends[0] + 0.5 * (mechanism.ends[-1] - mechanism.ends[0]))),
+    )  # fmt: skip
+
+
 def describe(solution: Solution) -> list[str]:
     """Version, problem and certificate in a few plain lines."""
     problem, certificate = solution.problem, solution.certificate
     constraints = [name for name in ("monotone", "ordered") if getattr(problem, name)]
     if problem.instance_cap is not None:
         constraints.append(f"no true value costs more than {solution.cap!r}")
+    if problem.shared == "noise":
+        constraints.append(f"one law of the noise for each of {solution.laws} intervals")
+    if problem.loss_below is not None:
+        constraints.append(f"below 0 the loss {problem_to_dict(problem)['loss_below']}")
     return [
         f"DP Frontier {__version__}",
         f"Problem: data-dependent noise, epsilon = {problem.privacy.epsilon!r}, delta = {problem.privacy.delta!r}, "
         f"sensitivity = {problem.sensitivity!r}, loss {problem.loss.spec}, true values from {problem.query_range[0]!r} "
         f"to {problem.query_range[1]!r}, weight {problem.weight.spec}" + "".join(f", {word}" for word in constraints),
-        f"Certificate: average loss at most {certificate.upper!r}; no mechanism has less than {certificate.lower!r}",
+        f"Certificate: average loss at most {certificate.upper!r}; no "
+        f"{'such noise' if problem.shared == 'noise' else 'mechanism'} has less than {certificate.lower!r}",
         f"Certificate: (epsilon, {certificate.delta_upper!r})-differentially private",
     ]
 

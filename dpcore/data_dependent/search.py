@@ -22,6 +22,7 @@ from . import referee
 from .bounds import Step, lower_step, partition_breaks, upper_step
 from .channel import Channel, Grid
 from .clamped import ClampedNoise, clamped_loss_upper
+from .noise_search import NoiseSearch
 from .problem import DataDependentProblem
 from .resolutions import Resolutions
 from .solution import Solution
@@ -57,6 +58,8 @@ def solve(
     InfeasibleError : no mechanism keeps every true value below the instance cap.
     InputError : a partition whose ends no common grid meets.
     """
+    if problem.shared == "noise":
+        return NoiseSearch(problem, settings or DEFAULT, progress).run()
     return Search(problem, settings or DEFAULT, progress).run()
 
 

@@ -9,6 +9,7 @@ from ..solution import Certificate, Progress
 from ..solution import Solution as NoiseSolution
 from .channel import Channel
 from .clamped import ClampedNoise
+from .noise_laws import NoiseLaws
 from .problem import DataDependentProblem
 
 
@@ -20,13 +21,13 @@ class Solution:
     certificate : as for additive noise; worst_shift is the distance between the intervals of the worst pair of laws.
     cap : the instance cap in force, None without one; instance_upper : no true value loses more than this.
     independent : the optimal data-independent noise for the same privacy, sensitivity and loss.
-    clamped_upper : its average loss after clamping to the range is at most this.
+    clamped_upper : its average loss after clamping to the range is at most this; not clamped where noise is shared.
     cells, laws : of the channel (0: clamped noise).   source : how the upper bound arose.
     """
 
     problem: DataDependentProblem
     settings: SolverSettings
-    mechanism: Channel | ClampedNoise
+    mechanism: Channel | ClampedNoise | NoiseLaws
     certificate: Certificate
     cap: float | None
     instance_upper: float

@@ -212,6 +212,16 @@ def steep(threshold: float) -> Pieces:
     return _through([-2 * t, -t, 0.0, t, 2 * t], [t + STEEP * t, t, 0.0, t, t + STEEP * t])
 
 
+@Family("steep-below", "|x|, steep below a threshold", (_threshold(1e-9, 1e9, open=False),),
+        name="loss steep below", degree=1.0, title="|x|, steep below −{threshold:g}",
+        limited="mean loss steep below ({threshold})")  # fmt: skip
+def steep_below(threshold: float) -> Pieces:
+    """|x|, but of slope 1000 below −t: what a positive value pays for errors that turn its sign [SLW, §5.3]; its mirror
+    image is for negative ones."""
+    t = threshold
+    return _through([-2 * t, -t, 0.0, t], [t + STEEP * t, t, 0.0, t])
+
+
 # Tables -------------------------------------------------------------------------------------------------
 
 

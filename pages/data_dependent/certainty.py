@@ -31,14 +31,16 @@ def certainty(solution: Solution, asked: Asked, job: compute.Job) -> None:
             table = lambda: st.dataframe(prose.trace_table(finite), hide_index=True)  # noqa: E731
             drawing.draw(figure, key="chart_gap", alt=alt, table=table)
     with right:
+        noise = problem.shared == "noise"
+        kind, cells = ("such noise", "cells of noise") if noise else ("release", "points of release")
         rows = {
-            "Lower bound (no release is better)": prose.at_least(max(certificate.lower, 0.0)),
+            f"Lower bound (no {kind} is better)": prose.at_least(max(certificate.lower, 0.0)),
             "Upper bound (this release)": prose.at_most(certificate.upper),
             "Relative gap": "–" if certificate.gap is None else prose.percent_up(certificate.gap),
             "Audited δ, over all pairs of true values": prose.at_most(certificate.delta_upper),
             "δ asked for": prose.number(problem.privacy.delta, 6),
             "No true value loses more than": prose.at_most(solution.instance_upper),
-            "Laws, points of release": f"{solution.laws}, {solution.cells}" if solution.laws else "one law, shifted",
+            f"Laws, {cells}": f"{solution.laws}, {solution.cells}" if solution.laws else "one law, shifted",
             "How it was found": solution.source,
         }
         st.markdown("\n".join(["| | |", "|---|---|", *(f"| {k} | {v} |" for k, v in rows.items())]))
@@ -51,6 +53,14 @@ def gain(solution: Solution) -> None:
     independent = solution.independent.certificate.upper if solution.independent else math.nan
     columns = st.columns(3)
     columns[0].metric("least possible, at most", prose.at_most(upper, 5))
+    if solution.problem.shared == "noise":
+        if solution.independent is not None:
+            columns[1].metric(
+                "one law for all values, at most", prose.at_most(independent, 5),
+                delta=f"+{prose.percent(independent / upper - 1)}" if upper else None, delta_color="inverse",
+            )  # fmt: skip
+        st.markdown(TEXT["why the weight must not depend on the data"])
+        return
     columns[1].metric(
         "ignoring the value, clamped", prose.at_most(clamped, 5),
         delta=f"+{prose.percent(clamped / upper - 1)}" if upper else None,

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import plotly.graph_objects as go
 
+from dpcore._validate import decimal
 from dpcore.data_dependent import Solution
 from dpcore.data_dependent.channel import Channel
+from dpcore.data_dependent.noise_laws import NoiseLaws
 from dpcore.figures import Palette, finish, line, player
 from pages.shared import prose
 
@@ -18,6 +20,9 @@ from .work import Curve
 RIDGES = 21
 """Most laws drawn above each other."""
 
+
+UNEVEN = 8.0
+"""Intervals so many times as long as a quarter of the others would hide these on a common scale."""
 
 BARS = 0.4
 """The longest bar of true values, as a share of the width."""
@@ -29,6 +34,7 @@ class Table:
 
     cells : (K + 1,) ends of the cells of the release.   masses : (G, K).   atoms : (G,) of the true value itself.
     shares : (G,) of the true values between the ends, by the problem's weight.
+    noise : the laws are those of the noise, cells are noise, and the true value itself is no noise.
     """
 
     ends: np.ndarray
@@ -36,11 +42,31 @@ class Table:
     masses: np.ndarray
     atoms: np.ndarray
     shares: np.ndarray
+    noise: bool = False
 
     @property
     def middles(self) -> np.ndarray:
         """A true value of each law."""
         return 0.5 * (self.ends[1:] + self.ends[:-1])
+
+    @property
+    def places(self) -> np.ndarray:
+        """Where the ends stand on an axis: at themselves, or at 0 … G where some intervals are far longer than most."""
+        widths = np.diff(self.ends)
+        uneven = widths.max() > UNEVEN * np.quantile(widths, 0.25)
+        return np.arange(len(self.ends), dtype=float) if uneven else self.ends
+
+    def place_of(self, value: float) -> float:
+        """Where a true value stands on that axis."""
+        return float(np.interp(value, self.ends, self.places))
+
+    def label(self, axis: dict) -> dict:
+        """The axis of true values, with the intervals' ends where they stand evenly."""
+        places = self.places
+        if places[-1] != self.ends[-1]:
+            at = np.unique(np.linspace(0, len(places) - 1, min(11, len(places))).round().astype(int))
+            axis |= {"tickvals": places[at].tolist(), "ticktext": [f"{self.ends[i]:.4g}" for i in at]}
+        return axis | {"range": [places[0], places[-1]]}
 
     def law_of(self, value: float) -> int:
         """The law of a true value."""
@@ -50,6 +76,11 @@ class Table:
 def tabulated(solution: Solution, laws: int = 40) -> Table:
     """The solution's mechanism; clamped noise at the middles of so many equal intervals."""
     mechanism, (low, high) = solution.mechanism, solution.problem.query_range
+    if isinstance(mechanism, NoiseLaws):
+        ends = np.array(mechanism.ends)
+        places = [decimal(end) - decimal(low) for end in mechanism.ends]
+        shares = np.array(solution.problem.shares(places), dtype=float)
+        return Table(ends, mechanism.edges, mechanism.masses, mechanism.atom_masses, shares, noise=True)
     if isinstance(mechanism, Channel):
         grid = mechanism.grid
         cells = low + np.array([float(e) for e in grid.edges])
@@ -71,7 +102,9 @@ def ridges(table: Table, chosen: float, *, unit: str, colours: Palette) -> go.Fi
     rows = np.unique(np.linspace(0, len(table.atoms) - 1, min(RIDGES, len(table.atoms))).round().astype(int))
     here = table.law_of(chosen)
     rows = np.unique(np.append(rows, here))
-    height = 2.4 * (table.ends[-1] - table.ends[0]) / len(rows)
+    places = table.places
+    middles = 0.5 * (places[1:] + places[:-1])
+    height = 2.4 * (places[-1] - places[0]) / len(rows)
     widths = np.diff(table.cells)
     density = table.masses / widths
     scale = height / max(float(density[rows].max()), 1e-300)
@@ -79,7 +112,7 @@ def ridges(table: Table, chosen: float, *, unit: str, colours: Palette) -> go.Fi
     _true_values(figure, table, colours)
     x = np.repeat(table.cells, 2)[1:-1]
     for row in sorted(rows.tolist(), key=lambda r: (r == here, -r)):
-        base = float(table.middles[row]) if row != here else chosen
+        base = float(middles[row]) if row != here or table.noise else table.place_of(chosen)
         y = base + scale * np.repeat(density[row], 2)
         strong = row == here
         figure.add_scatter(
@@ -90,26 +123,40 @@ def ridges(table: Table, chosen: float, *, unit: str, colours: Palette) -> go.Fi
         )  # fmt: skip
     _truth(figure, table, colours)
     sizes = 5 + 14 * np.sqrt(table.atoms[rows])
+    own = np.zeros(len(rows)) if table.noise else table.middles[rows]
     figure.add_scatter(
-        x=table.middles[rows], y=table.middles[rows], mode="markers", name="the true value itself",
+        x=own, y=middles[rows], mode="markers", name=itself(table),
         marker={"size": sizes * (table.atoms[rows] > 1e-9), "color": colours.accent, "symbol": "diamond"},
         customdata=100 * table.atoms[rows], hovertemplate="released as it is: %{customdata:.3g} %<extra></extra>",
     )  # fmt: skip
-    figure.update_xaxes(title=prose.axis("release", unit), range=[table.cells[0], table.cells[-1]], showgrid=False)
-    figure.update_yaxes(title=prose.axis("true value", unit), showgrid=False, zeroline=False)
+    figure.update_xaxes(title=drawn(table, unit), range=[table.cells[0], table.cells[-1]], showgrid=False)
+    axis = table.label({"title": prose.axis("true value", unit), "showgrid": False, "zeroline": False})
+    top = axis.pop("range")[1] + height
+    figure.update_yaxes(axis | {"range": [places[0], top]})
     return finish(figure, colours, height=470)
+
+
+def drawn(table: Table, unit: str) -> str:
+    """Title of the axis of what is drawn."""
+    return prose.axis("noise" if table.noise else "release", unit)
+
+
+def itself(table: Table) -> str:
+    """What the atom releases."""
+    return "no noise" if table.noise else "the true value itself"
 
 
 def _true_values(figure: go.Figure, table: Table, colours: Palette) -> None:
     """Behind the laws, how often true values are there: bars as long as their density, from the left-hand edge; none
     where all values count alike."""
-    widths = np.diff(table.ends)
-    density = table.shares / widths
+    places = table.places
+    density = table.shares / np.diff(table.ends)
     most, left = float(density.max()), table.cells[0]
     if float(density.min()) >= most * (1 - 1e-9):
         return
     figure.add_bar(
-        orientation="h", base=left, x=BARS * (table.cells[-1] - left) * density / most, y=table.middles, width=widths,
+        orientation="h", base=left, x=BARS * (table.cells[-1] - left) * density / most,
+        y=0.5 * (places[1:] + places[:-1]), width=np.diff(places),
         name="true values", marker={"color": colours.muted, "opacity": 0.35, "line": {"width": 0}},
         customdata=np.column_stack([table.ends[:-1], table.ends[1:], 100 * table.shares]),
         hovertemplate="true values from %{customdata[0]:.4g} to %{customdata[1]:.4g}: %{customdata[2]:.3g} %"
@@ -119,9 +166,9 @@ def _true_values(figure: go.Figure, table: Table, colours: Palette) -> None:
 
 def _truth(figure: go.Figure, table: Table, colours: Palette) -> None:
     """The line where the release is the true value."""
-    ends = [table.ends[0], table.ends[-1]]
+    x = np.zeros(len(table.ends)) if table.noise else table.ends
     figure.add_scatter(
-        x=ends, y=ends, mode="lines", name="release = true value", hoverinfo="skip",
+        x=x, y=table.places, mode="lines", name="release = true value", hoverinfo="skip",
         line={"color": colours.text, "width": 1, "dash": "dot"},
     )  # fmt: skip
 
@@ -129,18 +176,21 @@ def _truth(figure: go.Figure, table: Table, colours: Palette) -> None:
 def heat_map(table: Table, chosen: float, *, unit: str, colours: Palette) -> go.Figure:
     """Probability of every release (across) at every true value (up); square-rooted, so that small ones show."""
     share = table.masses.copy()
-    inside = (table.cells[None, :-1] <= table.middles[:, None]) & (table.middles[:, None] < table.cells[None, 1:])
+    own = np.zeros((len(share), 1)) if table.noise else table.middles[:, None]
+    inside = (table.cells[None, :-1] <= own) & (own < table.cells[None, 1:])
     share[inside] += table.atoms
+    told = [np.broadcast_to(end[:, None], share.shape) for end in (table.ends[:-1], table.ends[1:])]
     figure = go.Figure()
     figure.add_heatmap(
-        x=table.cells, y=table.ends, z=np.sqrt(share), customdata=100 * share,
+        x=table.cells, y=table.places, z=np.sqrt(share), customdata=np.dstack([100 * share, *told]),
         colorscale=[[0, colours.background], [1, colours.accent]], zmin=0, showscale=False,
-        hovertemplate="true value %{y:.4g}<br>release about %{x:.4g}<br>%{customdata:.3g} %<extra></extra>",
+        hovertemplate="true values from %{customdata[1]:.4g} to %{customdata[2]:.4g}<br>"
+        f"{'noise' if table.noise else 'release'} about %{{x:.4g}}<br>%{{customdata[0]:.3g}} %<extra></extra>",
     )  # fmt: skip
     _truth(figure, table, colours)
-    figure.add_hline(y=chosen, line={"color": colours.text, "width": 2})
-    figure.update_xaxes(title=prose.axis("release", unit), range=[table.cells[0], table.cells[-1]], showgrid=False)
-    figure.update_yaxes(title=prose.axis("true value", unit), range=[table.ends[0], table.ends[-1]], showgrid=False)
+    figure.add_hline(y=table.place_of(chosen), line={"color": colours.text, "width": 2})
+    figure.update_xaxes(title=drawn(table, unit), range=[table.cells[0], table.cells[-1]], showgrid=False)
+    figure.update_yaxes(table.label({"title": prose.axis("true value", unit), "showgrid": False}))
     return finish(figure, colours, height=470)
 
 
@@ -151,15 +201,15 @@ def law(table: Table, chosen: float, *, unit: str, colours: Palette) -> go.Figur
     def traces(row: int, value: float) -> list[dict]:
         bars = {
             "type": "bar", "x": middles, "y": 100 * table.masses[row], "width": 0.92 * widths,
-            "marker": {"color": colours.accent}, "name": "release", "showlegend": False,
+            "marker": {"color": colours.accent}, "name": drawn(table, ""), "showlegend": False,
             "hovertemplate": "about %{x:.4g}: %{y:.3g} %<extra></extra>",
         }  # fmt: skip
         top = max(100 * float(table.atoms[row]), 0.0)
         own = {
-            "type": "scatter", "x": [value, value], "y": [0, top], "mode": "lines+markers",
-            "name": "the true value itself", "line": {"color": colours.text, "width": 3},
+            "type": "scatter", "x": [0, 0] if table.noise else [value, value], "y": [0, top], "mode": "lines+markers",
+            "name": itself(table), "line": {"color": colours.text, "width": 3},
             "marker": {"size": [1, 11], "color": colours.text, "symbol": "diamond"},
-            "hovertemplate": "%{x:.4g} itself: %{y:.3g} %<extra></extra>",
+            "hovertemplate": f"{itself(table)}: %{{y:.3g}} %<extra></extra>",
         }  # fmt: skip
         return [bars, own]
 
@@ -167,7 +217,7 @@ def law(table: Table, chosen: float, *, unit: str, colours: Palette) -> go.Figur
     figure.frames = [
         go.Frame(data=traces(row, float(value)), name=f"{value:.4g}") for row, value in enumerate(table.middles)
     ]
-    figure.update_xaxes(title=prose.axis("release", unit), range=[table.cells[0], table.cells[-1]])
+    figure.update_xaxes(title=drawn(table, unit), range=[table.cells[0], table.cells[-1]])
     most = 100 * max(float(table.masses.max()), float(table.atoms.max()))
     figure.update_yaxes(title="probability (%)", range=[0, 1.08 * most])
     finish(figure, colours, height=330)

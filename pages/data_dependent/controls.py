@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from dpcore.data_dependent import DataDependentProblem, data_dependent_problem
+from dpcore.data_dependent.problem import MIRRORED
 from dpcore.data_dependent.weight import histogram, normal
 from dpcore.loss import FAMILIES, NAMED, labels, parameters
 from dpcore.mechanisms import MECHANISMS
@@ -19,6 +20,7 @@ WEIGHTS = {
 }  # fmt: skip
 CAPS = {"none": "no cap", "auto": "not above noise that ignores the value", "number": "a number"}
 PANELS = ("How sure", "Gain", "Release one value", "Published", "Export")
+SHARED = {"release": "a law of the release", "noise": "a law of the noise"}
 OVERLAYS = {
     key: mechanism.name for key, mechanism in MECHANISMS.items() if key not in ("gaussian-classical", "uniform")
 }
@@ -29,6 +31,7 @@ PAGE = Address(
     unit=Label("", 24), loss=Choice("l1", labels(*NAMED)), **numbers(parameters(*NAMED)) | {"threshold": Number(1.0)},
     weight=Choice("uniform", WEIGHTS), mean=Number(2.0), sd=Number(1.0), bins=Text("1, 3, 2", 400),
     cap=Choice("none", CAPS), cap_value=Number(1.0), monotone=Switch(), ordered=Switch(), partition=Text("", 400),
+    shared=Choice("release", SHARED), below=Switch(),
     overlays=Choices(("laplace", "truncated-laplace"), OVERLAYS), gap=Number(1.0), seconds=Number(20.0),
     place=Number(0.3, 0.0, 1.0), true_value=Number(None, empty=False, linked=False), panel=Choice(PANELS[0], PANELS),
 )  # fmt: skip
@@ -59,10 +62,11 @@ def sidebar() -> Asked:
 def _place(name: str) -> str:
     """The group of controls under which a complaint about a field belongs."""
     for group, starts in (
+        ("constraints", ("loss_below",)),
         ("query", ("query_range", "sensitivity", "low", "high")),
         ("loss", ("loss", *parameters(*NAMED))),
         ("weight", ("weight", "mean", "sd", "bins")),
-        ("constraints", ("instance_cap", "partition", "cap")),
+        ("constraints", ("instance_cap", "partition", "cap", "shared", "below")),
         ("effort", ("gap", "time_limit", "seconds")),
     ):
         if name.startswith(starts):
@@ -88,6 +92,8 @@ def read_problem(values: dict) -> DataDependentProblem:
         monotone=values["monotone"],
         ordered=values["ordered"],
         partition=read_numbers(values["partition"] or "", "partition"),
+        shared=values["shared"],
+        loss_below=MIRRORED if values["below"] else None,
     )
 
 
@@ -144,6 +150,12 @@ def _constraints() -> None:
         "Intervals that share a law: inner ends", key="partition", max_chars=400, placeholder="1, 2, 3",
         help="A short table instead of one law per value. Empty: no such restriction.",
     )  # fmt: skip
+    if PAGE["partition"] or PAGE["shared"] == "noise":
+        help = "A law of the noise is added to the value; a law of the release forgets where in the interval it was."
+        _choice("shared", "An interval shares", help)
+    if PAGE["shared"] == "noise":
+        help = "A loss that is not even, such as |x| steep below a threshold, then hurts on the side of 0."
+        st.toggle("Below 0 errors count mirrored", key="below", help=help)
 
 
 def _effort() -> None:

@@ -9,6 +9,7 @@ import streamlit as st
 
 from dpcore.data_dependent import Solution
 from dpcore.data_dependent.channel import Channel
+from dpcore.data_dependent.noise_laws import NoiseLaws
 from dpcore.errors import InputError
 from pages.shared import compute, frame, prose, watching
 from pages.shared.messages import explain
@@ -33,6 +34,12 @@ def sentence(solution: Solution) -> str:
     verb, _ = prose.errs(problem.loss, "")
     privacy = f"({problem.privacy.epsilon:g}, {prose.delta_text(problem.privacy.delta)})"
     plain = problem.density.constant
+    if isinstance(solution.mechanism, NoiseLaws):
+        return (
+            f"Any {privacy}-DP noise with one law for each of {solution.laws} intervals of the values between {low:g} "
+            f"and {high:g} {verb} at least **{lower}** on {'' if plain else 'weighted '}average; "
+            f"this one at most **{upper}**."
+        )
     return (
         f"Any {privacy}-DP release of a query between {low:g} and {high:g} {verb} at least **{lower}** on "
         f"{'' if plain else 'weighted '}average; this one at most **{upper}**."
@@ -42,7 +49,7 @@ def sentence(solution: Solution) -> str:
 def headline(solution: Solution) -> None:
     """The sentence with both bounds, and what it gains."""
     frame.headline(sentence(solution))
-    certificate, independent = solution.certificate, solution.independent
+    problem, certificate, independent = solution.problem, solution.certificate, solution.independent
     words = []
     if isinstance(solution.mechanism, Channel) and math.isfinite(solution.clamped_upper):
         share = 1 - certificate.upper / solution.clamped_upper if solution.clamped_upper else 0.0
@@ -55,6 +62,14 @@ def headline(solution: Solution) -> None:
             words.append(f"Unclamped it pays {prose.at_most(independent.certificate.upper, 4)}; clamping is free.")
             if (independent.certificate.gap or 0.0) <= FAIR:  # while it is still rough, its lower bound says little
                 words.append(advantage(certificate.upper, independent.certificate.lower))
+    elif isinstance(solution.mechanism, NoiseLaws):
+        if independent is not None:
+            words.append(
+                f"One law for all true values pays {prose.at_most(independent.certificate.upper, 4)}. "
+                + advantage(certificate.upper, independent.certificate.lower)
+            )
+        if problem.loss_below is not None:
+            words.append("Below 0 the loss is that of errors of the other sign.")
     elif not isinstance(solution.mechanism, Channel):
         words.append(
             "So far the best known release is optimal noise that ignores the true value, clamped to the range."

@@ -29,13 +29,18 @@ def laws(solution: Solution, asked: Asked) -> None:
     table, value, colours = charts.tabulated(solution), chosen_value(asked), drawing.colours()
     left, right = st.columns(2, gap="large")
     with left:
-        frame.heading("One law per true value", TEXT["ridges"])
+        title = "One law of the noise per interval" if table.noise else "One law per true value"
+        frame.heading(title, TEXT["noise ridges" if table.noise else "ridges"])
         figure = charts.ridges(table, value, unit=asked.unit, colours=colours)
         drawing.draw(figure, key="chart_ridges", alt=laws_alt(table), table=lambda: st.dataframe(law_table(table)))
     with right:
-        frame.heading("Where the release goes", TEXT["heat map"])
+        frame.heading(*(
+            ("Where the noise goes", TEXT["noise heat map"]) if table.noise
+            else ("Where the release goes", TEXT["heat map"])
+        ))  # fmt: skip
         figure = charts.heat_map(table, value, unit=asked.unit, colours=colours)
-        alt = "Heat map of the probability of every release at every true value. " + laws_alt(table)
+        what = charts.drawn(table, "")
+        alt = f"Heat map of the probability of every {what} at every true value. " + laws_alt(table)
         drawing.draw(figure, key="chart_heat", alt=alt, table=lambda: st.dataframe(law_table(table)))
     frame.heading(f"The law at a true value of {value:.4g} {asked.unit}".rstrip(), TEXT["law"])
     st.slider(
@@ -44,7 +49,7 @@ def laws(solution: Solution, asked: Asked) -> None:
     )  # fmt: skip
     figure = charts.law(table, value, unit=asked.unit, colours=colours)
     row = table.law_of(value)
-    alt = f"Law of the release at a true value of {value:.4g}: " + likeliest(table, row)
+    alt = f"Law of the {charts.drawn(table, '')} at a true value of {value:.4g}: " + likeliest(table, row)
     drawing.draw(figure, key="chart_law", alt=alt, table=lambda: st.dataframe(one_law(table, row), hide_index=True))
 
 
@@ -54,7 +59,7 @@ def likeliest(table: charts.Table, row: int, count: int = 3) -> str:
     best = sorted(range(len(middles)), key=lambda b: -table.masses[row, b])[:count]
     parts = [f"about {middles[b]:.4g} with {100 * table.masses[row, b]:.3g} %" for b in best]
     if table.atoms[row] > 1e-9:
-        parts.append(f"the value itself with {100 * table.atoms[row]:.3g} %")
+        parts.append(f"{charts.itself(table)} with {100 * table.atoms[row]:.3g} %")
     return ", ".join(parts) + "."
 
 
@@ -71,14 +76,14 @@ def law_table(table: charts.Table) -> dict[str, list]:
         "to": [f"{v:.5g}" for v in table.ends[1:]],
         "share of them": [f"{100 * share:.4g} %" for share in table.shares],
         "released as it is": [f"{100 * a:.4g} %" for a in table.atoms],
-        "likeliest releases": [likeliest(table, row) for row in range(len(table.atoms))],
+        f"likeliest {charts.drawn(table, '')}": [likeliest(table, row) for row in range(len(table.atoms))],
     }
 
 
 def one_law(table: charts.Table, row: int) -> dict[str, list]:
     """Every release of one law."""
     return {
-        "release about": [f"{v:.5g}" for v in 0.5 * (table.cells[1:] + table.cells[:-1])],
+        f"{charts.drawn(table, '')} about": [f"{v:.5g}" for v in 0.5 * (table.cells[1:] + table.cells[:-1])],
         "probability": [f"{100 * m:.5g} %" for m in table.masses[row]],
     }
 
@@ -116,10 +121,11 @@ def losses(solution: Solution, asked: Asked) -> None:
     with right:
         frame.heading("On average", TEXT["averages"])
         st.markdown(average_table(solution, [*curves[:2], *known.values()]))
+        clamped = "Textbook mechanisms are" if problem.shared == "noise" else "All"
         st.caption(
-            f"All clamped to the range. With the certified optimum no true value loses more than "
-            f"{prose.at_most(solution.instance_upper, 5)}. The first two are certified upper bounds, averages of "
-            "textbook mechanisms are numerical."
+            f"{clamped} clamped to the range. With the certified optimum no true value loses more than "
+            f"{prose.at_most(solution.instance_upper, 5)}. Averages of textbook mechanisms are numerical, the others "
+            "certified upper bounds."
         )
 
 

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from dpcore.data_dependent import DataDependentProblem, Solution, data_dependent_problem
+from dpcore.data_dependent.channel import Channel
 from dpcore.data_dependent.clamped import ClampedNoise
+from dpcore.data_dependent.noise_laws import NoiseLaws
 from dpcore.data_dependent.reference import ReferenceBracket, solve_reference
 from dpcore.mechanisms import baselines
 from dpcore.problem import NoiseProblem, SolverSettings
@@ -50,9 +52,17 @@ def clamped_curves(problem: DataDependentProblem) -> tuple[Curve, ...]:
     found = []
     for entry in baselines(NoiseProblem(problem.privacy, problem.sensitivity, problem.loss)):
         if entry.noise is not None and entry.valid:
-            losses = ClampedNoise(entry.noise, problem.query_range).expected_loss(problem.loss, x)
+            losses = lost(ClampedNoise(entry.noise, problem.query_range), problem, x)
             found.append(Curve(entry.key, entry.name, losses, average(losses, w)))
     return tuple(found)
+
+
+def lost(mechanism: Channel | ClampedNoise | NoiseLaws, problem: DataDependentProblem, x: np.ndarray) -> np.ndarray:
+    """What a mechanism loses at true values; below 0 perhaps by another loss."""
+    losses = mechanism.expected_loss(problem.loss, x)
+    if problem.loss_below is None:
+        return losses
+    return np.where(x < 0, mechanism.expected_loss(problem.loss_below, x), losses)
 
 
 def average(losses: np.ndarray, weight: np.ndarray) -> float:
@@ -64,11 +74,14 @@ def solution_curves(solution: Solution) -> list[Curve]:
     """The certified optimum and the optimal noise that ignores the true value, clamped."""
     problem = solution.problem
     x = values(problem)
-    own = solution.mechanism.expected_loss(problem.loss, x)
+    own = lost(solution.mechanism, problem, x)
     curves = [Curve("optimal", "certified optimum", own, solution.certificate.upper)]
-    if solution.independent is not None:
+    if isinstance(solution.mechanism, NoiseLaws) and solution.independent is not None:
+        upper = solution.independent.certificate.upper
+        curves.append(Curve("independent", "one law for all values", np.full(len(x), upper), upper))
+    elif solution.independent is not None:
         clamped = ClampedNoise(solution.independent.noise, problem.query_range)
-        losses = clamped.expected_loss(problem.loss, x)
+        losses = lost(clamped, problem, x)
         curves.append(Curve("independent", "optimum ignoring the value", losses, solution.clamped_upper))
     return curves
 

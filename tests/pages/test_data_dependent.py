@@ -91,6 +91,27 @@ def test_bad_values_are_named(address, complaint):
     assert complaint in words(visit(**address))
 
 
+def test_intervals_may_share_noise():
+    page = visit(
+        partition="-1 0 1", low="-2", high="2", sensitivity="1", shared="noise", loss="asym", below="true", panel="Gain"
+    )
+    line = next(
+        block.value for block in page.markdown if "-DP noise with one law for each of 4 intervals" in block.value
+    )
+    lower, upper = (float(text) for text in re.findall(r"\*\*([\d.]+)\*\*", line))
+    assert 0 < lower <= upper and "Below 0 the loss is that of errors of the other sign" in words(page)
+    assert "Textbook mechanisms are clamped" in words(page) and not page.exception
+    assert "noise only with a partition" in words(visit(shared="noise"))
+
+
+def test_intervals_of_unlike_lengths_stand_evenly():
+    problem = data_dependent_problem(1, 0.2, 1, query_range=(-50, 50), partition=(-1, 0, 1), weight="normal:0:1")
+    table = charts.tabulated(solve(problem, SolverSettings(gap=0.5, time_limit=5)))
+    assert table.places.tolist() == [0, 1, 2, 3, 4] and table.place_of(0.5) == 2.5
+    figure = charts.heat_map(table, 0.5, unit="", colours=LIGHT)
+    assert list(figure.layout.yaxis.ticktext) == ["-50", "-1", "0", "1", "50"]
+
+
 def test_a_step_changes_the_controls():
     page = visit()
     next(button for button in page.button if button.key == "step_0").click().run()
