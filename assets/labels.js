@@ -1,10 +1,43 @@
 // Names stand at their lines, in the lines' colours, where every one finds a place of its own; elsewhere the legend stays.
 // Only charts that say so (`layout.meta.labels`), each time they are drawn.
 const CELL = 4;
-const GAPS = [6, 14];
+const GAPS = [6, 14, 28]; // between a line and its name, where type has 14 pixels
 
-/** The places of a trace in pixels of the plot, with enough of them on the way. */
-function path({ _fullLayout: { xaxis, yaxis } }, trace, points) {
+/** The axes of a trace, and where their plot begins. */
+function axes({ _fullLayout: layout }, trace) {
+  const [x, y] = ["x", "y"].map((letter) => layout[(trace[`${letter}axis`] ?? letter).replace(letter, `${letter}axis`)]);
+  return { x, y, left: x._offset - layout.xaxis._offset, top: y._offset - corner(layout) };
+}
+
+/** Where the uppermost plot begins. */
+function corner(layout) {
+  return Math.min(...layout._subplots.yaxis.map((id) => layout[id.replace("y", "yaxis")]._offset));
+}
+
+/** The places of a trace in pixels of the plot: of a line with enough of them on the way, of bars all within them, of a
+ * line or an area that is no trace (`meta`) those on it. With `ends`, of bars the middles of their ends. */
+function path(chart, trace, ends = false) {
+  const { x: xaxis, y: yaxis, left, top } = axes(chart, trace);
+  const inside = ([x, y]) => x >= 0 && x <= xaxis._length && y >= -1 && y <= yaxis._length + 1;
+  const moved = (places) => places.filter(inside).map(([x, y]) => [left + x, top + y]);
+  if (trace.meta?.area) {
+    const [x0, x1, y0, y1] = trace.meta.area;
+    const [from, to] = [x0 === null ? 0 : xaxis.d2p(x0), x1 === null ? xaxis._length : xaxis.d2p(x1)];
+    const [low, high] = [y0 === null ? yaxis._length : yaxis.d2p(y0), y1 === null ? 0 : yaxis.d2p(y1)];
+    return moved(filled(from, high, to, low));
+  }
+  const points = chart.calcdata[trace.index] ?? [];
+  if (trace.type === "bar")
+    return moved(
+      points.flatMap(({ p0, p1, s0, s1 }) => {
+        const across = trace.orientation === "h";
+        const corners = [[p0, s0], [p1, s1]].map(([p, s]) => (across ? [s, p] : [p, s]));
+        const [[x0, y0], [x1, y1]] = corners.map(([x, y]) => [xaxis.c2p(x, true), yaxis.c2p(y, true)]);
+        if (s0 === s1) return [];
+        if (ends) return [across ? [x1, (y0 + y1) / 2] : [(x0 + x1) / 2, y1]];
+        return filled(Math.min(x0, x1), Math.min(y0, y1), Math.max(x0, x1), Math.max(y0, y1));
+      }),
+    );
   const found = [];
   let last = null;
   for (const { x, y } of points) {
@@ -19,7 +52,17 @@ function path({ _fullLayout: { xaxis, yaxis } }, trace, points) {
     found.push(place);
     last = place;
   }
-  return found.filter(([x, y]) => x >= 0 && x <= xaxis._length && y >= -1 && y <= yaxis._length + 1);
+  return moved(found);
+}
+
+/** Places all over a box, its edges included. */
+function filled(left, top, right, bottom) {
+  const along = (low, high) => {
+    const [from, to] = [Math.max(low, 0), Math.min(high, 4000)];
+    const count = Math.max(Math.ceil((to - from) / CELL), 1);
+    return [...Array(count + 1).keys()].map((step) => from + ((to - from) * step) / count);
+  };
+  return along(left, right).flatMap((x) => along(top, bottom).map((y) => [x, y]));
 }
 
 /** The plot in cells, each with a bit for every trace that passes through it. */
@@ -51,22 +94,37 @@ const bits = (mask) => (mask ? 1 + bits(mask & (mask - 1)) : 0);
 const apart = (one, other) => one[2] < other[0] || other[2] < one[0] || one[3] < other[1] || other[3] < one[1];
 const wider = ([left, top, right, bottom], by) => [left - by, top - by, right + by, bottom + by];
 
+/** Another line passes between a place and its name. */
+function cut([x, y], [left, top, right, bottom], number, cells) {
+  const end = [Math.max(left, Math.min(x, right)), Math.max(top, Math.min(y, bottom))];
+  const here = cells.within([x - CELL, y - CELL, x + CELL, y + CELL]) | (1 << number % 31);
+  return [0.2, 0.4, 0.6, 0.8, 1].some((share) => {
+    const [across, down] = [x + share * (end[0] - x), y + share * (end[1] - y)];
+    return cells.within([across, down, across, down]) & ~here;
+  });
+}
+
 /** Places for a name beside its line, the best first: near no other line, on one row, and far to the right. */
-function beside({ number, shapes }, paths, cells, taken, [width, height]) {
+function beside({ trace, number, shapes }, paths, cells, taken, [width, height]) {
   const found = [];
   const places = paths[number];
   const step = Math.max(1, Math.floor(places.length / 60));
+  const area = wide(trace);
+  const scale = shapes[0].size[1] / (1.15 * 14);
   for (let at = places.length - 1; at >= 0; at -= step) {
     const [x, y] = places[at];
     for (const { rows, size: [w, h] } of shapes)
-      for (const gap of GAPS)
-        [
-          [x - w / 2, y - h - gap], [x - w / 2, y + gap], [x - w, y - h - gap], [x, y - h - gap],
-          [x + 2 * gap, y - h / 2], [x - w - 2 * gap, y - h / 2], [x - w, y + gap], [x, y + gap],
-        ].forEach(([left, top], way) => {
+      for (const gap of GAPS.map((gap) => gap * scale))
+        (area
+          ? [[x - w / 2, y - h / 2]]
+          : [
+              [x - w / 2, y - h - gap], [x - w / 2, y + gap], [x - w, y - h - gap], [x, y - h - gap],
+              [x + 2 * gap, y - h / 2], [x - w - 2 * gap, y - h / 2], [x - w, y + gap], [x, y + gap],
+            ]
+        ).forEach(([left, top], way) => {
           const box = [left, top, left + w, top + h];
           if (left < 2 || top < 0 || box[2] > width - 2 || box[3] > height - 2) return;
-          if (!taken.every((other) => apart(box, other))) return;
+          if (!taken.every((other) => apart(box, other)) || cut(places[at], box, number, cells)) return;
           const crossing = bits(cells.within(wider(box, 1)));
           const near = crossing || bits(cells.within(wider(box, 9)) & ~(1 << number % 31));
           const cost = 100 * crossing + 5 * near + way / 4 + (8 * (width - x)) / width + 3 * rows.length + gap / 2;
@@ -75,6 +133,12 @@ function beside({ number, shapes }, paths, cells, taken, [width, height]) {
   }
   return found.sort((one, other) => one.cost - other.cost);
 }
+
+/** An area that is no trace: its name stands within it. */
+const wide = ({ meta }) => {
+  const [x0, x1, y0, y1] = meta?.area ?? [0, 0, 0, 0];
+  return (x0 === null || x0 !== x1) && (y0 === null || y0 !== y1);
+};
 
 const plain = (text) => text.replace(/<[^>]*>/g, "");
 
@@ -92,7 +156,7 @@ function shapes(text, height) {
 
 /** The boxes of what is written in the plot already. */
 function written(chart, left, top) {
-  return [...chart.querySelectorAll(".annotation-text, .textpoint text, .shape-label text")].map((text) => {
+  return [...chart.querySelectorAll(".annotation-text, .textpoint text, .bartext, .shape-label text")].map((text) => {
     const box = text.getBoundingClientRect();
     return wider([box.left - left, box.top - top, box.right - left, box.bottom - top], 2);
   });
@@ -109,15 +173,22 @@ const pen = document.createElement("canvas").getContext("2d");
 
 /** Every name with its box; null where the legend tells more. With `any`, names may cross lines. */
 function placed(chart, any) {
-  const { xaxis, yaxis, legend } = chart._fullLayout;
-  const room = [xaxis._length, yaxis._length];
+  const { _fullLayout: layout } = chart;
+  const { legend } = layout;
   pen.font = `600 ${legend.font.size}px ${legend.font.family}`;
   const traces = chart._fullData.filter((trace) => trace.visible === true);
-  if (traces.some((trace) => trace.type !== "scatter")) return null;
-  const paths = traces.map((trace) => path(chart, trace, chart.calcdata[trace.index] ?? []));
-  const cells = new Cells(...room, paths);
-  const corner = chart.querySelector(".main-svg").getBoundingClientRect();
-  const [left, top] = [corner.left + xaxis._offset, corner.top + yaxis._offset];
+  if (traces.some((trace) => !["scatter", "bar"].includes(trace.type))) return null;
+  const room = [0, 0];
+  for (const trace of traces) {
+    const { x, y, left, top } = axes(chart, trace);
+    room[0] = Math.max(room[0], left + x._length);
+    room[1] = Math.max(room[1], top + y._length);
+  }
+  const paths = traces.map((trace) => path(chart, trace, true));
+  const behind = (trace) => wide(trace) || (trace.type === "bar" && faint(trace.marker.color));
+  const cells = new Cells(...room, traces.map((trace) => (behind(trace) ? [] : path(chart, trace))));
+  const from = chart.querySelector(".main-svg").getBoundingClientRect();
+  const [left, top] = [from.left + layout.xaxis._offset, from.top + corner(layout)];
   const taken = [...written(chart, left, top), ...ruled(chart, left, top)];
   const names = traces.flatMap((trace, number) => {
     if (!trace.showlegend || !trace.name) return [];
@@ -148,19 +219,29 @@ function write(name, row) {
   }
 }
 
+/** A colour that what is behind it shines through. */
+const faint = (colour) => /^rgba/.test(colour);
+
+/** The colour of a line, or of bars; none of an area's or of points'. */
+function hue({ type, mode, meta, line, marker }) {
+  if (type === "bar") return typeof marker.color === "string" && !faint(marker.color) ? marker.color : null;
+  return !meta?.area && mode.includes("lines") && line.width > 0 ? line.color : null;
+}
+
 function draw(chart) {
-  const { xaxis, yaxis, legend, meta } = chart._fullLayout;
+  const { xaxis, legend, meta } = chart._fullLayout;
+  const above = legend && meta?.labels ? corner(chart._fullLayout) : 0;
   const moving = chart.hasAttribute("data-labels") && document.querySelector("[data-moving]") !== null;
   const names = meta?.labels && legend ? placed(chart, moving) : null;
   if (names === null && moving) return;
   chart.querySelector(".names-at-lines")?.remove();
   chart.toggleAttribute("data-labels", names !== null);
-  const unused = names === null ? 0 : Math.max(0, Math.floor(yaxis._offset - legend.font.size));
+  const unused = names === null ? 0 : Math.max(0, Math.floor(above - legend.font.size));
   chart.closest('[data-testid="stElementContainer"]')?.style.setProperty("--unused", `${unused}px`);
   if (names === null) return;
   const group = document.createElementNS("http://www.w3.org/2000/svg", "g");
   group.setAttribute("class", "names-at-lines");
-  group.setAttribute("transform", `translate(${xaxis._offset}, ${yaxis._offset})`);
+  group.setAttribute("transform", `translate(${xaxis._offset}, ${above})`);
   for (const { trace, rows, box } of names)
     rows.forEach((text, row) => {
       const name = document.createElementNS("http://www.w3.org/2000/svg", "text");
@@ -168,7 +249,7 @@ function draw(chart) {
       name.setAttribute("x", (box[0] + box[2]) / 2);
       name.setAttribute("y", box[1] + (1.15 * row + 0.9) * legend.font.size);
       name.style.font = pen.font;
-      name.style.fill = trace.mode.includes("lines") ? trace.line.color : legend.font.color;
+      name.style.fill = hue(trace) ?? legend.font.color;
       group.append(name);
     });
   chart.querySelector(".infolayer").append(group);

@@ -5,6 +5,10 @@ Each session moves ε or δ one to three stops, waits as long as people do (`--p
 moves again. For every move the time is taken from sending it to the first certified bounds for the new values; a move
 whose bounds had not come before the next one counts as never answered. Meanwhile another process asks for the health
 check five times a second. In the end the sessions close, and no job and no thread of theirs may be left.
+
+`--scrubbing 5` adds visitors of the Learn pages who drag their pictures. Dragging itself asks nothing of the server; at
+every pause they let go, which is a run of the page, and every other time they move another control, for which all
+states of the picture are computed anew. The limits are the same.
 """
 
 from __future__ import annotations
@@ -12,6 +16,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import http.client
+import itertools
 import json
 import math
 import multiprocessing
@@ -26,6 +31,7 @@ import sys
 import tempfile
 import time
 import urllib.request
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -103,6 +109,65 @@ class Session:
         except Exception as error:
             self.faults.append(f"{type(error).__name__}: {error}")
         self.faults += visitor.exceptions
+
+
+DRAGGED = (
+    ("what_epsilon_means", "topic=worst-event", "probe", "epsilon"),
+    ("mechanism_gallery", "topic=noisy_max", "epsilon", "nm_candidates"),
+    ("composition", "topic=subsampling", "su_epsilon", "su_rate"),
+    ("mechanism_gallery", "topic=local_central", "epsilon", "lc_people"),
+    ("mechanism_gallery", "topic=additive_noise", "epsilon", "an_delta"),
+    ("what_epsilon_means", "topic=processing&mechanism=laplace", "compare", "epsilon"),
+)
+"""Page, address, what its picture is dragged along, a control for which all of its states change."""
+
+
+@dataclass
+class Scrubber:
+    """A visitor who drags a moving picture.
+
+    waits : seconds until the states were there, of every time that they had changed; inf if they came too late.
+    """
+
+    visitor: Visitor
+    rng: random.Random
+    dragged: str
+    other: str
+    waits: list[float] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+    asked: float = math.inf
+
+    def look(self, element, now: float) -> None:
+        """Take an element that came: is it the picture with its states?"""
+        if element.WhichOneof("type") == "plotly_chart" and '"sliders"' in element.plotly_chart.spec:
+            if self.waits and self.waits[-1] == math.inf:
+                self.waits[-1] = now - self.asked
+
+    async def live(self, until: float, pause: float) -> None:
+        """Open the page, drag, leave."""
+        visitor, rng = self.visitor, self.rng
+        visitor.on_element = self.look
+        try:
+            self._ask()
+            async with visitor.visit():
+                await visitor.finished(60)
+                await asyncio.sleep(pause)
+                turn = 0
+                while time.monotonic() < until:
+                    key = self.other if turn % 2 else self.dragged
+                    if turn % 2:
+                        self._ask()
+                    options = list(visitor.widget(key).slider.options)
+                    await visitor.run(**{key: rng.choice(options)})
+                    turn += 1
+                    await asyncio.sleep(rng.uniform(0.5, 1.5) * pause)
+        except Exception as error:
+            self.faults.append(f"{type(error).__name__}: {error}")
+        self.faults += visitor.exceptions
+
+    def _ask(self) -> None:
+        self.asked = time.monotonic()
+        self.waits.append(math.inf)
 
 
 class Server:
@@ -186,11 +251,11 @@ def ask_health(port: int, results: Connection) -> None:
     results.send(seconds)
 
 
-async def drive(sessions: list[Session], seconds: float, pause: float) -> None:
+async def drive(sessions: Sequence[Session | Scrubber], seconds: float, pause: float) -> None:
     """All sessions, opened within five seconds, for so many seconds after that."""
     until = time.monotonic() + 5 + seconds
 
-    async def one(number: int, session: Session) -> None:
+    async def one(number: int, session: Session | Scrubber) -> None:
         await asyncio.sleep(5 * number / len(sessions))
         await session.live(until, pause)
 
@@ -220,6 +285,7 @@ def main() -> int:
     parser.add_argument("--sessions", type=int, default=20)
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--pause", type=float, default=4, help="seconds between two moves of a session, on average")
+    parser.add_argument("--scrubbing", type=int, default=0, help="visitors who drag pictures, besides")
     parser.add_argument("--port", type=int, default=0)
     options = parser.parse_args()
     port = options.port or free_port()
@@ -234,7 +300,11 @@ def main() -> int:
         sessions = [
             Session(Visitor(server.address, "epsilon=1"), random.Random(number)) for number in range(options.sessions)
         ]
-        asyncio.run(drive(sessions, options.seconds, options.pause))
+        scrubbers = [
+            Scrubber(Visitor(server.address, query, page), random.Random(number), dragged, other)
+            for number, (page, query, dragged, other) in zip(range(options.scrubbing), itertools.cycle(DRAGGED))
+        ]
+        asyncio.run(drive([*sessions, *scrubbers], options.seconds, options.pause))
         busy = server.figures()["process_cpu_seconds_total"] - busy
         ours.send("stop")
         health = ours.recv()
@@ -243,7 +313,7 @@ def main() -> int:
         memory, faults = server.memory(), server.errors()
     finally:
         server.stop()
-    faults += [fault for session in sessions for fault in session.faults]
+    faults += [fault for one in (*sessions, *scrubbers) for fault in one.faults]
     waits = [move.seconds for session in sessions for move in session.moves]
     first = [session.first_sight for session in sessions]
     figures = {
@@ -266,6 +336,10 @@ def main() -> int:
         f"health: median {1000 * statistics.median(health):.1f} ms, 99 % {1000 * quantile(health, 0.99):.0f} ms, "
         f"{sum(s > 0.1 for s in health)} of {len(health)} above 100 ms"
     )
+    if scrubbers:
+        states = [wait for one in scrubbers for wait in one.waits]
+        print(f"{len(scrubbers)} drag: states {len(states)} times anew, there after {statistics.median(states):.2f} s "
+              f"(median), {sum(map(math.isinf, states))} times not before they were out of date")  # fmt: skip
     for name, value in figures.items():
         print(f"{'ok  ' if value <= LIMITS[name] else 'MISS'} {name:<26} {value:8.2f}   limit {LIMITS[name]}")
     for fault in faults[:5]:

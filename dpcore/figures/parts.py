@@ -81,7 +81,10 @@ def impossible(figure: go.Figure, lower: float, colours: Palette) -> None:
     """The grey region left of a proved lower bound with its edge and its legend entry; the loss runs along x."""
     upright(figure, 0, lower, layer="below", line={"width": 0}, fillcolor=colours.impossible)
     upright(figure, lower, line={"color": colours.text, "width": 1.5})
-    entry(figure, "provably impossible", {"mode": "markers"}, symbol="square", size=14, color=colours.impossible)
+    entry(
+        figure, "provably impossible", {"mode": "markers"}, area=(0.0, lower, None, None), symbol="square", size=14,
+        color=colours.impossible,
+    )  # fmt: skip
 
 
 def upright(figure: go.Figure, left: float, right: float | None = None, **style: object) -> None:
@@ -91,9 +94,14 @@ def upright(figure: go.Figure, left: float, right: float | None = None, **style:
     figure.layout.shapes = (*figure.layout.shapes, shape)
 
 
-def entry(figure: go.Figure, name: str, style: dict[str, Any], **marker: object) -> None:
-    """A legend entry for something drawn as a shape."""
-    figure.add_scatter(x=[None], y=[None], name=name, hoverinfo="skip", marker=marker or None, **style)
+Ends = tuple[float | None, float | None, float | None, float | None]
+"""Of an area: left, right, bottom, top; None where it reaches to the end of the plot. A line has two that are equal."""
+
+
+def entry(figure: go.Figure, name: str, style: dict[str, Any], *, area: Ends | None = None, **marker: object) -> None:
+    """A legend entry for something drawn as a shape, which is where its name may stand instead."""
+    meta = None if area is None else {"area": area}
+    figure.add_scatter(x=[None], y=[None], name=name, hoverinfo="skip", meta=meta, marker=marker or None, **style)
 
 
 def player(figure: go.Figure, label: str, colours: Palette, *, pace: int, **place: object) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 
 from dpcore import figures
-from pages.shared import compute, drawing, watching
+from pages.shared import compute, drawing, prose, watching
 from work.question import TICK
 
 from . import path
@@ -68,7 +68,7 @@ def _all(course: Course) -> None:
                 st.html('<div class="sketch"></div>')
                 turn = {"on_click": _turn, "args": (course, step)}
                 st.button(step.topic.numbered, key=f"turn_to_{number}", type="tertiary", **turn)
-                st.markdown(step.course.texts(step.topic)["claim"])
+                st.markdown(prose.formulas(step.course.texts(step.topic)["claim"]))
 
 
 def _turn(course: Course, step: path.Step) -> None:

@@ -26,8 +26,15 @@ def lines(
         )  # fmt: skip
 
 
+def square(figure: go.Figure) -> go.Figure:
+    """The figure, finished before, with axes of one unit: both show probabilities."""
+    figure.layout.xaxis.update(constrain="domain")
+    figure.layout.yaxis.update(constrain="domain", scaleanchor="x")
+    return figure
+
+
 def upright(figure: go.Figure, x: float, name: str, colours: Palette, *, dash: str = "dot") -> None:
     """A line from the bottom to the top of the plot, with its place in the legend."""
     style = {"color": colours.text, "width": 1.5, "dash": dash}
     figures.upright(figure, x, line=style)
-    figures.entry(figure, name, {"mode": "lines", "line": style})
+    figures.entry(figure, name, {"mode": "lines", "line": style}, area=(x, x, None, None))

@@ -13,6 +13,7 @@ from dpcore import figures
 from dpcore.figures import Palette
 from pages.shared import prose
 
+from .curves import square
 from .topic import Panel
 from .widgets import HEIGHT
 
@@ -66,6 +67,7 @@ class Plot:
     point : the height of a ring there that is on no curve.
     hover : what stands below a curve's name, with %{x} and %{y}.
     remark : what else the words for screen readers say.   most : rows of the table.
+    square : both axes have one unit.
     """
 
     title: str
@@ -81,9 +83,10 @@ class Plot:
     height: int = HEIGHT
     remark: str = ""
     most: int = 13
+    square: bool = False
 
     def panel(self, colours: Palette) -> Panel:
-        return Panel(self.title, self.figure(colours), self.words(), self.table(), self.about)
+        return Panel(self.title, self.figure(colours), self.words(), self.table(), self.about, self.square)
 
     def figure(self, colours: Palette) -> go.Figure:
         """The curves, and rings where they were chosen. A logarithmic axis leaves out what is nowhere above 0."""
@@ -103,7 +106,8 @@ class Plot:
                 figure.data[-1].showlegend = False
         figure.update_xaxes(title=self.x.title, **self.x.style)
         figure.update_yaxes(title=self.y.title, **self.y.style)
-        return figures.finish(figure, colours, height=self.height)
+        figures.finish(figure, colours, height=self.height)
+        return square(figure) if self.square else figure
 
     def table(self) -> dict[str, list[str]]:
         """The curves at no more than `most` of the places."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import streamlit as st
 
+from pages.shared import prose
 from pages.shared.address import FRAME
 
 from .topic import Topic
@@ -26,7 +27,7 @@ def ask(topic: Topic, texts: Mapping[str, str]) -> None:
     """The question in place of the headline; any answer lifts the cover."""
     asked, options = prediction(texts)
     with st.container(key="prediction"):
-        st.markdown(f"**Predict first.** {asked}")
+        st.markdown(f"**Predict first.** {prose.formulas(asked)}")
         with st.container(horizontal=True):
             for number, option in enumerate((*options, "Just show me")):
                 said = "" if number == len(options) else option

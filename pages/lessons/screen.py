@@ -13,10 +13,9 @@ from pages.shared import compute, drawing, frame, playlist, prose, watching
 from pages.shared.address import FRAME, Address
 from pages.shared.messages import explain
 
-from . import cards, motion, path, predicting, quiz
+from . import cards, motion, path, predicting, quiz, strip, widgets
 from .course import Course
 from .topic import Panel, Picture, Topic, Values
-from .widgets import HEIGHT
 
 _labels = st.components.v2.component("dp_frontier_labels", js=prose.asset("labels.js"))
 
@@ -24,6 +23,7 @@ _labels = st.components.v2.component("dp_frontier_labels", js=prose.asset("label
 def draw(course: Course) -> None:
     """The whole page."""
     course.page.open()
+    widgets.begin()
     _labels(key="labels")
     if (moved := course.moved.get(course.page["topic"])) is not None:
         path.follow(course, moved)
@@ -41,6 +41,8 @@ def draw(course: Course) -> None:
             first_screen(topic, motion.moved(course, topic, picture), texts, beside=beside)
     except InputError as error:
         st.error(explain(error), icon=":material/error:")
+    if not FRAME["projector"]:
+        strip.draw(course.page, topic)
     if topic.more is not None:
         topic.more(course.page)
     frame.experiments(course.page, ((one.label, one.values) for one in topic.experiments))
@@ -125,7 +127,7 @@ def first_screen(
         panels(topic, picture, texts, beside=beside)
 
 
-SHARE = 0.6
+SHARE = 0.65
 """Share of a projector's screen that the picture has."""
 
 
@@ -134,18 +136,29 @@ def projected(picture: Picture) -> Picture:
     if FRAME["projector"]:
         for panel in picture.panels[1:]:
             panel.figure.layout.height = round(panel.figure.layout.height * drawing.grown())
-        picture.panels[0].figure.layout.height = math.ceil(SHARE * drawing.screen())
+        for panel in picture.panels[: 1 + _paired(picture)]:
+            panel.figure.layout.height = math.ceil(SHARE * drawing.screen())
     return picture
+
+
+def _paired(picture: Picture) -> bool:
+    """The first two panels stand beside each other on a projector."""
+    return picture.panels[0].square and len(picture.panels) > 1
 
 
 def panels(
     topic: Topic, picture: Picture, texts: Mapping[str, str], *, beside: Callable[[], object] | None = None
 ) -> None:
     """The first panel with what stands beside it, the notes, and the other panels."""
-    if FRAME["projector"] and beside is None:
+    paired = bool(FRAME["projector"]) and beside is None and _paired(picture)
+    if paired:
+        for number, (column, panel) in enumerate(zip(st.columns(2, gap="large"), picture.panels), 1):
+            with column:
+                chart(panel, texts, f"chart_{topic.name}" if number == 1 else f"chart_{topic.name}_{number}")
+    elif FRAME["projector"] and beside is None:
         chart(picture.panels[0], texts, f"chart_{topic.name}")
     else:
-        left, right = st.columns([5, 2], gap="medium")
+        left, right = st.columns([4, 3] if picture.panels[0].square else [5, 2], gap="medium")
         with left:
             chart(picture.panels[0], texts, f"chart_{topic.name}")
         with right:
@@ -155,11 +168,11 @@ def panels(
                 st.markdown(f"**In 60 seconds.** {texts['in 60 seconds']}")
     for note in picture.notes:
         st.caption(note)
-    further = picture.panels[1:]
+    further = picture.panels[1 + paired :]
     with st.container(key="further"):
         for start in range(0, len(further), 2):
             row = further[start : start + 2]
-            for number, (column, panel) in enumerate(zip(st.columns(len(row), gap="large"), row), start + 2):
+            for number, (column, panel) in enumerate(zip(st.columns(len(row), gap="large"), row), start + 2 + paired):
                 with column:
                     chart(panel, texts, f"chart_{topic.name}_{number}")
 
@@ -168,7 +181,8 @@ def chart(panel: Panel, texts: Mapping[str, str], key: str) -> None:
     """One chart with its title, its "?" and the numbers behind it."""
     frame.heading(panel.title, texts[panel.about])
     table = lambda: st.dataframe(panel.table, hide_index=True)  # noqa: E731
-    panel.figure.layout.meta = {"labels": True}
+    if panel.figure.layout.meta is None:
+        panel.figure.layout.meta = {"labels": True}
     drawing.draw(panel.figure, key=key, alt=panel.alt, table=table)
 
 
@@ -196,7 +210,7 @@ def _worked_out(page: Address, topic: Topic, values: Values, texts: Mapping[str,
     else:
         follow(job, "picture", "Working it out …")
         left, right = st.columns([5, 2], gap="medium")
-        left.container(height=HEIGHT, border=False)
+        left.container(height=widgets.HEIGHT, border=False)
         right.markdown(f"**In 60 seconds.** {texts['in 60 seconds']}")
     return None
 
@@ -207,7 +221,7 @@ def _so_far(topic: Topic, values: Values, job: compute.Job, texts: Mapping[str, 
     if found is None:
         st.markdown(f"**In 60 seconds.** {texts['in 60 seconds']}")
         return
-    picture = topic.picture({**values, "found": found}, drawing.colours())
+    picture = projected(topic.picture({**values, "found": found}, drawing.colours(hall=True)))
     if not predicting.covered(topic):
         frame.headline(picture.headline)
     with st.container(key="picture"):

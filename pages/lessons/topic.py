@@ -25,6 +25,7 @@ class Panel:
     title : over it.   about : the section of the topic's texts that explains it (behind the "?").
     alt : the chart in words with its main numbers, for screen readers.
     table : the chart as numbers, column → values.
+    square : its axes have one unit, and the panel after it stands beside it in a lecture hall.
     """
 
     title: str
@@ -32,6 +33,7 @@ class Panel:
     alt: str
     table: Mapping[str, list]
     about: str = "picture"
+    square: bool = False
 
 
 class _Later:

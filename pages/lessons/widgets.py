@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextvars import ContextVar
 from dataclasses import dataclass
 
 import streamlit as st
@@ -37,6 +38,31 @@ EPSILON = Stops(1.0, (0.05, 0.06, 0.08, 0.1, 0.12, 0.15, 0.2, 0.25, 0.3, 0.35, 0
 SEED = Number(1, 0, 9999, whole=True)
 
 
+@dataclass(frozen=True)
+class Slider:
+    """A slider that the side bar has: the control's key, its label and stops, how one is written, what a move does
+    besides."""
+
+    key: str
+    label: str
+    stops: tuple[float, ...]
+    show: Callable[[float], str]
+    on_change: Callable[[], None] | None = None
+
+
+_drawn: ContextVar[list[Slider]] = ContextVar("sliders")
+
+
+def begin() -> None:
+    """No slider has been drawn yet, in this run of the page."""
+    _drawn.set([])
+
+
+def drawn() -> list[Slider]:
+    """The sliders that were."""
+    return _drawn.get([])
+
+
 def epsilon(page: Address) -> None:
     """The privacy parameter ε, under the key "epsilon"."""
     told = "Smaller is more private: no output becomes more than $e^\\varepsilon$ times as likely."
@@ -51,10 +77,13 @@ def delta(page: Address, key: str = "delta", label: str = "δ") -> None:
 
 
 def slider(
-    page: Address, key: str, label: str, *, help: str | None = None, show: Callable[[float], str] = "{:g}".format
-) -> None:
+    page: Address, key: str, label: str, *, help: str | None = None, show: Callable[[float], str] = "{:g}".format,
+    on_change: Callable[[], None] | None = None,
+) -> None:  # fmt: skip
     """A slider over the stops of the control `key`."""
-    st.select_slider(label, page.controls[key].stops, format_func=show, key=key, help=help)
+    stops = page.controls[key].stops
+    drawn().append(Slider(key, label, stops, show, on_change))
+    st.select_slider(label, stops, format_func=show, key=key, help=help, on_change=on_change)
 
 
 def pick(page: Address, key: str, label: str, *, help: str | None = None) -> None:

@@ -174,3 +174,8 @@ def large_delta(delta: float, people: int) -> str:
         f"δ = {delta_text(delta)} is more than 1/n = 1/{count(people)}: such a promise allows publishing somebody’s "
         f"whole row. Take δ well below 1/{count(people)}."
     )
+
+
+def formulas(text: str) -> str:
+    """A sentence for a page in which powers of e are set as formulas: written out, as elsewhere, it says e^ε."""
+    return text.replace("e^(−ε)", r"$e^{-\varepsilon}$").replace("e^ε", r"$e^\varepsilon$")

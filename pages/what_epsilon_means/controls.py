@@ -9,7 +9,7 @@ from dpcore.privacy import Privacy
 from pages.lessons import screen
 from pages.lessons.course import Course, Moved, address
 from pages.lessons.topic import Topic, Values
-from pages.lessons.widgets import EPSILON, Stops
+from pages.lessons.widgets import EPSILON, Stops, slider
 from pages.shared import compute, prose
 from pages.shared.address import FRAME, Choice
 
@@ -56,13 +56,12 @@ def sidebar(topic: Topic) -> None:
         "Mechanism", PAGE.options("mechanism"), format_func=PAGE.label("mechanism"), key="mechanism",
         on_change=_new_game,
     )  # fmt: skip
-    st.select_slider("Privacy ε", EPSILON.stops, format_func=lambda v: f"{v:g}", key="epsilon", on_change=_new_game)
+    slider(PAGE, "epsilon", "Privacy ε", on_change=_new_game)
     if not FRAME["projector"]:
         st.html('<div class="ends"><span>stronger privacy</span><span>more accurate</span></div>')
     if PAGE["mechanism"] not in PURE:
-        st.select_slider(
-            "Privacy δ", DELTA.stops, format_func=prose.delta_text, key="delta", on_change=_new_game,
-            help=prose.ABOUT_DELTA,
+        slider(
+            PAGE, "delta", "Privacy δ", show=prose.delta_text, on_change=_new_game, help=prose.ABOUT_DELTA,
         )  # fmt: skip
 
 

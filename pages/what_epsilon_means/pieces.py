@@ -69,8 +69,9 @@ def densities(
         for place, mass in noise.atoms:
             if mass > 1e-9:
                 figure.add_scatter(
-                    x=[place + moved] * 2, y=[0, 1.06 * top], mode="lines+markers", showlegend=False,
+                    x=[place + moved] * 2, y=[0, 1.06 * top], mode="lines+markers+text", showlegend=False,
                     line=figures.series(colours, number), marker={"size": [0, 10]},
+                    text=["", prose.number(mass, 3)], textposition="middle right",
                     hovertemplate=f"<b>{names[number]}</b><br>exactly %{{x:.4g}}: {mass:.4g}<extra></extra>",
                 )  # fmt: skip
     figure.update_xaxes(title="released answer (in sensitivities)", range=[low, high])

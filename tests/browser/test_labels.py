@@ -66,12 +66,22 @@ def test_names_stand_at_their_lines_on_a_desk_on_a_phone_and_while_the_picture_m
     page.mouse.up()
 
 
-def test_bars_keep_their_legend(dashboard, visitor):
+def test_names_stand_at_bars_and_at_lines_and_areas_that_are_no_traces(dashboard, visitor):
     page = visitor(1280, 720)
-    page.goto(f"{dashboard}/mechanism_gallery?topic=all_questions")
+    for link in ("mechanism_gallery?topic=neighbours", "what_epsilon_means?topic=posterior"):
+        page.goto(f"{dashboard}/{link}")
+        page.locator(".names-at-lines text").first.wait_for()
+        seen = look(page)
+        assert words(seen["told"]) == words(seen["names"]) and len(seen["names"]) > 2 and not seen["legend"]
+        assert not any(overlap(one, other) for n, one in enumerate(seen["boxes"]) for other in seen["boxes"][:n])
+
+
+def test_dots_in_every_row_keep_their_legend(dashboard, visitor):
+    page = visitor(1280, 720)
+    page.goto(f"{dashboard}/composition?topic=budget")
     page.wait_for_function(f"(({LOOK})() ?? {{}}).legend === true")
     quiet(page)
-    assert not page.locator(".names-at-lines text").count()
+    assert not page.locator(".st-key-chart_budget .names-at-lines text").count()
 
 
 def test_draws_fall_one_by_one(dashboard, visitor):

@@ -142,6 +142,25 @@ def test_a_picture_moves_while_its_slider_is_dragged_and_the_page_takes_the_valu
     assert not line.inner_text()
 
 
+def test_a_phone_has_epsilon_and_one_more_control_under_the_picture(dashboard, visitor):
+    page = visitor(390, 844)
+    page.goto(f"{dashboard}/what_epsilon_means?topic=posterior")
+    sliders = page.locator(".strip input")
+    sliders.first.wait_for()
+    quiet(page)
+    before = page.locator(HEADLINE).first.inner_text()
+    boxes = [sliders.nth(number).bounding_box() for number in range(sliders.count())]
+    assert len(boxes) == 2 and all(box["height"] >= 24 and box["y"] + box["height"] <= 844 for box in boxes)
+    assert page.locator(".strip span").all_inner_texts() == ["Privacy ε", "Belief in A before the release"]
+    assert sliders.first.get_attribute("aria-valuetext") == "1"
+    sliders.first.press("ArrowRight")
+    page.wait_for_function("() => location.search.includes('epsilon=1.1')")
+    quiet(page)
+    assert page.locator(HEADLINE).first.inner_text() != before
+    page.set_viewport_size({"width": 1280, "height": 720})
+    page.wait_for_function("() => !document.querySelector('.strip').checkVisibility()")
+
+
 LISTENS = "document.body.hasAttribute('data-keys')"
 """A page listens to a presenter's keys when their script has come, after it is drawn."""
 

@@ -28,6 +28,8 @@ from pages.shared.messages import explain
 TOTAL = Stops(1.0, (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0, 10.0))
 LONGEST_NAME = 40
 COLUMNS = ("query", "sensitivity", "uses", "weight")
+SYMBOLS = ("circle", "square-open", "diamond-open", "triangle-up-open", "cross-open", "x-open")
+"""By the numbers in `STYLES`."""
 
 
 class Queries(Text):
@@ -111,16 +113,19 @@ def errors(queries: tuple[Query, ...], found: tuple[Plan, ...], values: Values, 
     figure, names = go.Figure(), [f"{i + 1}. {one.name}" for i, one in enumerate(queries)]
     for plan in found:
         line = figures.series(colours, STYLES[plan.rule])
-        figure.add_bar(
-            x=names, y=plan.errors, name=name(plan.rule), offsetgroup=plan.rule, marker={"color": line["color"]},
-            hovertemplate=f"<b>{name(plan.rule)}</b><br>%{{x}}: mean error %{{y:.4g}}<extra></extra>",
+        figure.add_scatter(
+            x=plan.errors, y=names, name=name(plan.rule), mode="markers", cliponaxis=False,
+            marker={"color": line["color"], "symbol": SYMBOLS[STYLES[plan.rule]], "size": 0.85 * colours.type,
+                    "line": {"width": 2, "color": line["color"]}},
+            hovertemplate=f"<b>{name(plan.rule)}</b><br>%{{y}}: mean error %{{x:.4g}}<extra></extra>",
         )  # fmt: skip
     low = min(min(plan.errors) for plan in found)
     high = max(max(plan.errors) for plan in found)
-    ends = [math.log10(low / 3), math.log10(high * 1.5)]
-    figure.update_yaxes(
-        title="mean absolute error (the query's unit)", **figures.log_ticks(low / 3, high * 1.5) | {"range": ends}
+    ends = [math.log10(low / 1.5), math.log10(high * 1.5)]
+    figure.update_xaxes(
+        title="mean absolute error (the query's unit)", **figures.log_ticks(low / 1.5, high * 1.5) | {"range": ends}
     )
+    figure.update_yaxes(autorange="reversed")
     best = found[-1]
     gaussian = values["bu_family"] == "gaussian"
     table = {
@@ -138,7 +143,8 @@ def errors(queries: tuple[Query, ...], found: tuple[Plan, ...], values: Values, 
         for i, one in enumerate(queries)
     )
     figure = figures.finish(figure, colours, height=HEIGHT)
-    figure.layout.barmode, figure.layout.bargap = "group", 0.25
+    figure.layout.yaxis.update(showgrid=True)
+    figure.layout.meta = {"labels": False}  # each rule has a dot in every row
     return Panel("Error of each query", figure, alt, table)
 
 

@@ -115,7 +115,10 @@ def against(values: Values, found: work.Learnt, colours: Palette) -> Panel:
     if free := found.of("free"):
         last = 100 * free[-1].mean
         figure.add_hline(y=last, line={"color": colours.text, "width": 1.5, "dash": "dot"})
-        figures.entry(figure, "no privacy", {"mode": "lines", "line": {"color": colours.text, "dash": "dot"}})
+        figures.entry(
+            figure, "no privacy", {"mode": "lines", "line": {"color": colours.text, "dash": "dot"}},
+            area=(None, None, last, last),
+        )  # fmt: skip
     if ended(found, "chosen", int(values["dr_steps"])):
         now = found.of("chosen")[-1]
         figures.chosen(figure, now.most, 100 * now.mean, "chosen, at its end", colours)

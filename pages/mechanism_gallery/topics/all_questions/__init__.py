@@ -52,17 +52,19 @@ def picture(values: Values, colours: Palette) -> Picture:
     )
     figure = go.Figure()
     x = np.arange(rows + 1)
-    for name, y, colour, wide in (
-        ("all databases", everyone, colours.impossible, 0.9), ("fit all answers", fitting, colours.accent, 0.55)
+    for name, y, symbol, colour in (
+        ("all databases", everyone, "circle-open", colours.muted),
+        ("fit all answers", fitting, "circle", colours.accent),
     ):  # fmt: skip
-        figure.add_bar(
-            x=x, y=np.where(y > 0, y, np.nan), width=wide, name=name, marker={"color": colour, "line": {"width": 0}},
-            text=[str(v) if v and name != "all databases" else "" for v in y], textposition="outside", cliponaxis=False,
+        figure.add_scatter(
+            x=x, y=np.where(y > 0, y, np.nan), name=name, mode="markers+text", cliponaxis=False,
+            marker={"size": 0.9 * colours.type, "symbol": symbol, "color": colour, "line": {"width": 2}},
+            text=[str(v) if v and name != "all databases" else "" for v in y], textposition="middle right",
             hovertemplate=f"{name}, %{{x}} rows wrong: %{{y}}<extra></extra>",
         )  # fmt: skip
     if 4 * most < rows + 0.5:
         parts.upright(figure, 4 * most + 0.47, f"Theorem 2.1: 4E = {4 * most:g}", colours)
-    figure.update_xaxes(title="rows in which the database differs from the true one", dtick=1)
+    figure.update_xaxes(title="rows that differ from the true database", dtick=1)
     figure.update_yaxes(title="databases", range=[-0.3, math.log10(max(everyone)) + 0.35], **figures.log_ticks(1, 1000))
     alt = f"{int(fitting.sum())} of {2**rows} databases fit all answers; at most {worst} rows of any of them are wrong."
     table = {"rows wrong": x.tolist(), "all databases": everyone.tolist(), "fit all answers": fitting.tolist()}

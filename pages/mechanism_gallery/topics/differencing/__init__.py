@@ -87,8 +87,7 @@ def totals_law(law: core.TwoTotals, colours: Palette) -> Panel:
     )  # fmt: skip
     parts.upright(figure, SALARY, "without noise: her salary", colours)
     figure.update_xaxes(title="difference (thousands)", range=[-400, 525])
-    highest = core.TwoTotals(CAP, widgets.EPSILON.stops[-1]).density(0.0)
-    figure.update_yaxes(title="probability density", range=[0, 1.05 * float(highest)])  # of all states alike
+    figure.update_yaxes(title="probability density", range=[0, 1.15 * float(law.density(0.0))])
     outside = 1 - law.within(max(SALARY, CAP - SALARY))
     alt = (
         f"Density of the difference around {SALARY} thousand, mean error {law.mean_error:.4g}, within {NEAR} with "

@@ -91,8 +91,8 @@ def cells(values: Values, colours: Palette) -> Panel:
     else:
         figures.upright(figure, half, line={"color": colours.muted, "width": 1.5, "dash": "dash"})
         figures.upright(figure, half, half + 1, layer="below", line={"width": 0}, fillcolor=colours.impossible)
-        figures.entry(figure, "no events here: mass is free", {"mode": "markers"}, symbol="square", size=14,
-                     color=colours.impossible)  # fmt: skip
+        figures.entry(figure, "no events here: mass is free", {"mode": "markers"}, area=(half, half + 1, None, None),
+                      symbol="square", size=14, color=colours.impossible)  # fmt: skip
     ends = [-shown, shown] if example == "jump" else [half - 3, half + 1]  # the window's other end looks the same
     figure.update_xaxes(title="noise x (sensitivities)", range=ends)
     figure.update_yaxes(title="loss", range=[-0.06, 1.12])

@@ -206,8 +206,9 @@ def spending(values: Values, spent: core.Split, colours: Palette) -> Panel:
     box = {"type": "rect", "x0": -spent.noise, "x1": spent.noise, "y0": -spent.curvature, "y1": spent.curvature}
     figure.layout.shapes = ({**box, "line": {"color": colours.text, "width": 1.5, "dash": "dot"}},)
     figures.entry(
-        figure, "all that ε allows", {"mode": "lines", "line": {"color": colours.text, "dash": "dot", "width": 1.5}}
-    )
+        figure, "all that ε allows", {"mode": "lines", "line": {"color": colours.text, "dash": "dot", "width": 1.5}},
+        area=(-spent.noise, spent.noise, spent.curvature, spent.curvature),
+    )  # fmt: skip
     figure.update_xaxes(title="privacy loss from the noise", range=[-1.15 * spent.noise, 1.15 * spent.noise])
     figure.update_yaxes(title="from the curvature", range=[-1.3 * spent.curvature, 1.3 * spent.curvature])
     far = max(map(abs, map(float, figure.data[0].x)))

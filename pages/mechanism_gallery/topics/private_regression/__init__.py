@@ -148,7 +148,8 @@ def fan(values: Values, colours: Palette) -> Panel:
         "line": {"color": colours.text, "width": 1, "dash": "dot"},
     }
     figure.layout.shapes = (box,)
-    figures.entry(figure, "bounds", {"mode": "lines", "line": {"color": colours.text, "width": 1, "dash": "dot"}})
+    figures.entry(figure, "bounds", {"mode": "lines", "line": {"color": colours.text, "width": 1, "dash": "dot"}},
+                  area=(a, b, d, d))  # fmt: skip
     seen = 1.06 * min(max(values["pr_width"], 1.0), 2.0)  # wider bounds than this would leave the table a dot
     figure.update_xaxes(title="study (hours)", range=[10 - 10 * seen, 10 + 10 * seen])
     figure.update_yaxes(title="exam (points)", range=[50 - 50 * seen, 50 + 50 * seen])
@@ -206,7 +207,8 @@ def intervals(found: core.Repeated, colours: Palette) -> Panel:
             hovertemplate="table %{x}: %{y:.3g} ± %{error_y.array:.2g}<extra></extra>",
         )  # fmt: skip
     figure.add_hline(y=LINE.slope, line={"color": colours.text, "width": 1.5, "dash": "dot"})
-    figures.entry(figure, "true slope", {"mode": "lines", "line": {"color": colours.text, "width": 1.5, "dash": "dot"}})
+    figures.entry(figure, "true slope", {"mode": "lines", "line": {"color": colours.text, "width": 1.5, "dash": "dot"}},
+                  area=(None, None, LINE.slope, LINE.slope))  # fmt: skip
     far = 1.2 * max(float(np.quantile(np.abs(errors) + half, 0.95)), float(half.max()))
     figure.update_xaxes(title=f"table (first {len(errors)} of {len(found.private)})")
     figure.update_yaxes(title="slope (points per hour)", range=[LINE.slope - far, LINE.slope + far])

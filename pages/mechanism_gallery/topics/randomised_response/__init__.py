@@ -11,6 +11,7 @@ from dpcore import figures
 from dpcore.accounting import attack
 from dpcore.figures import Palette
 from dpcore.gallery import randomised_response as core
+from pages.lessons import curves as parts
 from pages.lessons import piles, widgets
 from pages.lessons.plot import Axis, Curve, Plot
 from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values, later
@@ -83,8 +84,7 @@ def law(epsilon: float, share: float, people: int, colours: Palette) -> Panel:
             fill=None if number else "tozeroy", fillcolor=colours.fill, customdata=100 * mass[keep],
             hovertemplate=f"{name}<br>%{{x:.4g}} %: probability %{{customdata:.4g}} %<extra></extra>",
         )  # fmt: skip
-    figures.upright(figure, 100 * share, line={"color": colours.text, "width": 1.5, "dash": "dot"})
-    figures.entry(figure, "true share", {"mode": "lines", "line": {"color": colours.text, "width": 1.5, "dash": "dot"}})
+    parts.upright(figure, 100 * share, "true share", colours)
     figure.update_xaxes(title="estimated share (%)")
     figure.update_yaxes(title="probability per percentage point", rangemode="tozero")
     total = math.sqrt(sum(core.variance(epsilon, share, people)))

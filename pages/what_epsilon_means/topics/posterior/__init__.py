@@ -88,7 +88,9 @@ def belief(law: Law, prior: float, release: float, after: float, colours: Palett
     band = {"type": "rect", "x0": 0, "x1": 1, "xref": "x domain", "y0": 100 * least, "y1": 100 * most, "yref": "y"}
     figure.layout.shapes = ({**band, "fillcolor": GREY, "line": {"width": 0}, "layer": "below"},)
     grey = {"symbol": "square", "size": 14, "color": "rgba(127,127,127,0.4)"}
-    figures.entry(figure, "what ±ε allows", {"mode": "markers"}, **grey)
+    figures.entry(
+        figure, "what ±ε allows", {"mode": "markers"}, area=(None, None, 100 * least, 100 * most), **grey
+    )  # fmt: skip
     figure.add_scatter(x=x, y=y, name="belief in A after the release", mode="lines", line=figures.series(colours, A),
                        hovertemplate="release %{x:.4g}<br>belief in A %{y:.4g} %<extra></extra>")  # fmt: skip
     figure.add_scatter(x=[low, high], y=[100 * prior] * 2, name="before", mode="lines", hoverinfo="skip",

@@ -67,8 +67,9 @@ def by_output(law: Law, shift: float, colours: Palette) -> Panel:
     band = {"type": "rect", "x0": 0, "x1": 1, "xref": "x domain", "y0": -epsilon, "y1": epsilon, "yref": "y"}
     figure.layout.shapes = ({**band, "fillcolor": GREY, "line": {"width": 0}, "layer": "below"},)
     figures.entry(
-        figure, "between −ε and ε", {"mode": "markers"}, symbol="square", size=14, color="rgba(127,127,127,0.4)"
-    )
+        figure, "between −ε and ε", {"mode": "markers"}, area=(None, None, -epsilon, epsilon), symbol="square", size=14,
+        color="rgba(127,127,127,0.4)",
+    )  # fmt: skip
     figure.add_scatter(
         x=x, y=np.where(np.isfinite(y) & (np.abs(y) <= 1.4 * rim), y, np.nan), name="privacy loss", mode="lines",
         line=figures.line(law.key, colours), hovertemplate="release %{x:.4g}<br>privacy loss %{y:.4g}<extra></extra>",
@@ -120,7 +121,8 @@ def distribution(law: Law, found, colours: Palette) -> Panel:
         figure.add_scatter(x=x, y=y, name=name, mode="lines", line=figures.series(colours, number),
                            hovertemplate=f"P{{loss > %{{x:.4g}}}} = %{{y:.4g}} {name}<extra></extra>")  # fmt: skip
     figures.upright(figure, epsilon, line={"color": colours.text, "width": 1.5, "dash": "dot"})
-    figures.entry(figure, "ε", {"mode": "lines", "line": {"color": colours.text, "width": 1.5, "dash": "dot"}})
+    figures.entry(figure, "ε", {"mode": "lines", "line": {"color": colours.text, "width": 1.5, "dash": "dot"}},
+                  area=(epsilon, epsilon, None, None))  # fmt: skip
     figure.update_xaxes(title="privacy loss ℓ", range=[-reach, reach])
     figure.update_yaxes(title="P{loss > ℓ}", range=[-0.02, 1.02])
     rows = sorted({*np.linspace(-reach, reach, 9).tolist(), epsilon})
@@ -170,7 +172,8 @@ def between(figure: go.Figure, epsilon: float) -> None:
     """The band of losses from −ε to ε, in grey, with its entry in the legend."""
     band = {"type": "rect", "x0": 0, "x1": 1, "xref": "x domain", "y0": -epsilon, "y1": epsilon, "yref": "y"}
     figure.layout.shapes = ({**band, "fillcolor": GREY, "line": {"width": 0}, "layer": "below"},)
-    figures.entry(figure, "±ε", {"mode": "markers"}, symbol="square", size=14, color="rgba(127,127,127,0.4)")
+    figures.entry(figure, "±ε", {"mode": "markers"}, area=(None, None, -epsilon, epsilon), symbol="square", size=14,
+                  color="rgba(127,127,127,0.4)")  # fmt: skip
 
 
 def _largest(release: float) -> tuple[float, float]:

@@ -106,6 +106,7 @@ def errors(law: Law, after: FinitePair, colours: Palette) -> Panel:
         Axis("least type II error: says 0, was 1", {"range": [0, 1]}), x,
         tuple(Curve(name, pair.tradeoff(x), float(pair.tradeoff(here))) for name, pair in pairs.items()),
         hover="%{x:.4g}, %{y:.4g}", here=here, about="errors", height=300, remark="Errors can only grow.", most=11,
+        square=True,
     ).panel(colours)  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from dpcore import figures
 from dpcore.accounting.renyi import disagreement, renyi_curve, zero_concentrated
 from dpcore.figures import Palette
 from dpcore.noise import Laplace
+from pages.lessons.curves import square
 from pages.lessons.plot import Axis, Curve, Plot
 from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values, later
 from pages.lessons.widgets import HEIGHT
@@ -132,7 +133,7 @@ def tests(epsilon: float, colours: Palette) -> Panel:
     alt = f"Trade-off functions cross: total variation {easier:.4g} of randomised response, {harder:.4g} of Gaussians."
     title = f"A test: {100 * (0.5 + easier / 2):.1f} % against {100 * (0.5 + harder / 2):.1f} %"
     title = title.replace(" %", "\u202f%")
-    return Panel(title, figures.finish(figure, colours, height=300), alt, table, "disagreement")
+    return Panel(title, square(figures.finish(figure, colours, height=300)), alt, table, "disagreement")
 
 
 def concentrated(epsilon: float) -> Question:

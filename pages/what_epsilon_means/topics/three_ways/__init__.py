@@ -11,6 +11,7 @@ from dpcore import figures
 from dpcore.accounting.pairs import Pair, dominating_pair
 from dpcore.figures import Palette
 from dpcore.noise import Laplace
+from pages.lessons.curves import square
 from pages.lessons.plot import Axis, Curve, Plot
 from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values, later
 from pages.lessons.widgets import HEIGHT, slider
@@ -91,7 +92,8 @@ def tangents(law: Law, epsilon: float, delta: float, colours: Palette) -> Panel:
         "flat tangent": [prose.number(max(end - math.exp(-epsilon) * row, 0.0)) for row in rows],
     }
     alt = f"Trade-off function of {law.name} noise with two tangents at ε′ = {epsilon:.3g}; both leave δ = {delta:.4g}."
-    return Panel("Two tangents, one δ", figures.finish(figure, colours, height=HEIGHT), alt, table)
+    figure = square(figures.finish(figure, colours, height=HEIGHT))
+    return Panel("Two tangents, one δ", figure, alt, table, square=True)
 
 
 def tails(law: Law, epsilon: float, colours: Palette) -> Panel:

@@ -11,6 +11,7 @@ from dpcore import figures
 from dpcore.accounting.tradeoff import gaussian_guarantee, gaussian_tradeoff, guarantee_tradeoff
 from dpcore.figures import Palette
 from dpcore.noise import Laplace
+from pages.lessons.curves import square
 from pages.lessons.plot import Axis, Curve, Plot
 from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values, later
 from pages.lessons.widgets import HEIGHT, Stops, slider
@@ -39,7 +40,7 @@ def picture(values: Values, colours: Palette) -> Picture:
             "impossible under the other database, so this curve reaches 0 before α = 1."
         )
     else:
-        gdp = f"the noise is **{at_most(guarantee.mu, 5)}**-GDP"
+        gdp = f"the noise is **{at_most(guarantee.mu, 3)}**-GDP"
         if law.noise.gaussian_mu(1.0) is not None:
             where = "is the curve itself, μ being the sensitivity in standard deviations"
         else:
@@ -47,7 +48,7 @@ def picture(values: Values, colours: Palette) -> Picture:
         note = f"$G_\\mu$ with μ = {at_most(guarantee.mu, 5)} {where}; no smaller μ will do."
     headline = (
         f"A test that raises a false alarm in {percent(alpha)} of the cases misses the change in at least "
-        f"**{prose.at_least(100 * missed, 4)}\u202f%**; {gdp}."
+        f"**{prose.at_least(100 * missed, 3)}\u202f%**; {gdp}."
     )
     facts = {"type II error": prose.at_least(missed, 6), "α": f"{alpha:g}", "mechanism": f"{law.name}, {law.promise}"}
     panels = (errors(law, alpha, missed, epsilon, guarantee.mu, colours), later(profile, law, epsilon, colours))
@@ -63,19 +64,19 @@ def errors(law: Law, alpha: float, missed: float, epsilon: float, mu: float | No
     figure = go.Figure()
     figure.add_scatter(x=[0, 1], y=[1, 0], name="guessing", mode="lines", hoverinfo="skip",
                        line={"color": colours.muted, "width": 1.2, "dash": "dot"})  # fmt: skip
-    figure.add_scatter(x=x, y=promise, name=f"promise {law.promise}", mode="lines", fill="tozeroy",
+    figure.add_scatter(x=x, y=promise, name=law.promise, mode="lines", fill="tozeroy",
                        fillcolor=colours.impossible,
                        line={"color": colours.muted, "width": 1.2}, hoverinfo="skip")  # fmt: skip
-    if mu is not None:
-        figure.add_scatter(x=x, y=gaussian_tradeoff(mu, x), name=f"G<sub>μ</sub>, μ = {at_most(mu, 5)}", mode="lines",
-                           line=figures.series(colours, 2), hoverinfo="skip")  # fmt: skip
     end = min((1 - delta) * math.exp(-epsilon), 1.0)
     figure.add_scatter(x=[0, end], y=[1 - delta, max(1 - delta - math.exp(epsilon) * end, 0.0)], mode="lines",
-                       name=f"line (ε′, δ) = ({epsilon:.3g}, {told(law, delta)})", line=figures.series(colours, 1),
+                       name="slope −e<sup>ε′</sup>", line=figures.series(colours, 1),
                        hoverinfo="skip")  # fmt: skip
     figure.add_scatter(x=x, y=y, name="trade-off function", mode="lines", line=figures.series(colours, 0),
                        hovertemplate="false alarms %{x:.4g}<br>misses at least %{y:.5g}<extra></extra>")  # fmt: skip
-    figures.chosen(figure, alpha, missed, "the chosen test", colours)
+    if mu is not None:  # upon the curve, which it touches or is
+        figure.add_scatter(x=x, y=gaussian_tradeoff(mu, x), name="G<sub>μ</sub>", mode="lines",
+                           line=figures.series(colours, 2), hoverinfo="skip")  # fmt: skip
+    figures.chosen(figure, alpha, missed, "your test", colours)
     figure.update_xaxes(title="type I error α: says B, was A", range=[-0.01, 1.01])
     figure.update_yaxes(title="type II error: says A, was B", range=[-0.01, 1.01])
     rows = np.array([0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 1.0])
@@ -87,7 +88,8 @@ def errors(law: Law, alpha: float, missed: float, epsilon: float, mu: float | No
         ],
     }
     alt = f"Trade-off function of {law.name} noise: at type I error {alpha:g} type II error {missed:.4g} or more."
-    return Panel("Errors of the best test", figures.finish(figure, colours, height=HEIGHT), alt, table)
+    figure = square(figures.finish(figure, colours, height=HEIGHT))
+    return Panel("Errors of the best test", figure, alt, table, square=True)
 
 
 def profile(law: Law, epsilon: float, colours: Palette) -> Panel:
