@@ -117,15 +117,16 @@ class GroupProof:
 
 
 def group_proofs(
-    problem: NoiseProblem, law: tuple[float, float], limits: Limits, middle: float | None = None
-) -> Iterator[GroupProof]:
-    """Proofs for groups, from large ones to small ones, chains first. law : where a nearly optimal law begins and ends,
-    and by default in the middle of which it has its median, in the query's unit."""
+    problem: NoiseProblem, law: tuple[float, float], limits: Limits, middle: float | None = None, *,
+    programs: bool = True,
+) -> Iterator[GroupProof]:  # fmt: skip
+    """Proofs for groups, from large ones to small ones, chains first, then linear programs if asked for. law : where a
+    nearly optimal law begins and ends, and by default in the middle of which it has its median, in the query's unit."""
     if problem.joint.epsilon > SMALL:
         return
     if applies(problem):
         yield from _chains(problem, law, middle)
-    if problem.folds or problem.monotone or problem.whole_line:
+    if programs and (problem.folds or problem.monotone or problem.whole_line):
         for m in sizes(problem):
             coarse = coarser(problem, m)
             window = None if coarse is None else law_window(coarse, law)
