@@ -3,6 +3,7 @@
 #   make run     set up and open the dashboard      (PORT=8501; HOST=0.0.0.0 for other machines too)
 #   make test    set up and run the tests           (ARGS="-k loss")
 #   make bench   set up and run the benchmarks      (minutes)
+#   make atlas  set up and make the atlas of first brackets again (minutes)
 #   make lint    set up and check style, format and types
 #   make mutants set up and see which changes of the proofs no test notices (hours; MUTANTS='dpcore.search.*' fewer)
 #   make docs    set up and build the documentation site, in site/
@@ -25,7 +26,7 @@ PYTHON := $(shell for p in python3.13 python3.12 python3.11 python3 python; do \
 	if $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then echo $$p; break; fi; done)
 endif
 
-.PHONY: run test bench lint mutants docs chromium clean
+.PHONY: run test bench atlas lint mutants docs chromium clean
 .DELETE_ON_ERROR:
 
 run: $(WARM)
@@ -39,6 +40,7 @@ test: $(DEVELOP) $(WARM) chromium
 bench: $(DEVELOP)
 	$(PYBIN) -m benchmarks.bench_solve
 	$(PYBIN) -m benchmarks.bench_everything
+	$(PYBIN) -m benchmarks.bench_atlas
 	$(PYBIN) -m benchmarks.bench_kernels
 	$(PYBIN) -m benchmarks.bench_growth
 	$(PYBIN) -m benchmarks.bench_solve --loss l2
@@ -57,6 +59,9 @@ bench: $(DEVELOP)
 	$(PYBIN) -m benchmarks.bench_pages
 	$(PYBIN) -m benchmarks.load_sessions
 	$(PYBIN) -m benchmarks.bench_browser
+
+atlas: $(RUNTIME)
+	$(PYBIN) -m dpcore.optimal.atlas_make
 
 lint: $(DEVELOP)
 	$(PYBIN) -m ruff check .

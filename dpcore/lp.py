@@ -174,6 +174,15 @@ class LinearProgram:
         """Row multipliers, (rows,): ≥ 0 at lower sides, ≤ 0 at upper sides."""
         return np.array(self._highs.getSolution().row_dual)
 
+    def basic(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Which columns and which rows' slacks are in the basis, (columns,) and (rows,)."""
+        basis = self._highs.getBasis()
+        kinds = (basis.col_status, basis.row_status)
+        columns, rows = (
+            np.array([kind == highspy.HighsBasisStatus.kBasic for kind in one], dtype=bool) for one in kinds
+        )
+        return columns, rows
+
     @staticmethod
     def _check(status: highspy.HighsStatus) -> None:
         if status == highspy.HighsStatus.kError:

@@ -1,6 +1,6 @@
 """Optimal noise: problem → Solution."""
 
 from .frontier import pareto_frontier
-from .solve import solve, solve_many
+from .solve import first_bracket, solve, solve_many
 
-__all__ = ["pareto_frontier", "solve", "solve_many"]
+__all__ = ["first_bracket", "pareto_frontier", "solve", "solve_many"]

@@ -22,6 +22,7 @@ from ..problem import LINE, Budget, NoiseProblem, SolverSettings
 from ..solution import Certificate, Progress, Solution
 from . import jumps, laws
 from .anytime import Anytime, ProgressCallback
+from .atlas import atlas_law, atlas_lower, power_of
 from .cut import MARGINS, Cut
 from .groups import SMALL, GroupProof, group_proofs, law_window, level_stretch
 from .lower import lower_step
@@ -50,8 +51,8 @@ CUT_FROM = 1.0
 CUT_BELOW = 1e-6
 """Or below this δ."""
 
-PEAKS_FROM = 5.0
-"""From this ε on multipliers written down around a staircase give a good lower bound."""
+PEAKS_FROM, LINEAR_PEAKS_FROM = 5.0, 3.5
+"""From this ε on multipliers written down around a staircase give a good lower bound; for |x| earlier."""
 
 PEAKS_WITHIN = 0.9
 """In a support they do where the staircase of the whole line, whose loss they stay below, costs at least this share of
@@ -114,6 +115,7 @@ class Search(Anytime[NoiseProblem, Solution]):
         """Start from closed forms, scan coarse lattices, then refine where it promises most."""
         thrifty = self._thrifty()
         steps = self._start(thrifty)
+        self._look_up()
         self._report()
         self._without_support()
         schedule = Schedule(
@@ -135,6 +137,18 @@ class Search(Anytime[NoiseProblem, Solution]):
                 self._scan(schedule)
             self._refine(schedule)
         self._neighbour = None
+        return self._solution()
+
+    def first(self) -> Solution:
+        """The answer before any linear program: closed forms, the atlas, chains of groups. Tens of milliseconds.
+
+        Raises
+        ------
+        InfeasibleError : no law was found, which a later program might find.
+        """
+        self._start()
+        self._look_up()
+        self._by_groups(programs=False)
         return self._solution()
 
     @property
@@ -250,7 +264,8 @@ class Search(Anytime[NoiseProblem, Solution]):
         """Lower bounds without a program, for a problem that asks no more than this one."""
         closed = (two_level_lower, jumps.exceed_lower, monotone_lower, plateau_lower)
         self.lower = max(self.lower, *(bound(problem) for bound in closed))
-        if problem.joint.epsilon < PEAKS_FROM or self._reached(self.lower):
+        least = LINEAR_PEAKS_FROM if power_of(problem.paid_loss) == 1 else PEAKS_FROM
+        if problem.joint.epsilon < least or self._reached(self.lower):
             return
         staircase = self._unbounded_staircase(problem)
         if problem.whole_line or staircase.expected_loss(problem.paid_loss) >= PEAKS_WITHIN * self.upper:
@@ -372,18 +387,26 @@ class Search(Anytime[NoiseProblem, Solution]):
         D = self.problem.sensitivity
         return Window(left / D - 1, right / D + 1), law_window(self.problem, law)
 
-    def _by_groups(self) -> None:
-        """Lower bounds of coarser problems, which need no program of one cell per sensitivity [method: groups]."""
-        if self.best is not None and math.isfinite(self.best.noise.support[1] - self.best.noise.support[0]):
-            self._prove_by_groups(self.problem, self.best.noise.support)
+    def _look_up(self) -> None:
+        """What the atlas proves, and its law [method: atlas]."""
+        if not self._reached(self.lower):
+            self.lower = max(self.lower, atlas_lower(self.problem))
+        if not self._reached(self.lower):
+            self._offer(atlas_law(self.problem), "atlas")
 
-    def _prove_by_groups(self, problem: NoiseProblem, law: tuple[float, float]) -> None:
+    def _by_groups(self, *, programs: bool = True) -> None:
+        """Lower bounds of coarser problems, which need no program of one cell per sensitivity [method: groups].
+        programs : also of coarser problems that need one."""
+        if self.best is not None and math.isfinite(self.best.noise.support[1] - self.best.noise.support[0]):
+            self._prove_by_groups(self.problem, self.best.noise.support, programs=programs)
+
+    def _prove_by_groups(self, problem: NoiseProblem, law: tuple[float, float], *, programs: bool = True) -> None:
         """For a problem that asks no more than this one. law : where a nearly optimal law begins and ends."""
         if self._over:
             return
         middle = None if self.best is None else float(self.best.noise.quantile(0.5))
         level = level_stretch(self.best.noise, problem.privacy.epsilon) if self.best else (0.0, 0.0)
-        for found in group_proofs(problem, law, self._limits, middle, level):
+        for found in group_proofs(problem, law, self._limits, middle, level, programs=programs):
             self.lower = max(self.lower, found.lower(problem))
             self._groups.append(found)
             if problem is self.problem and found.m == 1 and found.step is not None and found.step.status == "optimal":

@@ -98,11 +98,12 @@ class CoveredSearch(Search):
         fixed = self.problem.monotone and not self.problem.folds
         return ("offset",) if fixed or not self.problem.paid_loss.continuous else ("centred", "offset")
 
-    def _by_groups(self) -> None:
+    def _by_groups(self, *, programs: bool = True) -> None:
         """Prove a lower bound by groups, from the first pair alone."""
         if self.best is not None:
             delta = min(self.problem.privacy.delta, 0.5)
-            self._prove_by_groups(replace(self.problem, second=None), self.best.noise.interval(1 - delta))
+            one = replace(self.problem, second=None)
+            self._prove_by_groups(one, self.best.noise.interval(1 - delta), programs=programs)
 
     def _upper_step(
         self, k: int, edge: int, window: Window, seed: Seed | None, limits: Limits, narrowing: Grading | None

@@ -134,17 +134,19 @@ def group_proofs(
     limits: Limits,
     middle: float | None = None,
     level: tuple[float, float] = (0.0, 0.0),
+    *,
+    programs: bool = True,
 ) -> Iterator[GroupProof]:
-    """Proofs for groups, from large ones to small ones, chains first. law : where a nearly optimal law begins and ends,
-    and by default in the middle of which it has its median, in the query's unit.   level : where it is level, if it is
-    monotone."""
+    """Proofs for groups, from large ones to small ones, chains first, then linear programs if asked for. law : where a
+    nearly optimal law begins and ends, and by default in the middle of which it has its median, in the query's unit.
+    level : where it is level, if it is monotone."""
     if problem.joint.epsilon > SMALL:
         return
     if applies(problem):
         yield from _chains(problem, law, middle)
-    elif monotone_chain_applies(problem):
+    elif programs and monotone_chain_applies(problem):
         yield from _monotone_chain(problem, law, level)
-    if problem.folds or problem.monotone or problem.whole_line:
+    if programs and (problem.folds or problem.monotone or problem.whole_line):
         for m in sizes(problem):
             coarse = coarser(problem, m)
             window = None if coarse is None else law_window(coarse, law)

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from ..lp import INFINITY
 from ..rows.program import KEEP, TIE, PrivacyProgram, Rows, Uncovered
+from .basis import Basis
 from .lattice import NOT_ZERO, Array, Ints, Lattice
 
 FLOOR = 0.1
@@ -365,21 +366,48 @@ class LatticeProgram:
         A slack shared by two shifts has its multiplier split in proportion to their rates [Thm 3], events
         without a cover carry the whole rate.
         """
-        lat = self.lattice
         mine = outcome.level == level
         event, cover, weight = outcome.event[mine], outcome.cover[mine], outcome.weight[mine]
-        rate = np.zeros(2 * lat.k + 1)
-        rate[lat.shifts + lat.k] = weight.max(initial=0.0) if self._pure[level] else outcome.rates[level]
-        rate[lat.k] = 0.0
-        owners, events = (list(part) for part in zip(*lat.terms(event, cover)))
-        caps = [np.where(np.abs(j) <= lat.k, rate[np.clip(j, -lat.k, lat.k) + lat.k], 0.0) for j in owners]
-        total = np.sum(caps, axis=0)
-        share = np.minimum(weight, total) / np.where(total > 0, total, 1.0)
-        shifts, weights = owners, [share * cap for cap in caps]
-        for j in lat.shifts[outcome.rates[level] > 0].tolist():
-            bare = lat.bare(j)
-            shifts.append(np.full(len(bare), j))
-            events.append(bare)
-            weights.append(np.full(len(bare), rate[j + lat.k]))
-        used = np.concatenate(weights) > 0
-        return lat.spread(np.concatenate(shifts)[used], np.concatenate(events)[used], np.concatenate(weights)[used])
+        rates = outcome.rates[level]
+        caps = np.full(len(rates), weight.max(initial=0.0)) if self._pure[level] else rates
+        return term_multipliers(self.lattice, event, cover, weight, caps, rates > 0)
+
+    def basis(self) -> Basis:
+        """What is basic in the solution, for one pair (ε, δ) and no rows but those of privacy."""
+        lat = self.lattice
+        columns, rows = self.lp.basic()
+        limits = self.rows.limit_rows[self._names(lat.shifts, 0)]
+        shifts = lat.shifts[(limits >= 0) & ~rows[limits]]
+        if self.atom_cost is not None and not columns[self._atom] and self.lp.primal()[self._atom] > 0:
+            columns[self._atom], shifts = True, np.append(shifts, 0)
+        carrying = np.flatnonzero(columns[: lat.classes + (self.atom_cost is not None)])
+        _, event, cover = self._pairs(self.rows.names)
+        slack, idle = columns[self.rows.slacks], rows[self.rows.slack_rows]
+        felt = np.any([np.isin(shift, shifts) & (shift != 0) for shift, _ in lat.terms(event, cover)], axis=0)
+        kinds = (slack & ~idle & felt, ~slack & ~idle, slack & idle)
+        full, ties, loose = (np.stack([event[kind], cover[kind]]) for kind in kinds)
+        return Basis(lat, self.atom_cost is not None, carrying, shifts, full, ties, loose)
+
+
+def term_multipliers(
+    lat: Lattice, event: Ints, cover: Ints, weight: Array, caps: Array, charged: NDArray[np.bool_]
+) -> tuple[Ints, Ints, Array]:
+    """(shifts, events, weights) of single terms from the weights of pairs.
+
+    caps : per shift of the lattice, the most a weight may be.   charged : shifts whose events without a cover carry it.
+    """
+    rate = np.zeros(2 * lat.k + 1)
+    rate[lat.shifts + lat.k] = caps
+    rate[lat.k] = 0.0
+    owners, events = (list(part) for part in zip(*lat.terms(event, cover)))
+    most = [np.where(np.abs(j) <= lat.k, rate[np.clip(j, -lat.k, lat.k) + lat.k], 0.0) for j in owners]
+    total = np.sum(most, axis=0)
+    share = np.minimum(weight, total) / np.where(total > 0, total, 1.0)
+    shifts, weights = owners, [share * cap for cap in most]
+    for j in lat.shifts[charged].tolist():
+        bare = lat.bare(j)
+        shifts.append(np.full(len(bare), j))
+        events.append(bare)
+        weights.append(np.full(len(bare), rate[j + lat.k]))
+    used = np.concatenate(weights) > 0
+    return lat.spread(np.concatenate(shifts)[used], np.concatenate(events)[used], np.concatenate(weights)[used])

@@ -109,7 +109,9 @@ def upper_step(
     outcome = program.solve(limits.deadline, limits.stop, enough=enough)
     noise, delta_upper, worst_shift, repaired = None, math.inf, 0.0, False
     if outcome.status == "optimal":
-        noise, delta_upper, worst_shift, repaired = _certified(problem, lattice, outcome, repair, atom_x, spending)
+        noise, delta_upper, worst_shift, repaired = certified(
+            problem, lattice, lattice.unfold(outcome.masses), outcome.atom, repair, atom_x, spending
+        )
     bound = audit.loss_upper(noise, problem.loss) if noise is not None else math.inf
     return Step(
         k,
@@ -175,22 +177,23 @@ def cell_lattice(problem: NoiseProblem, k: int, edge: int, window: Window) -> La
     return Lattice(k, first, last, first, last, problem.folds, edge) if last >= first else None
 
 
-def _certified(
+def certified(
     problem: NoiseProblem,
     lattice: Lattice,
-    outcome: Outcome,
+    masses: Array,
+    atom: float,
     repair: laws.StrictLaw | None,
     atom_x: float,
-    spending: laws.Spending | None,
+    spending: laws.Spending | None = None,
 ) -> tuple[PiecewiseNoise | None, float, float, bool]:
-    """(noise, its δ rounded up, worst shift, repaired): the program's law, mixed with a strictly private one by as
-    little as makes the audited δ at most the problem's [Thms 3 and 5], and so with other pairs and a budget."""
+    """(noise, its δ rounded up, worst shift, repaired): a program's law, masses per index and an atom, mixed with a
+    strictly private one by as little as makes the audited δ at most the problem's [Thms 3 and 5], and so with other
+    pairs and a budget."""
     delta, k = min(p.delta for p in problem.privacies), lattice.k
-    masses = lattice.unfold(outcome.masses)
     if spending is not None and spending.most == 0:
         masses = np.where(spending.means > 0, 0.0, masses)
-    total = math.fsum(masses) + outcome.atom
-    masses, atom = masses / total, outcome.atom / total
+    total = math.fsum(masses) + atom
+    masses, atom = masses / total, atom / total
     if problem.monotone:
         masses = fallen(masses, lattice)
     if atom < NO_ATOM:

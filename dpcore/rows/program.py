@@ -74,7 +74,7 @@ class PrivacyProgram:
         self.names = np.empty(0, dtype=np.int64)
         self._rows_of = rows_of
         self._sizes = np.empty(0)
-        self._slack_rows, self._slacks = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+        self.slack_rows, self.slacks = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
         self._owners, self._limits = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
         self._counts = np.empty(0)
 
@@ -87,7 +87,7 @@ class PrivacyProgram:
         mine = np.flatnonzero(position[self._limits] >= 0)
         slacks, limits = self._owners[mine], position[self._limits[mine]]
         owners = np.concatenate([uncovered.owners, limits])
-        columns = np.concatenate([uncovered.columns, self._slacks[slacks]])
+        columns = np.concatenate([uncovered.columns, self.slacks[slacks]])
         counted = self._sizes[slacks] * self._counts[mine]
         values = np.concatenate([uncovered.values * self.scaling[uncovered.columns], counted])
         order = np.argsort(owners, kind="stable")
@@ -127,7 +127,7 @@ class PrivacyProgram:
             rows=at[there],
             values=rows.sizes[owners] * counts[there] / self.units[limits],
         )
-        self._slack_rows = np.concatenate([self._slack_rows, self.lp.rows + count])
+        self.slack_rows = np.concatenate([self.slack_rows, self.lp.rows + count])
         widths, ends = np.diff(rows.starts, append=len(rows.columns)), np.append(rows.starts[1:], len(rows.columns))
         values = rows.values * self.scaling[rows.columns] / np.repeat(rows.sizes, widths)
         self.lp.add_rows(
@@ -142,7 +142,7 @@ class PrivacyProgram:
         self._counts = np.concatenate([self._counts, counts])
         self.names = np.concatenate([self.names, names])
         self._sizes = np.concatenate([self._sizes, rows.sizes])
-        self._slacks = np.concatenate([self._slacks, slacks])
+        self.slacks = np.concatenate([self.slacks, slacks])
         return len(names)
 
     def run(self, deadline: float, stop: Callable[[], bool], *, interior: bool = False) -> str:
@@ -161,4 +161,4 @@ class PrivacyProgram:
         """(of the limits, per name; of the terms, in the order of `names`) for an objective counted in `scale`, each
         at least 0; 0 for limits that are not there. duals : of all rows."""
         rates = np.maximum(0.0, -np.append(duals, 0.0)[self.limit_rows]) * scale / self.units
-        return rates, np.maximum(0.0, -duals[self._slack_rows]) * scale / self._sizes
+        return rates, np.maximum(0.0, -duals[self.slack_rows]) * scale / self._sizes
