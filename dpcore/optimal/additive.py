@@ -30,6 +30,7 @@ from .mesh import Grading
 from .near_end import near_end_lower
 from .one_sided import monotone_lower
 from .orbit_bounds import orbit_bounds
+from .orbits import Orbits
 from .peak import peaks_lower
 from .plateau import plateau, plateau_lower
 from .program import Seed
@@ -63,6 +64,9 @@ NEAR_ENDS_FROM = 4.0
 
 WITHOUT_SUPPORT = 0.5
 """Share of the time in which a problem may be solved without its support."""
+
+PARTLY = 0.25
+"""Share of the time for places that do not tell all."""
 
 STAIRCASE_FROM, STAIRCASE_EVEN = 8.0, 6.1
 """From this ε on, and for even problems from this `steepness` on, no program improves on the staircase with an atom."""
@@ -417,8 +421,16 @@ class Search(Anytime[NoiseProblem, Solution]):
                 return
 
     def _follow_orbits(self) -> None:
-        """Bounds for losses made of constants, on places that their jumps lead to [method: orbits]."""
-        for found in orbit_bounds(self.problem, lambda: self._limits, lambda: self._over):
+        """Bounds for losses made of constants, on places that their jumps lead to [method: orbits]. Where these are not
+        all that matter, lattices follow."""
+        whole = self.problem.paid_loss.continuous or Orbits.of(self.problem).whole
+        now = time.perf_counter()
+        until = self._deadline if whole else now + PARTLY * (self._deadline - now)
+
+        def limits() -> Limits:
+            return replace(self._limits, deadline=until)
+
+        for found in orbit_bounds(self.problem, limits, lambda: self._over or time.perf_counter() >= until):
             if isinstance(found, float):
                 self.lower = max(self.lower, found)
             else:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -29,6 +29,9 @@ NEAR = 12
 
 MOST_MARKS = 2
 """Different marks up to whole sensitivities: the places that follow from more are too many."""
+
+MOST_FOLLOWING, MANY_FROM = 30, 1.0
+"""But not from this ε on, if so few places per sensitivity follow from them at depth 2."""
 
 MOST_PLACES = 120
 """No depth adds to more places per sensitivity than these."""
@@ -55,12 +58,19 @@ def steps_only(problem: NoiseProblem) -> bool:
     if not plain or not positive or loss.continuous or any(p.coefficient != 0 for p in loss.pieces):
         return False
     lo, hi = problem.support
-    inside = [x for x in loss.jumps if lo < x < hi]
+    inside = _inside(problem)
     if not inside or inside[-1] - inside[0] > WIDEST * D:
         return False
     reach = (problem.privacy.truncation() + 1) * D
     felt = [room for room in (inside[0] - lo, hi - inside[-1]) if NEAR * D < room < reach]
-    return not felt and len(Orbits.of(problem).residues(0)) <= MOST_MARKS
+    orbits = Orbits.of(problem)
+    return not felt and (orbits.few or not orbits.whole)
+
+
+def _inside(problem: NoiseProblem) -> list[float]:
+    """Jumps inside the support."""
+    lo, hi = problem.support
+    return [x for x in problem.paid_loss.jumps if lo < x < hi]
 
 
 @dataclass(frozen=True)
@@ -68,20 +78,45 @@ class Orbits:
     """Places in units of sensitivity/resolution from 0.
 
     marks : jumps inside the support and ends near them, and 0 for monotone laws without a mirror image; increasing.
+    whole : they are all that matters, and few.
     """
 
     resolution: int
     marks: tuple[int, ...]
+    whole: bool = True
 
     @staticmethod
     def of(problem: NoiseProblem) -> Orbits:
+        """With all ends of the support near a jump. If more follows from them than from two marks, with those at which
+        a law is likely to end, first those next to the minimum, as long as no more follows; at large ε, where a law
+        needs few places, as long as not much does."""
+        (lo, hi), D, jumps = problem.support, problem.sensitivity, _inside(problem)
+        ends = [end for end, jump in ((lo, jumps[:1]), (hi, jumps[-1:])) if jump and abs(end - jump[0]) <= NEAR * D]
+        whole = Orbits._with(problem, jumps, ends)
+        if whole.few or not Orbits._with(problem, jumps, []).few:
+            return whole
+        best, reach = problem.loss.minimiser(lo, hi)[0], problem.privacy.truncation()
+        behind = {end: any(min(end, best) < x <= max(end, best) for x in jumps) for end in ends}
+        found = whole
+        kept: list[float] = []
+        for end in sorted(ends, key=lambda end: behind[end]):
+            near = min(abs(end - jump) for jump in jumps) <= (1 + (1 if behind[end] else 2) * reach) * D
+            more = replace(Orbits._with(problem, jumps, [*kept, end]), whole=False)
+            alike = len(more.residues(2)) <= MOST_FOLLOWING and problem.privacy.epsilon >= MANY_FROM
+            if near and (more.few or alike):
+                found, kept = more, [*kept, end]
+        return found
+
+    @property
+    def few(self) -> bool:
+        """Few places follow from the marks."""
+        return len(self.residues(0)) <= MOST_MARKS
+
+    @staticmethod
+    def _with(problem: NoiseProblem, jumps: list[float], ends: list[float]) -> Orbits:
         """Marks that take too fine units are rounded: ends into the support, jumps towards 0."""
-        lo, hi = problem.support
-        jumps = [x for x in problem.paid_loss.jumps if lo < x < hi]
-        reach = NEAR * problem.sensitivity
-        lows = [x for x in (lo,) if jumps and jumps[0] - x <= reach]
-        highs = [x for x in (hi,) if jumps and x - jumps[-1] <= reach]
-        up, down = lows + [x for x in jumps if x < 0], highs + [x for x in jumps if x >= 0]
+        up = [x for x in ends if x == problem.support[0]] + [x for x in jumps if x < 0]
+        down = [x for x in ends if x == problem.support[1]] + [x for x in jumps if x >= 0]
         exact = {x: decimal(x) / decimal(problem.sensitivity) for x in up + down}
         resolution = min(math.lcm(*(x.denominator for x in exact.values())), FINEST) if exact else 1
         marks = {math.ceil(exact[x] * resolution) for x in up} | {math.floor(exact[x] * resolution) for x in down}

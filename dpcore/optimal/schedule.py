@@ -18,7 +18,7 @@ from ..problem import NoiseProblem
 from .lattice import NOT_ZERO, ROUNDED
 from .lower import CELL
 from .mesh import BEYOND, Grading
-from .step import Step, Window, end_moves
+from .step import Step, Window, end_moves, origin_of
 
 SCAN = (2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 18, 20)
 """Lattices tried first where nothing is known about alignment."""
@@ -45,6 +45,10 @@ the loss has a power, so that one size less often takes the whole time."""
 
 CLOSEST = 0.02
 """Errors below this share of what is aimed at are not told apart: the middle of the bracket is only a guess."""
+
+FIT, FITTED = (0.9, 1.5), 6
+"""Where a support ends lattices have between so many times what is wanted, so that cells end there, up to so many
+decimal places of a sensitivity."""
 
 FINENESS = 0.28
 """Graded lattices have at most this many nodes per sensitivity near 0, divided by the gap or 0.1 %: for want of shifts
@@ -215,6 +219,8 @@ class Schedule:
                 k = round(1.6 * largest) + 1
             if self._nearly_staircase:  # aligned, even problems need no multiple
                 k = self._aligned(kind, wanted if self.problem.folds else k, largest + 1)
+            elif self._ends:
+                k = self._fitted(kind, k, largest + 1)
             if kind == "ends":
                 k += k % CELL
             if largest < k <= self.finest and self.fits(kind, k, steps):
@@ -316,6 +322,29 @@ class Schedule:
             return round(off, 2), abs(k - wanted)
 
         return min(range(max(least, math.ceil(wanted - reach)), math.floor(wanted + reach) + 2), key=misfit)
+
+    @property
+    def _ends(self) -> tuple[Fraction, ...]:
+        """Ends of the support near which a law ends and no lattice begins, in sensitivities from their origin."""
+        problem, D = self.problem, self.problem.sensitivity
+        if problem.folds or not self._continuous:
+            return ()
+        best, near = problem.paid_loss.minimiser(*problem.support)[0], (problem.joint.truncation() + 1) * D
+        origin = origin_of(problem)
+        ends = (end for end in problem.support if abs(end - best) <= near and end != origin)
+        return tuple((Fraction(end) - Fraction(origin)) / Fraction(D) for end in ends)
+
+    def _fitted(self, kind: str, k: int, least: int) -> int:
+        """A lattice near k, of at least so many per sensitivity, whose cells end near the ends of the support: outside
+        of it for lower bounds, inside for upper bounds."""
+        cell, outwards = CELL if kind == "ends" else 1, 1 if kind in LOWER else -1
+
+        def misfit(k: int) -> tuple[float, int]:
+            off = max(float(-outwards * abs(end) * k / cell % 1) / k for end in self._ends)
+            return round(off, FITTED), k
+
+        first = max(least, math.ceil(FIT[0] * k))
+        return min(range(first, max(first, math.floor(FIT[1] * k)) + 1, cell), key=misfit)
 
     def _next_to_jumps(self, side: int) -> Iterator[int]:
         """Lattices with an edge ever closer to every jump of the loss, beyond it (1, for lower bounds) or before it

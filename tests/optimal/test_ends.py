@@ -14,6 +14,7 @@ from dpcore.loss.cells import minorants
 from dpcore.optimal import solve
 from dpcore.optimal.lower import lower_step
 from dpcore.optimal.mesh import Grading
+from dpcore.optimal.schedule import Schedule
 from dpcore.optimal.step import Limits, Window, places_of
 from dpcore.optimal.trimmed import trimmed
 from dpcore.problem import Budget, SolverSettings, noise_problem
@@ -204,3 +205,25 @@ def test_trimmed_supports_lie_inside(support, ends):
 def test_large_epsilon_next_to_an_end(epsilon, delta, loss, support):
     solution = solve(noise_problem(epsilon, delta, 1.0, loss, support=support), SolverSettings(time_limit=60))
     assert solution.certificate.gap <= 1e-3
+
+
+@pytest.mark.parametrize(
+    ("kind", "k", "miss"), [("offset", 40, 0.001 / 41), ("nodes", 50, 0.023 / 57), ("ends", 100, 0.023 / 57)]
+)
+def test_lattices_end_near_the_support(kind, k, miss):
+    """0.561 is little more than 23/41 and little less than 32/57: cells begin inside for laws, outside for bounds."""
+    problem = noise_problem(1.36, 0.694, 1.0, "l1", support=(-0.561, math.inf), monotone=True)
+    schedule = Schedule(problem, 1e-3, (0.3,), ("offset",), 240)
+    found = schedule._fitted(kind, k, k)
+    end = Fraction("0.561") * found / (2 if kind == "ends" else 1)
+    off = end - math.floor(end) if kind == "offset" else math.ceil(end) - end
+    assert k <= found <= 1.5 * k and float(off) / found * (2 if kind == "ends" else 1) == pytest.approx(miss)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "loss", "support"),
+    [(1.36, 0.694, "l1", (-0.561, math.inf)), (1.52, 0.00224, "lp:3.62", (-7.174, 3.378))],
+)
+def test_monotone_laws_on_supports_that_end_between_lattices(epsilon, delta, loss, support):
+    problem = noise_problem(epsilon, delta, 1.0, loss, support=support, monotone=True)
+    assert solve(problem, SolverSettings(time_limit=20)).certificate.gap <= 1e-3

@@ -212,3 +212,17 @@ def test_marks_and_places():
     assert orbits.places(0, -7, 7).tolist() == [-7, -3, 3, 7]
     assert orbits.shifts(1).tolist() == [4, 6, 10]
     assert orbits.residues(5).tolist() == [1, 3, 5, 7, 9]
+
+
+def test_of_many_marks_those_count_where_a_law_may_end():
+    near = noise_problem(3.72, 0.00705, 1.0, "exceed:0.347", support=(-1.056, 5.245))
+    assert (Orbits.of(near).marks, Orbits.of(near).whole) == ((-1056, -347, 347), False)
+    behind = noise_problem(0.00585, 0.171, 1.0, "exceed:5.28", support=(-8.798, 0.4788))
+    assert (Orbits.of(behind).marks, Orbits.of(behind).whole) == ((-13200, 1197), False)
+    for problem in (near, behind):
+        assert steps_only(problem)
+        law, lower = orbit_upper(problem, 1, 1.5, limits()), orbit_lower(problem, 2, 1, limits())
+        assert problem.support[0] <= law.support[0] and law.support[1] <= problem.support[1]
+        assert audit.shortfall_upper(law, problem.privacy.epsilon)[0] <= problem.privacy.delta
+        assert 0 < lower <= audit.loss_upper(law, problem.loss)
+    assert solve(near, SolverSettings(time_limit=10)).certificate.gap <= 1e-3
