@@ -147,6 +147,21 @@ def test_rows_of_a_law_that_is_monotone_at_0_itself(first):
     assert -9 - 1e-13 <= heavy <= -9
 
 
+@pytest.mark.parametrize("text", ["l1", "l2", "asym:1:3", "exceed:0.2"])
+def test_wherever_the_points_of_a_release_lie_in_their_cells(text, monkeypatch):
+    """With few lattice points to a unit what a cell's points cost depends on where in its first part the first lies."""
+    monkeypatch.setattr(cells, "POINTS", 8.0)
+    loss, sharp, paid = parse_loss(text), BODY.expected_loss(parse_loss(text)), []
+    bound = audit.loss_upper(BODY, loss)
+    for offset in (0.0, 0.5, 0.999):
+        places = [
+            left + (np.arange(8 * (right - left)) + offset) / 8 for left, right in zip(BODY.breaks, BODY.breaks[1:])
+        ]
+        costs = [loss.value(BODY.origin + BODY.unit * x).mean() for x in places]
+        paid.append(BODY.masses @ costs)
+    assert max(paid) <= bound and sharp < bound < 2 * sharp + 0.5
+
+
 def test_a_tail_too_thin_for_floats_is_never_purely_private():
     """Cells of probability 0 as a float may stand beside others: no warning, and no ε that would be enough."""
     body = PiecewiseNoise.from_masses(
