@@ -70,7 +70,7 @@ lint: $(DEVELOP)
 
 mutants: $(DEVELOP)
 	$(PYBIN) -m pip install -q -r requirements-mutants.txt
-	$(PYBIN) -m mutmut run --max-children 2 $(MUTANTS)
+	CI=true $(PYBIN) -m mutmut run --max-children 2 $(MUTANTS)
 	$(PYBIN) -m mutmut results
 
 docs: $(DEVELOP)

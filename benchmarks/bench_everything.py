@@ -186,8 +186,8 @@ def answered(number: int, options: list[str], settings: SolverSettings) -> tuple
 
 def refuted(solution: Solution, options: list[str]) -> list[str]:
     """What the exact referee of the tests says against an answer."""
-    from referee import asked, refutations  # type: ignore[import-not-found]  # with tests on the path
-    from rivals import rivals  # type: ignore[import-not-found]
+    from referee import asked, refutations  # with tests on the path
+    from rivals import rivals
 
     problem = asked(options)
     found: list[str] = refutations(solution_to_json(solution), problem, rivals(problem))

@@ -63,10 +63,10 @@ def keep_to_their_page() -> None:
             if self._state != AppSessionState.SHUTDOWN_REQUESTED and waiting.type == ScriptRequestType.RERUN:
                 make(self, waiting.rerun_data)
 
-    folded.keeps = True  # type: ignore[attr-defined]  # a mark
-    ScriptRequests._request_rerun_locked, AppSession.request_rerun = folded, requested  # type: ignore[method-assign]
-    AppSession._create_scriptrunner = made  # type: ignore[method-assign]
-    AppSession._handle_scriptrunner_event_on_event_loop = heard  # type: ignore[method-assign]
+    folded.keeps = True  # a mark
+    ScriptRequests._request_rerun_locked, AppSession.request_rerun = folded, requested
+    AppSession._create_scriptrunner = made
+    AppSession._handle_scriptrunner_event_on_event_loop = heard
 
 
 def _ended(requests: ScriptRequests) -> RerunData | None:

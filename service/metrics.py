@@ -31,7 +31,7 @@ class Figures(Collector):
 
     def collect(self) -> Iterator[Metric]:
         figures = self._source()
-        values = {field.name: getattr(figures, field.name) for field in fields(figures)}  # type: ignore[arg-type]
+        values = {field.name: getattr(figures, field.name) for field in fields(figures)}
         for name, value in {**values, "threads": threading.active_count(), "sessions": sessions()}.items():
             kind = CounterMetricFamily if name.endswith("_total") else GaugeMetricFamily
             yield kind(PREFIX + name, self._described.get(name, name.replace("_", " ")), value=float(value))
@@ -42,7 +42,7 @@ def sessions() -> int:
     if not runtime.exists():
         return 0
     (stat,) = runtime.get_instance().stats_mgr.get_stats(family_names=["active_sessions"])["active_sessions"]
-    return int(stat.value)  # type: ignore[attr-defined]
+    return int(stat.value)
 
 
 def registry(source: Callable[[], object], described: dict[str, str] | None = None) -> CollectorRegistry:

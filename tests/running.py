@@ -75,7 +75,7 @@ class Service:
                 connection.putheader(name, value)
             connection.endheaders(body)
             answer = connection.getresponse()
-            answer.text = answer.read().decode(errors="replace")  # type: ignore[attr-defined]
+            answer.text = answer.read().decode(errors="replace")
             return answer
         finally:
             connection.close()

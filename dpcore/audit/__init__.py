@@ -24,7 +24,7 @@ from ..noise.piecewise import PiecewiseNoise, candidate_shifts
 from ..noise.steps import lattice_points, whole_steps
 from ..noise.tailed import TailedNoise
 from . import cells, flanks, tails
-from .cells import cells_loss_upper, hockey_stick_upper
+from .cells import cells_loss_upper
 from .growth import amplification_bounds
 from .lattice import lattice_loss_upper, lattice_shortfall_upper
 from .multipliers import multiplier_bound_lower
@@ -35,7 +35,6 @@ __all__ = [
     "cells_loss_upper",
     "curve_upper",
     "delta_upper",
-    "hockey_stick_upper",
     "lattice_costs",
     "lattice_loss_upper",
     "lattice_shortfall_upper",

@@ -49,11 +49,6 @@ def worst_shift_upper(noise: PiecewiseNoise, epsilon: float, sensitivity: float 
     return _share(worst), where * noise.sensitivity / noise.resolution
 
 
-def hockey_stick_upper(noise: PiecewiseNoise, epsilon: float, shift: int) -> float:
-    """An upper bound of h_φ for φ = shift units ≠ 0: the least float, but for parts of cells."""
-    return _share(_uncovered_upper(noise, epsilon, shift))
-
-
 def _share(scaled: int | Fraction) -> float:
     """scaled/2^(62 + BITS), at most 1, as the least float that is no smaller."""
     return min(float_up(Fraction(scaled) / (1 << (62 + BITS))), 1.0)

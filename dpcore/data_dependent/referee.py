@@ -28,8 +28,8 @@ def shortfall_upper(channel: Channel, epsilon: float) -> tuple[float, tuple[int,
     P(A | f) − e^ε P(A | f′) is at most `bound`, attained between laws g and g′ [Thm 2].
 
     The atom of f is never covered by another value's law, so a pair pays atom_g + Σ_b (p_gb − E p_g′b)₊. Rounding as in
-    `audit.hockey_stick_upper`: a term errs by at most 8u·p where it can be positive. Sums are rough at first (below
-    (K + 4)u off, K < 2^20) and exact where they may be the largest.
+    `audit.lattice_shortfall_upper`: a term errs by at most 8u·p where it can be positive. Sums are rough at first
+    (below (K + 4)u off, K < 2^20) and exact where they may be the largest.
     """
     E, related = amplification_bounds(epsilon)[0], channel.grid.related
     masses, atoms = channel.masses, channel.atom_masses

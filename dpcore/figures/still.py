@@ -124,7 +124,7 @@ class _Axis:
 
     def note(self, value: object) -> float:
         """Pixels of where a note stands; on a logarithmic axis its exponent is told."""
-        value = 10.0 ** float(value) if self.log else value  # type: ignore[arg-type]
+        value = 10.0 ** float(value) if self.log else value  # type: ignore[arg-type]  # a number there
         return float(self.at([value])[0])
 
     def ticks(self) -> list[tuple[float, str]]:

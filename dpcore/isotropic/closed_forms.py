@@ -105,7 +105,10 @@ class PowerLaw:
         found = [first, last]
         for which, values in enumerate(gaps(grid)):
             for i in np.flatnonzero(np.sign(values[1:]) != np.sign(values[:-1])):
-                gap: Callable[[float], float] = lambda s, which=which: float(gaps(np.asarray(s))[which])  # type: ignore[misc]  # noqa: E731
+
+                def gap(s: float, which: int = which) -> float:
+                    return float(gaps(np.asarray(s))[which])
+
                 found.append(float(optimize.brentq(gap, grid[i], grid[i + 1], xtol=1e-14)))
         return sorted(found)
 

@@ -11,7 +11,7 @@ from functools import cached_property, lru_cache
 from typing import Self
 
 import numpy as np
-from scipy import optimize, special
+from scipy import special
 
 from .._validate import above, decimal, in_range, real
 from ..errors import InputError
@@ -344,6 +344,8 @@ def _likely(law: Peaks, epsilon: float, near: float | None) -> float:
 def _crossing(excess: Callable[[float], float], guess: float, off: float) -> float:
     """Where a function turns from positive to negative, to a hundredth of how far `off` the guess may be, as a share of
     it; half the guess if that is less."""
+    from scipy.optimize import brentq  # 20 MB that only calibrating needs
+
     factor = 1 + min(max(off, 1e-5), 0.5)
     low = high = guess
     while excess(high) > 0:
@@ -357,7 +359,7 @@ def _crossing(excess: Callable[[float], float], guess: float, off: float) -> flo
         if low <= 0.5 * guess and excess(low) <= 0:
             return low  # so far down that another shift is worse
     exact = max(0.01 * off, 0.1 * STEP)
-    found: float = optimize.brentq(lambda t: excess(math.exp(t)), math.log(low), math.log(high), xtol=exact)
+    found: float = brentq(lambda t: excess(math.exp(t)), math.log(low), math.log(high), xtol=exact)
     return math.exp(found)
 
 

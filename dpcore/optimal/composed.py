@@ -77,14 +77,14 @@ class ComposedSearch(Anytime[NoiseProblem, Solution]):
         self, problem: NoiseProblem, settings: SolverSettings, progress: ProgressCallback | None = None
     ) -> None:
         super().__init__(problem, settings, progress, settings.gap)
-        self.promise: Composed = problem.profile  # type: ignore[assignment]  # `solve` sends no other here
+        self.profile: Composed = problem.profile  # type: ignore[assignment]  # `solve` sends no other here
         self.best: _Found | None = None
         self._centre: _Found | None = None
 
     def run(self) -> Solution:
         """The Gaussian, the staircase, the Laplace law and the optimum of one release, as wide as the accountant asks
         for; then programs."""
-        sigma = 1 / self.promise.sufficient.mu
+        sigma = 1 / self.profile.sufficient.mu
         k = max(1, round(16 / sigma))
         self._offer_gaussian(max(1, round(64 / sigma)), sigma)
         self._report()
@@ -99,7 +99,7 @@ class ComposedSearch(Anytime[NoiseProblem, Solution]):
         self._centre = gaussian or self.best
         if self.best is None:
             raise InputError(
-                "profile", self.promise.spec, "fewer releases or a larger delta: no law could be certified"
+                "profile", self.profile.spec, "fewer releases or a larger delta: no law could be certified"
             )
         for per_sigma, count in STAGES:
             if self._over:
@@ -115,9 +115,9 @@ class ComposedSearch(Anytime[NoiseProblem, Solution]):
 
     def _delta(self, noise: PiecewiseNoise) -> tuple[float, Losses]:
         """δ of all releases together, rounded up, and the loss of one."""
-        step = grid_step(self.promise.releases, self.promise.privacy.epsilon)
+        step = grid_step(self.profile.releases, self.profile.privacy.epsilon)
         losses = Losses.of(noise, step)
-        return losses.delta_upper(self.promise.releases, self.promise.privacy.epsilon), losses
+        return losses.delta_upper(self.profile.releases, self.profile.privacy.epsilon), losses
 
     def _law(self, lattice: Lattice, masses: Array, name: str = "Optimal") -> PiecewiseNoise:
         origin = origin_of(self.problem)
@@ -135,7 +135,7 @@ class ComposedSearch(Anytime[NoiseProblem, Solution]):
         """Compose the law and keep it if it keeps the promise and is the best so far."""
         delta, losses = self._delta(noise)
         found = _Found(noise, audit.loss_upper(noise, self.problem.loss), delta, source)
-        if delta <= self.promise.privacy.delta and keeps_shape(noise, self.problem):
+        if delta <= self.profile.privacy.delta and keeps_shape(noise, self.problem):
             self.best = found if found.upper < self.upper else self.best
             self._centre = found if self._centre is None or found.upper < self._centre.upper else self._centre
         return delta, losses
@@ -152,16 +152,16 @@ class ComposedSearch(Anytime[NoiseProblem, Solution]):
         """Wider than the exact one by what rounding to cells and the accountant's grid cost."""
         for wider in (1.00005, 1.0002, 1.0005, 1.002, 1.01, 1.05, 1.3):
             noise = self._on_cells(lambda y: np.exp(-0.5 * y * y), wider * sigma, 8.5, k)
-            if noise is not None and self._offer(noise, "closed form")[0] <= self.promise.privacy.delta:
+            if noise is not None and self._offer(noise, "closed form")[0] <= self.profile.privacy.delta:
                 return
 
     def _offer_staircase(self) -> None:
         """The staircase that basic composition allows, then the narrowest one that the accountant does, each with what
         is left of δ in an atom, so that no textbook staircase costs less: one whose ε is that of a coin on the curve
         for one release keeps the promise, and so does one below the curve."""
-        promise = self.promise
-        epsilon, delta = (x / promise.releases for x in astuple(promise.privacy))
-        chance = math.erfc(-promise.sufficient.mu / 8**0.5) / 2
+        profile = self.profile
+        epsilon, delta = (x / profile.releases for x in astuple(profile.privacy))
+        chance = math.erfc(-profile.sufficient.mu / 8**0.5) / 2
         coin = math.log(chance / (1 - chance))
         for share in (MUCH, LITTLE):
             if epsilon >= EPSILON_RANGE[0]:
@@ -177,11 +177,11 @@ class ComposedSearch(Anytime[NoiseProblem, Solution]):
         noise = staircase_with_atom(one, best_staircase(one), delta)
         if audit.loss_upper(noise, self.problem.loss) >= self.upper:
             return True
-        return self._offer(noise, "closed form")[0] <= self.promise.privacy.delta
+        return self._offer(noise, "closed form")[0] <= self.profile.privacy.delta
 
     def _offer_laplace(self, k: int) -> None:
         """The narrowest Laplace law that keeps the promise, if one that costs less than the best so far does."""
-        reach = 14 + math.log(self.promise.releases / self.promise.privacy.delta)
+        reach = 14 + math.log(self.profile.releases / self.profile.privacy.delta)
         low, high = 0.0, 1.0
 
         def cost(scale: float) -> float:
@@ -196,7 +196,7 @@ class ComposedSearch(Anytime[NoiseProblem, Solution]):
             noise = self._on_cells(lambda y: np.exp(-np.abs(y)), scale, reach, k)
             if noise is None or self._stop() or high - low < NARROWEST * high:
                 return
-            if self._offer(noise, "closed form")[0] <= self.promise.privacy.delta:
+            if self._offer(noise, "closed form")[0] <= self.profile.privacy.delta:
                 low, high = low or NARROWEST * scale, scale
             elif low == 0:
                 return
@@ -205,7 +205,7 @@ class ComposedSearch(Anytime[NoiseProblem, Solution]):
 
     def _offer_split(self) -> None:
         """The optimum for one release at (ε/T, δ/T): basic composition, best where T is small and δ tiny."""
-        epsilon, delta = (x / self.promise.releases for x in astuple(self.promise.privacy))
+        epsilon, delta = (x / self.profile.releases for x in astuple(self.profile.privacy))
         delta *= 0.99  # room for what the accountant rounds up
         if epsilon < EPSILON_RANGE[0] or delta < DELTA_RANGE[0] or self._over:
             return
@@ -219,7 +219,7 @@ class ComposedSearch(Anytime[NoiseProblem, Solution]):
 
     def _lower(self, k: int, count: int) -> None:
         """A lower bound from what yes-or-no answers of one release must keep."""
-        pairs = PairList(binary_pairs(self.promise, self.promise.sufficient.places(count), self._stop))
+        pairs = PairList(binary_pairs(self.profile, self.profile.sufficient.places(count), self._stop))
         problem = replace(self.problem, privacy=pairs.pairs[0], profile=pairs)
         window = self._window()
         step = lower_step(problem, k, window, None, self._limits)
@@ -230,7 +230,7 @@ class ComposedSearch(Anytime[NoiseProblem, Solution]):
     def _window(self) -> Window:
         """Where the best law has its mass, in sensitivities."""
         if self.best is None:
-            return Window(-6 / self.promise.sufficient.mu, 6 / self.promise.sufficient.mu)
+            return Window(-6 / self.profile.sufficient.mu, 6 / self.profile.sufficient.mu)
         left, right = (float(x) / self.problem.sensitivity for x in self.best.noise.interval(1 - 1e-6))
         return Window(-max(-left, right), max(-left, right))
 
@@ -264,22 +264,22 @@ class ComposedSearch(Anytime[NoiseProblem, Solution]):
         ε."""
         losses = np.linspace(0, 40, 4001)
         curve = dominating_curve_upper(self._around.noise, losses)
-        enough = 1e-3 * self.promise.privacy.delta / self.promise.releases  # next to nothing
+        enough = 1e-3 * self.profile.privacy.delta / self.profile.releases  # next to nothing
         last = max(float(losses[np.argmax(curve <= max(enough, 1.01 * curve[-1]))]), 0.02)
         levels = last * np.linspace(0, 1, count) ** 1.5
-        own = self.promise.privacy.epsilon
+        own = self.profile.privacy.epsilon
         return np.unique(np.append(levels, own)) if own < last else np.append(levels, own)
 
     def _turn(self, lattice: Lattice, epsilons: Array, seed: Seed | None) -> Seed | None:
         """One program with the other releases as the best law has them; its limit is corrected until the accountant
         agrees. Returns its seed, None if it brought no law."""
-        promise, problem, D = self.promise, self.problem, self.problem.sensitivity
-        goal = promise.privacy.delta
+        profile, problem, D = self.profile, self.problem, self.problem.sensitivity
+        goal = profile.privacy.delta
         losses = self._delta(self._around.noise)[1]
-        values, shares = losses.sums(promise.releases - 1, promise.privacy.epsilon)
-        weights = exchange_weights(values, shares, promise.privacy.epsilon, epsilons)
+        values, shares = losses.sums(profile.releases - 1, profile.privacy.epsilon)
+        weights = exchange_weights(values, shares, profile.privacy.epsilon, epsilons)
         curve = np.maximum(dominating_curve_upper(self._around.noise, epsilons), 1e-12)  # rows must not vanish
-        most = float(weights @ curve) + (goal - self._around.delta) / promise.releases
+        most = float(weights @ curve) + (goal - self._around.delta) / profile.releases
         cells = places_of(problem, 2 * lattice.k, lattice.ends)
         costs = cell_means(problem.paid_loss, cells)
         deltas = np.maximum(curve, LEAST_DELTA)
@@ -308,7 +308,7 @@ class ComposedSearch(Anytime[NoiseProblem, Solution]):
             if delta <= goal and delta >= SPENT * goal:
                 break
             aim = 0.5 * (1 + SPENT) * goal
-            most = max(most - OVERSHOOT * (delta - aim) / promise.releases, 0.5 * most)
+            most = max(most - OVERSHOOT * (delta - aim) / profile.releases, 0.5 * most)
         return seed
 
     # The answer --------------------------------------------------------------------------------------

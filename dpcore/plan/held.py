@@ -12,7 +12,7 @@ PLACE = "held://people"
 """The one file there is."""
 
 
-class Held(AbstractFileSystem):  # type: ignore[misc]
+class Held(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no types
     """A file system with one file, whose bytes these are."""
 
     protocol = "held"

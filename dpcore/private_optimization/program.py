@@ -53,7 +53,7 @@ class Model:
     row_lower: Array
     row_upper: Array
     lower: Array = 0.0  # type: ignore[assignment]  # one number for all, until it is spread
-    upper: Array = math.inf  # type: ignore[assignment]
+    upper: Array = math.inf  # type: ignore[assignment]  # like `lower`
     quadratic: sparse.csr_array | None = None
     maximise: bool = False
     offset: float = 0.0

@@ -66,7 +66,7 @@ class Controls:
         """Put the message under the control that caused it."""
         message = explain(error)
         self.complaints.append(message)
-        self.slots.get(slot_of(error.field), self.slots["epsilon"]).error(message)  # type: ignore[attr-defined]
+        self.slots.get(slot_of(error.field), self.slots["epsilon"]).error(message)
 
 
 def slot_of(name: str) -> str:
@@ -98,7 +98,7 @@ def noise_controls() -> Controls:
         controls.people = PAGE["people"]
         controls.problem = read_problem(PAGE.values())
         if word := verdict.delta_warning(controls.problem, controls.people):
-            controls.slots["people"].warning(word)  # type: ignore[attr-defined]
+            controls.slots["people"].warning(word)
     except InputError as error:
         controls.complain(error)
     return controls

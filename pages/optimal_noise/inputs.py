@@ -101,9 +101,9 @@ def read_profile(values: Values) -> PrivacyProfile | None:
     """The whole promise that the controls describe; None for one pair."""
     promise = values["promise"]
     if promise == "gdp":
-        return GaussianProfile(values["mu"])  # type: ignore[arg-type]
+        return GaussianProfile(values["mu"])
     if promise == "composed":
-        return Composed(values["releases"], Privacy(values["epsilon"], values["delta"]))  # type: ignore[arg-type]
+        return Composed(values["releases"], Privacy(values["epsilon"], values["delta"]))
     if promise == "list":
         return read_pairs(str(values["pairs"] or ""))
     return None
@@ -112,7 +112,7 @@ def read_profile(values: Values) -> PrivacyProfile | None:
 def read_pairs(text: str) -> PairList:
     """One pair a line: ε, δ."""
     rows = read_columns(text, ("ε", "δ"), "pairs", "one pair a line: ε, δ, with points in the numbers")
-    return PairList(tuple(Privacy(*row) for row in rows.values()))  # type: ignore[arg-type]
+    return PairList(tuple(Privacy(*row) for row in rows.values()))
 
 
 def read_unit(values: Values) -> str:

@@ -177,7 +177,7 @@ def read(drafts: Mapping[str, Draft]) -> tuple[Stated | None, dict[str, str]]:
             if one.kind is not None:
                 found[name] = one.column(name)
                 if one.kind == "class":
-                    checked_classes(found[name])  # type: ignore[arg-type]  # a category, as `Draft.column` makes it
+                    checked_classes(found[name])  # a category, as `Draft.column` makes it
         except InputError as error:
             wrong[name] = told(error)
     labels = [name for name, one in drafts.items() if one.kind == "class"]

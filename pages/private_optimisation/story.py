@@ -31,7 +31,7 @@ def built(story: Story) -> stories.Transport | PrivateProgram:
     if story.kind == "transport":
         demands = values.pop("demands", None)
         count = len(demands) if demands else 8
-        return stories.transport(hospitals=count, demands=None if demands is None else np.array(demands), **values)  # type: ignore[arg-type]
+        return stories.transport(hospitals=count, demands=None if demands is None else np.array(demands), **values)
     if story.kind == "portfolio":
         if story.files:
             values |= dict(zip(("means", "covariance"), read_returns(story.files[0])))

@@ -277,7 +277,7 @@ def _read_line(found: Reading, row: int, draft: LineDraft, title: str) -> Line |
             share = {"weight": in_range(*WEIGHTS, weight=amount or "nothing")}
         if about := draft.about.strip():
             share["about"] = above(0, LARGEST_ERROR, about=about)
-        return Line(statistic, draft.noise, full_support=draft.full_support, non_negative=draft.non_negative, **share)  # type: ignore[arg-type]
+        return Line(statistic, draft.noise, full_support=draft.full_support, non_negative=draft.non_negative, **share)
     except InputError as error:
         found.complain("lines", row, error)
         return None

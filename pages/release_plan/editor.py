@@ -134,7 +134,7 @@ def _first(what: str, found: Reading) -> LineDraft:
         or (what != "histogram" and isinstance(one, wanted))
     ]
     of = () if what == "count" else tuple(fitting[:1])
-    value = found.columns[of[0]].values[0] if what == "proportion" and of else ""  # type: ignore[union-attr]
+    value = found.columns[of[0]].values[0] if what == "proportion" and of else ""
     return LineDraft(what=what, of=of, value=value, non_negative=what in ("count", "histogram"))
 
 

@@ -138,7 +138,7 @@ def told(address: Address, values: dict[str, object]) -> dict[str, str]:
     """The parameters of a state, never none: by them a page knows that a link led to it."""
     query = address.query(values)
     key = next(iter(address.controls))
-    return query or {key: address.controls[key].write(values[key])}  # type: ignore[arg-type]
+    return query or {key: address.controls[key].write(values[key])}
 
 
 def _renamed(now: list[Slide], at: int) -> list[Slide]:

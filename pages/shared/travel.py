@@ -77,8 +77,8 @@ def _to_maps(problem: Values, values: Values) -> dict[str, object]:
         value = problem.get(name)
         if isinstance(value, float | int) and least <= value <= largest:
             told[f"at_{name}"] = value
-            told[f"low_{name}"] = min(values[f"low_{name}"], value)  # type: ignore[type-var]
-            told[f"high_{name}"] = max(values[f"high_{name}"], value)  # type: ignore[type-var]
+            told[f"low_{name}"] = min(values[f"low_{name}"], value)
+            told[f"high_{name}"] = max(values[f"high_{name}"], value)
     return told
 
 
@@ -88,7 +88,7 @@ POWERS = {"l1": 1.0, "l2": 2.0}
 def _from_vector(values: Values) -> dict[str, object]:
     """Numbers of one size that together change by no more than one of them are a vector of that ℓ2-sensitivity."""
     told = {key: values[key] for key in ("epsilon", "delta")}
-    loss = {power: key for key, power in POWERS.items()}.get(values["power"])  # type: ignore[call-overload]
+    loss = {power: key for key, power in POWERS.items()}.get(values["power"])
     told |= {"loss": loss} if loss else {"loss": "lp", "exponent": values["power"]}
     listed = str(values["numbers"]).split(",") if values["shape"] == "list" else []
     if len(set(listed)) == 1 and (len(listed) == 1 or values["l2"] is not None):
@@ -176,7 +176,7 @@ def written(page: Page, problem: Values) -> dict[str, object]:
 def _accepted(controls: Address, key: str, value: object) -> bool:
     control = controls.controls.get(key)
     try:
-        return control is not None and control.read(control.write(value)) == value  # type: ignore[arg-type]
+        return control is not None and control.read(control.write(value)) == value
     except (ValueError, KeyError, TypeError):
         return False
 
@@ -241,9 +241,9 @@ def said(problem: Values) -> str:
     """A problem in a few words."""
     parts = []
     if "epsilon" in problem:
-        parts.append(f"ε = {prose.plain(float(problem['epsilon']))}")  # type: ignore[arg-type]
+        parts.append(f"ε = {prose.plain(float(problem['epsilon']))}")
     if "delta" in problem:
-        parts.append(f"δ = {prose.delta_text(float(problem['delta']))}")  # type: ignore[arg-type]
+        parts.append(f"δ = {prose.delta_text(float(problem['delta']))}")
     size = problem.get("sensitivity")
     if isinstance(size, float | int) and math.isfinite(size):
         unit = prose.literal(str(problem.get("unit") or ""))

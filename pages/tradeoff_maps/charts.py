@@ -195,11 +195,11 @@ class Scale:
         right = min(max(bisect_right(knots, share), 1), len(knots) - 1)
         (start, before), (end, after) = self.stops[right - 1 : right + 1]
         part = (share - start) / (end - start) if end > start else 0.0
-        return tuple(a + part * (b - a) for a, b in zip(_parts(before), _parts(after)))  # type: ignore[return-value]
+        return tuple(a + part * (b - a) for a, b in zip(_parts(before), _parts(after)))
 
 
 def _parts(colour: str) -> Colour:
-    return tuple(int(colour[i : i + 2], 16) for i in (1, 3, 5))  # type: ignore[return-value]
+    return tuple(int(colour[i : i + 2], 16) for i in (1, 3, 5))
 
 
 def ink(ground: Colour) -> str:

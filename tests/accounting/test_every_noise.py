@@ -147,7 +147,7 @@ def test_a_vector_law_is_refused():
         """No law of one number."""
 
     with pytest.raises(InputError, match="noise = Block"):
-        dominating_pair(Block(), 1.0)  # type: ignore[arg-type]
+        dominating_pair(Block(), 1.0)
 
 
 # Laws with a tail -------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from running import Service, running
 from serving import serving
 
 ROOT = Path(__file__).parents[2]
@@ -45,6 +46,13 @@ def dashboard() -> Iterator[str]:
     """Address of `streamlit run app.py` on a free port."""
     with serving("app.py") as address:
         yield address
+
+
+@pytest.fixture(scope="package")
+def service(tmp_path_factory) -> Iterator[Service]:
+    """The server with its headers, as it is operated."""
+    with running(tmp_path_factory.mktemp("service")) as started:
+        yield started
 
 
 @pytest.fixture(scope="package")

@@ -1,47 +1,12 @@
-"""Nothing serious or critical for axe-core on any page of the router, in both themes, on a phone and on a projector."""
+"""By keyboard to the menu; nothing serious or critical for axe-core on a projector and during the tour. What it
+finds on every page by itself `test_every_page` looks at."""
 
 from __future__ import annotations
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from views import quiet, routes
+from views import quiet, serious
 
 pytestmark = pytest.mark.browser
-
-
-def serious(page, *rules: str) -> list[str]:
-    """What axe-core finds once the page is drawn, by all of its rules or by some; a colour on its way to another
-    is not the page's yet, so what is found is looked for again."""
-    quiet(page)
-    if not _found(page, *rules):
-        return []
-    page.wait_for_timeout(2000)
-    quiet(page)
-    return _found(page, *rules)
-
-
-def _found(page, *rules: str) -> list[str]:
-    options = {"resultTypes": ["violations"]} | ({"runOnly": list(rules)} if rules else {})
-    findings = Axe().run(page, options=options).response["violations"]
-    return [
-        f"{finding['impact']} {finding['id']}: {[node['html'][:120] for node in finding['nodes'][:3]]}"
-        for finding in findings
-        if finding["impact"] in ("serious", "critical")
-    ]
-
-
-@pytest.mark.parametrize("name", routes())
-def test_every_page(dashboard, visitor, name):
-    page = visitor()
-    page.goto(f"{dashboard}{routes()[name]}" + ("" if name == "start" else "?explain=true"))
-    page.get_by_role("heading", level=1).wait_for()
-    assert not serious(page)
-    page.emulate_media(color_scheme="dark")
-    page.wait_for_timeout(700)  # the page notices the change within half a second
-    assert not serious(page, "color-contrast")
-    page.set_viewport_size({"width": 390, "height": 844})
-    page.wait_for_timeout(700)
-    assert not serious(page), "on a phone"
 
 
 def test_the_menu_is_reached_within_five_tabs(dashboard, visitor):

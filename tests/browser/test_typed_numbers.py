@@ -1,6 +1,6 @@
 """Forms of numbers, typed into every field for a number on every page: read as meant or refused beside it; twelve on
 the home page, and THOROUGH=1 into every field of every page. Of the Learn pages' answers, which are all drawn by the
-same line, every fourth without it."""
+same line, every eighth without it."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_forms_of_numbers_in_every_field(dashboard, visitor, name):
         {"topic": topic} for topic in getattr(controls.get("topic"), "options", ())
         if isinstance(controls.get(f"{topic}_answer"), Number)
     ]  # fmt: skip
-    for state in STATES.get(name, topics[:: 1 if THOROUGH else 4] or [{}]):
+    for state in STATES.get(name, topics[:: 1 if THOROUGH else 8] or [{}]):
         page.goto(f"{dashboard}{routes()[name]}?{urlencode(state)}")
         page.locator("h1").first.wait_for()
         if "panel" in state:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import TimeoutError
 
 from pages.registry import PAGES
@@ -70,3 +71,40 @@ def still(locator) -> dict[str, float]:
         last = now
         locator.page.wait_for_timeout(300)
     raise AssertionError(f"{locator} does not come to rest")
+
+
+def serious(page, *rules: str) -> list[str]:
+    """What axe-core finds once the page is drawn, by all of its rules or by some; a colour on its way to another
+    is not the page's yet, so what is found is looked for again."""
+    quiet(page)
+    if not _found(page, *rules):
+        return []
+    page.wait_for_timeout(2000)
+    quiet(page)
+    return _found(page, *rules)
+
+
+def _found(page, *rules: str) -> list[str]:
+    options = {"resultTypes": ["violations"]} | ({"runOnly": list(rules)} if rules else {})
+    findings = Axe().run(page, options=options).response["violations"]
+    return [
+        f"{finding['impact']} {finding['id']}: {[node['html'][:120] for node in finding['nodes'][:3]]}"
+        for finding in findings
+        if finding["impact"] in ("serious", "critical")
+    ]
+
+
+class Watched:
+    """A record of what a page asks others than its server for, and of its complaints and dialogs."""
+
+    def __init__(self, page, home: str) -> None:
+        self.outside, self.complaints = [], []
+        page.on("request", lambda request: self._request(request.url, home))
+        page.on("websocket", lambda socket: self._request(socket.url, home.replace("http", "ws", 1)))
+        page.on("console", lambda message: message.type == "error" and self.complaints.append(message.text[:300]))
+        page.on("pageerror", lambda error: self.complaints.append(str(error)[:300]))
+        page.on("dialog", lambda dialog: (self.complaints.append(dialog.message), dialog.dismiss()))
+
+    def _request(self, url: str, home: str) -> None:
+        if not url.startswith((home + "/", "data:", "blob:")):
+            self.outside.append(url)

@@ -47,7 +47,7 @@ def parse(text: str) -> tuple[Query, ...]:
         words = [word.strip() for word in part.split(":")]
         if len(words) != 4 or len(words[0]) > LONGEST_NAME or not PLAIN.fullmatch(words[0]):
             raise InputError("queries", part, "name:sensitivity:uses:weight; a name in plain letters and digits")
-        out.append(Query(words[0], *words[1:]))  # type: ignore[arg-type]
+        out.append(Query(words[0], *words[1:]))
     if not 1 <= len(out) <= MOST_QUERIES:
         raise InputError("queries", f"{len(out)} of them", f"from 1 to {MOST_QUERIES}")
     return tuple(out)

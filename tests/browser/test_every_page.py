@@ -1,13 +1,14 @@
-"""No page is wider than its window, and no words of a chart lie on each other: boxes as the browser lays them out."""
+"""Every page in one visit to the server as it is operated: nothing serious or critical for axe-core in both themes and
+on a phone, nothing wider than its window, no words of a chart on each other, nobody else asked for anything."""
 
 from __future__ import annotations
 
 import pytest
-from views import quiet, routes
+from views import Watched, quiet, routes, serious
 
 pytestmark = pytest.mark.browser
 
-SIZES = ((1280, 720), (390, 844))
+DESK, PHONE = {"width": 1280, "height": 720}, {"width": 390, "height": 844}
 SHOWN = {"tradeoff_maps": "low_epsilon=0.5&high_epsilon=2&low_delta=0.05&high_delta=0.2&steps=3&target=1&second=l1",
          "optimal_noise": "epsilon=1&delta=0.2&gap=5"}  # fmt: skip
 
@@ -36,13 +37,29 @@ SCROLLS = """() => { const main = document.querySelector('[data-testid="stMain"]
 
 
 @pytest.mark.parametrize("name", routes())
-def test_nothing_lies_on_anything_and_nothing_sticks_out(dashboard, visitor, name):
-    page = visitor(*SIZES[0])
-    page.goto(f"{dashboard}{routes()[name]}" + (f"?{SHOWN[name]}" if name in SHOWN else ""))
+def test_every_page(service, visitor, name):
+    page = visitor(*DESK.values())
+    watched = Watched(page, service.address)
+    query = "&".join(filter(None, (SHOWN.get(name), "" if name == "start" else "explain=true")))
+    page.goto(f"{service.address}{routes()[name]}?{query}")
     page.get_by_role("heading", level=1).wait_for()
-    for width, height in SIZES:
-        page.set_viewport_size({"width": width, "height": height})
-        quiet(page)
-        page.wait_for_timeout(1500)  # charts are drawn again for the new width
-        assert page.evaluate(WIDER) <= 0 and page.evaluate(SCROLLS) <= 0, f"{name} at {width} is too wide"
-        assert not page.evaluate(COLLISIONS), f"{name} at {width}"
+    fits(page)
+    assert not serious(page)
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_timeout(700)  # the page notices the change within half a second
+    assert not serious(page, "color-contrast")
+    page.mouse.wheel(0, 3000)  # what is seen later is asked for later
+    page.set_viewport_size(PHONE)
+    fits(page)
+    assert not serious(page), "on a phone"
+    assert not watched.outside
+    assert not [text for text in watched.complaints if "Content Security Policy" in text or "Refused" in text]
+    page.evaluate("localStorage.clear()")  # of this server; a profile is cleared for the other one
+
+
+def fits(page) -> None:
+    """Nothing sticks out of the window, and no words of a chart lie on each other."""
+    quiet(page)
+    page.wait_for_timeout(1500)  # charts are drawn again for a new width
+    assert page.evaluate(WIDER) <= 0 and page.evaluate(SCROLLS) <= 0, "too wide"
+    assert not page.evaluate(COLLISIONS)
