@@ -23,8 +23,13 @@ from ..privacy_profile import GaussianProfile
 from .lattice import NOT_ZERO, Array, Ints, Lattice, sums_at
 from .step import Limits
 
-PER_SHIFT = 8
+PER_SHIFT = 16
 """Rows that a shift may add in a round, spread over the curve."""
+
+FIRST = 300
+"""And rows that it begins with, where the first law is within CLOSE of the curve, in shares of it."""
+
+CLOSE = 0.05
 
 WITHIN = 1e-9
 """What a private law may exceed the curve by, in shares of it: what floats do."""
@@ -45,10 +50,9 @@ IDLE = 12
 
 @dataclass(frozen=True)
 class Cut:
-    """Events (indices) of a shift, and the place z of the tangent that cut them off."""
+    """Test functions (numbers) of one shift, and the place z of the tangent that cut off their sum."""
 
-    shift: int
-    events: Ints
+    tests: Ints
     z: float
 
 
@@ -75,9 +79,9 @@ class CurveProgram:
     def __post_init__(self) -> None:
         lattice = self.lattice
         self._classes, self._owners = lattice.classes, lattice.classify(lattice.indices)
-        self._events = lattice.events - lattice.first
-        self.inner = self._levelled(self.inner / self.inner.sum())
-        self.upper, self.private = float(self.costs @ self.inner), not self.violated(self.inner)
+        self._tests = lattice.tests
+        self._by_shift = self._tests.by_shift()
+        self.begin(self.inner)
         rho = lattice.shares(self.inner)
         self._rho = np.maximum(rho, FLOOR * rho.max())
         self._lp = LinearProgram(tolerance=1e-10)
@@ -93,44 +97,36 @@ class CurveProgram:
 
     # Rows ----------------------------------------------------------------------------------------------
 
-    def _covers(self, events: Ints, shift: Ints | int) -> Ints:
-        """Positions of the events' covers; the position after the last stands for none."""
-        covers = events - shift
-        return np.where((covers >= 0) & (covers < len(self._owners)), covers, len(self._owners))
-
-    def violated(self, masses: Array) -> list[Cut]:
-        """Corners of the polygons of all shifts that lie outside the curve: the farthest out of every stretch of it."""
+    def violated(self, masses: Array, over: float = WITHIN, stretches: int = PER_SHIFT) -> list[Cut]:
+        """Corners of the polygons of all shifts that lie outside the curve, by more than a share `over` of it (inside,
+        if it is negative): the farthest out of every stretch of it."""
         from scipy.special import ndtri
 
-        shifts = self.lattice.shifts
-        here = np.broadcast_to(masses[self._events], (len(shifts), len(self._events)))
-        there = np.append(masses, 0.0)[self._covers(self._events, shifts[:, None])]
+        means = self._tests.means(self.lattice.shares(masses))
+        here, there = (np.append(x, 0.0)[self._by_shift] for x in means)
         order = np.argsort(-here / np.maximum(there, NOT_ZERO), axis=1, kind="stable")
         P, Q = (np.cumsum(np.take_along_axis(x, order, 1), axis=1) for x in (here, there))
         z = -0.5 * (ndtri(np.clip(P, 1e-300, 1 - 1e-15)) + ndtri(np.clip(Q, 1e-300, 1 - 1e-15)))
         nearest = EPSILON_RANGE[0] / self.mu
         z = np.clip(np.where(z < nearest / 2, 0.0, np.maximum(z, nearest * (1 + 1e-12))), 0.0, self.last)
         growth, limit = self._line(z)
-        over = (P - growth * Q - limit) / limit
-        stretch = np.minimum(np.floor(z / self.last * PER_SHIFT), PER_SHIFT - 1)
+        excess = (P - growth * Q - limit) / limit
+        row, corner = np.nonzero(excess > over)
+        stretch = np.minimum(np.floor(z[row, corner] / self.last * stretches), stretches - 1)
+        ranked = np.lexsort((-excess[row, corner], row, stretch))
+        names = (stretch * len(order) + row)[ranked]
+        farthest = ranked[np.append(True, names[1:] != names[:-1])[: len(ranked)]]
         found = []
-        for part in range(PER_SHIFT):
-            mine = np.where(stretch == part, over, -1.0)
-            corner = np.argmax(mine, axis=1)
-            for j in np.flatnonzero(mine[np.arange(len(corner)), corner] > WITHIN).tolist():
-                chosen = np.sort(self._events[order[j, : corner[j] + 1]])
-                found.append(Cut(int(shifts[j]), chosen, float(z[j, corner[j]])))
+        for j, i in zip(row[farthest].tolist(), corner[farthest].tolist()):
+            tests = np.sort(self._by_shift[j, order[j, : i + 1]])
+            found.append(Cut(tests[tests < self._tests.count], float(z[j, i])))
         return found
 
     def _add(self, cuts: list[Cut]) -> None:
         rows = np.zeros((len(cuts), self._classes))
         for row, cut in zip(rows, cuts):
-            covers = self._covers(cut.events, cut.shift)
-            covers = covers[covers < len(self._owners)]
             growth, limit = self._line(cut.z)
-            row += sums_at(self._owners[cut.events], np.ones(len(cut.events)), self._classes)
-            row -= growth * sums_at(self._owners[covers], np.ones(len(covers)), self._classes)
-            row *= self._rho / limit
+            row += self._tests.row(cut.tests, float(growth), self._classes) * self._rho / limit
         used = rows != 0
         starts = np.cumsum(used.sum(axis=1)) - used.sum(axis=1)
         self._lp.add_rows(-INFINITY, 1.0, starts=starts, columns=np.nonzero(used)[1], values=rows[used])
@@ -148,9 +144,15 @@ class CurveProgram:
 
     # Solving -------------------------------------------------------------------------------------------
 
-    def start(self, masses: Array) -> None:
-        """Rows that a law of about the optimum's shape is near to violating: those of what is a little less private."""
-        cuts = self.violated(self._levelled(masses / masses.sum()))
+    def begin(self, inner: Array) -> bool:
+        """The law to begin with; whether it is private."""
+        self.inner = self._levelled(inner / inner.sum())
+        self.upper, self.private = float(self.costs @ self.inner), not self.violated(self.inner)
+        return self.private
+
+    def start(self) -> None:
+        """Rows that the first law, of about the optimum's shape, is near to violating."""
+        cuts = self.violated(self.inner, -CLOSE, FIRST)
         if cuts:
             self._add(cuts)
 
@@ -181,7 +183,7 @@ class CurveProgram:
 
     def _search(self, outer: Array) -> list[Cut]:
         """Rows that the solution violates, looked for ever nearer to it; private laws on the way are kept."""
-        padded, share = np.append(outer, 0.0), BETWEEN
+        means, share = self._tests.means(self.lattice.shares(outer)), BETWEEN
         while True:
             tried = outer if share > NEAREST else (1 - share) * self.inner + share * outer
             cuts = self.violated(tried)
@@ -189,16 +191,15 @@ class CurveProgram:
                 self.inner, self.upper, self.private = tried, float(self.costs @ tried), True
             if share > NEAREST:
                 return cuts
-            cuts = [cut for cut in cuts if self._excess(cut, padded) > WITHIN]
+            cuts = [cut for cut in cuts if self._excess(cut, *means) > WITHIN]
             if cuts:
                 return cuts
             share = 1 - (1 - share) / 4
 
-    def _excess(self, cut: Cut, padded: Array) -> float:
-        """By how much masses, with a 0 after the last, exceed a cut, in shares of its limit."""
+    def _excess(self, cut: Cut, events: Array, covers: Array) -> float:
+        """By how much a law, whose means of all tests are given, exceeds a cut, in shares of its limit."""
         growth, limit = self._line(cut.z)
-        covered = padded[self._covers(cut.events, cut.shift)].sum()
-        return float((padded[cut.events].sum() - growth * covered) / limit) - 1
+        return float((events[cut.tests].sum() - growth * covers[cut.tests].sum()) / limit) - 1
 
     def _line(self, z: Array | float) -> tuple[Array, Array]:
         """(e^(μz), the curve there)."""
@@ -215,13 +216,13 @@ class CurveProgram:
         terms = []
         for cut, rate in self.rates:
             (pair,) = profile.necessary((cut.z,))
-            events, weight = cut.events + self.lattice.first, rate / self._line(cut.z)[1]
-            shifts, weights = np.full(len(events), cut.shift), np.full(len(events), weight)
-            terms.append((pair.epsilon, pair.delta, shifts, events, weights))
+            weights = np.full(len(cut.tests), rate / self._line(cut.z)[1])
+            spread = self.lattice.spread(self._tests.shift[cut.tests], self._tests.place[cut.tests], weights)
+            terms.append((pair.epsilon, pair.delta, *spread))
         if not terms:
             return 0.0
         (epsilon, delta, shifts, events, weights), *further = terms
         return multiplier_bound_lower(
-            self.costs, self.lattice.first, epsilon=epsilon, delta=delta, shifts=shifts, events=events, weights=weights,
-            mirrored=self.lattice.folded, further=further,
+            self.lattice.everywhere(self.costs), self.lattice.first, epsilon=epsilon, delta=delta, shifts=shifts,
+            events=events, weights=weights, mirrored=self.lattice.folded, further=further,
         )  # fmt: skip
