@@ -44,7 +44,7 @@ solution itself."""
 FLOOR = 1e-3
 """Least reference mass, for scaling, relative to the largest."""
 
-IDLE = 12
+IDLE = 6
 """Rows that have not held a solution for so many rounds leave."""
 
 
@@ -61,7 +61,7 @@ class CurveProgram:
     """minimise Σ costs·r over laws r on the lattice that keep the curve at every shift.
 
     costs : (n,) the loss of one unit of mass at every index.   inner : (n,) masses of a private law.   scale : about
-    how large the optimum is.   last : largest z looked at.
+    how large the optimum is.   last : largest z looked at.   effort : rows times columns of all rounds.
     """
 
     mu: float
@@ -75,6 +75,7 @@ class CurveProgram:
     lower: float = field(default=0.0, init=False)
     upper: float = field(init=False)
     private: bool = field(init=False)
+    effort: float = field(default=0.0, init=False)
 
     def __post_init__(self) -> None:
         lattice = self.lattice
@@ -83,17 +84,57 @@ class CurveProgram:
         self._by_shift = self._tests.by_shift()
         self.begin(self.inner)
         rho = lattice.shares(self.inner)
-        self._rho = np.maximum(rho, FLOOR * rho.max())
+        self._middle = 0 if lattice.folded else int(np.argmax(rho))
+        self._rho = self._tails(np.maximum(rho, FLOOR * rho.max()) * lattice.multiplicity)
         self._lp = LinearProgram(tolerance=1e-10)
-        self._lp.add_rows(1.0, 1.0, starts=[0], columns=[], values=[])
-        paid = sums_at(self._owners, self.costs, self._classes) * self._rho / self.scale
-        columns = np.arange(self._classes)
-        self._lp.add_columns(paid, starts=columns, rows=np.zeros_like(columns), values=lattice.multiplicity * self._rho)
+        whole = np.zeros(self._classes)
+        whole[self._middle] = 1 / self._rho[self._middle]
+        paid = self._of_tails(sums_at(self._owners, self.costs, self._classes)) * self._rho / self.scale
+        self._lp.add_columns(paid, whole, np.where(whole > 0, whole, INFINITY))
+        self._fixed = self._add_order()
         self._unused: list[int] = []
 
     def _levelled(self, masses: Array) -> Array:
         """The same mass at every index of a class."""
         return self.lattice.unfold(sums_at(self._owners, masses, self._classes) / self.lattice.multiplicity)
+
+    # Tails ---------------------------------------------------------------------------------------------
+    # Unknowns are the masses of all classes from one outwards, for the events that count most are half-lines, of few
+    # entries then.
+
+    def _tails(self, masses: Array) -> Array:
+        """Mass from every class outwards; in the middle all."""
+        out, m = np.empty_like(masses), self._middle
+        out[m:], out[:m] = np.cumsum(masses[m:][::-1])[::-1], np.cumsum(masses[:m])
+        out[m] = masses.sum()
+        return out
+
+    def _of_tails(self, coefficients: Array) -> Array:
+        """Coefficients of the tails for those of values per index: each less its inner neighbour's."""
+        share, m = coefficients / self.lattice.multiplicity, self._middle
+        out = share.copy()
+        out[:m] -= share[1 : m + 1]
+        out[m + 1 :] -= share[m:-1]
+        return out
+
+    def _of_masses(self, tails: Array) -> Array:
+        """Values per index: every tail less its outer neighbours'."""
+        out, m = tails.copy(), self._middle
+        out[1 : m + 1] -= tails[:m]
+        out[m:-1] -= tails[m + 1 :]
+        return out / self.lattice.multiplicity
+
+    def _add_order(self) -> int:
+        """Rows: no mass is negative. How many they are."""
+        outer = np.delete(np.arange(self._classes), self._middle)
+        inner = outer + np.where(outer < self._middle, 1, -1)
+        ends = np.unique(inner)
+        row, column = np.append(inner, ends), np.append(outer, ends)
+        value = np.append(-np.ones(len(outer)), np.ones(len(ends))) * self._rho[column] / self._rho[row]
+        order = np.argsort(row, kind="stable")
+        starts = np.flatnonzero(np.diff(row[order], prepend=-1))
+        self._lp.add_rows(0.0, INFINITY, starts=starts, columns=column[order], values=value[order])
+        return len(ends)
 
     # Rows ----------------------------------------------------------------------------------------------
 
@@ -126,7 +167,8 @@ class CurveProgram:
         rows = np.zeros((len(cuts), self._classes))
         for row, cut in zip(rows, cuts):
             growth, limit = self._line(cut.z)
-            row += self._tests.row(cut.tests, float(growth), self._classes) * self._rho / limit
+            events, covers = (self._of_tails(x) for x in self._tests.row(cut.tests, self._classes))
+            row += (events - growth * covers) * self._rho / limit
         used = rows != 0
         starts = np.cumsum(used.sum(axis=1)) - used.sum(axis=1)
         self._lp.add_rows(-INFINITY, 1.0, starts=starts, columns=np.nonzero(used)[1], values=rows[used])
@@ -138,7 +180,7 @@ class CurveProgram:
         self._unused = [0 if rate > 0 else unused + 1 for rate, unused in zip(rates.tolist(), self._unused)]
         leaving = [i for i, unused in enumerate(self._unused) if unused > IDLE]
         if 2 * len(leaving) > len(self.cuts):
-            self._lp.delete_rows([1 + i for i in leaving])
+            self._lp.delete_rows([self._fixed + i for i in leaving])
             kept = sorted(set(range(len(self.cuts))) - set(leaving))
             self.cuts, self._unused = [self.cuts[i] for i in kept], [self._unused[i] for i in kept]
 
@@ -160,6 +202,7 @@ class CurveProgram:
         """Rounds of solving and cutting, until `near(lower, upper)` of the program, or nothing is violated. `inner` is
         the best private law found, `rates` the multipliers of the cuts in the last solution."""
         for _ in range(ROUNDS):
+            self.effort += float(self._lp.rows * self._classes)
             try:
                 status = self._lp.run(limits.deadline, limits.stop)
             except SolverError:
@@ -167,10 +210,10 @@ class CurveProgram:
             values = self._lp.primal()
             if status != "optimal" or len(values) != self._classes:
                 return status
-            outer = self.lattice.unfold(np.maximum(values, 0.0) * self._rho)
+            outer = self.lattice.unfold(np.maximum(self._of_masses(values * self._rho), 0.0))
             outer /= outer.sum()
             self.lower = float(self.costs @ outer)
-            rates = np.maximum(0.0, -self._lp.row_duals()[1:]) * self.scale
+            rates = np.maximum(0.0, -self._lp.row_duals()[self._fixed :]) * self.scale
             self.rates = [(cut, rate) for cut, rate in zip(self.cuts, rates.tolist()) if rate > 0]
             if near(self.lower, self.upper if self.private else math.inf):
                 return status

@@ -62,12 +62,13 @@ class Tests:
         masses = r[self.column]
         return sums_at(self.test, self.event * masses, self.count), sums_at(self.test, self.cover * masses, self.count)
 
-    def row(self, tests: Ints, amplification: float, classes: int) -> Array:
-        """Coefficients of the sum of tests, in increasing order, less e^ε times that of their covers. (classes,)"""
+    def row(self, tests: Ints, classes: int) -> tuple[Array, Array]:
+        """Coefficients of the sum of tests, in increasing order, and of that of their covers. (classes,) each"""
         first, last = np.searchsorted(self.test, tests), np.searchsorted(self.test, tests, side="right")
         widths = last - first
         mine = np.arange(widths.sum()) + np.repeat(first - np.cumsum(widths) + widths, widths)
-        return sums_at(self.column[mine], self.event[mine] - amplification * self.cover[mine], classes)
+        column = self.column[mine]
+        return sums_at(column, self.event[mine], classes), sums_at(column, self.cover[mine], classes)
 
 
 @dataclass(frozen=True)

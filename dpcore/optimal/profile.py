@@ -52,6 +52,9 @@ COARSEST = 2.0
 GROWTH = (1.2, 1.45)
 """The next one has at least and at most this many times as many cells."""
 
+AHEAD = 1.5
+"""Programs for laws have at most so many times the cells that the next one for a lower bound has."""
+
 ORDER = 1.3
 """Brackets narrow about like this power of the cells' width."""
 
@@ -78,6 +81,9 @@ SEEN = 0.015
 
 EXACT = 0.02
 """A program's own bracket is narrowed to this share of the gap aimed at, and half as much of the gap so far."""
+
+LITTLE = 0.1
+"""A program is left when it can narrow the bracket by no more than this share."""
 
 SHARES = tuple(2.0**-n for n in (26, 23, 20, 17, 14, 12, 10))
 """Shares of the tail, tried in turn."""
@@ -156,48 +162,56 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
 
     def _by_curve(self) -> None:
         """Programs whose rows are tangents of the curve."""
-        k = max(1, round(COARSEST * self.profile.mu))
+        bounds = {1: self._curve_nodes, -1: self._curve_cells}
+        sizes = dict.fromkeys(bounds, max(1, round(COARSEST * self.profile.mu)))
+        efforts = dict.fromkeys(bounds, 0.0)
         while True:
-            for side, bound in ((1, self._curve_nodes), (-1, self._curve_cells)):
-                size = self._next_to_jumps(k, side)
-                if self._over or size > self.settings.max_cells_per_sensitivity:
-                    return
-                bound(size)
+            ahead = sizes[-1] > AHEAD * sizes[1]
+            side = 1 if ahead else min(bounds, key=efforts.__getitem__)  # whose last program was the smaller
+            k = self._next_to_jumps(sizes[side], side)
+            if self._over or k > self.settings.max_cells_per_sensitivity:
+                return
+            efforts[side] = bounds[side](k)
             wanted = (1.1 * self._record().gap / self._goal) ** (1 / ORDER)
-            k = max(k + 1, round(k * min(max(wanted, GROWTH[0]), GROWTH[1])))
+            sizes[side] = max(k + 1, round(k * min(max(wanted, GROWTH[0]), GROWTH[1])))
 
-    def _curve_program(self, mu: float, lattice: Lattice, costs: Array, steepest: float, nodes: bool) -> CurveProgram:
-        """A program solved from the last law, rounded to nodes or to cells, with as little of a Gaussian, as little
-        wider than it need be, as makes it private on the lattice."""
+    def _curve_program(self, mu: float, lattice: Lattice, costs: Array, proves: bool) -> CurveProgram:
+        """A program for a lower bound or for a law, solved from the last law, rounded to nodes or to cells, with as
+        little of a Gaussian, as little wider than it need be, as makes it private on the lattice."""
         centre = (self._centre - origin_of(self.problem)) / self.problem.sensitivity
         ends = lattice.ends / (2 * lattice.k) - centre
         normals = [normal_masses(ends * self.profile.mu * (1 - times * LESS)) for times in WIDER]
         firsts = normals
         if self._density is not None:
+            nodes = proves and not lattice.edge
             law = self._density.nodes(lattice) if nodes else self._density.cells(lattice)
             firsts = [(1 - share) * law + share * normals[-1] / normals[-1].sum() for share in MIXED] + normals
-        last = min(FARTHEST + self.profile.mu / 2, steepest / self.profile.mu)
+        last = min(FARTHEST + self.profile.mu / 2, (STEEPEST if proves else STEEPEST_LAW) / self.profile.mu)
         program = CurveProgram(mu, lattice, costs, lattice.gathered(firsts[0]), self._limits.scale, last)
         if not program.private:
             any(program.begin(lattice.gathered(first)) for first in firsts[1:])
         program.start()
         room = EXACT * max(self._goal, 0.5 * min(self._record().gap, 1.0))
-        program.solve(
-            self._limits, lambda lower, upper: upper - lower <= room * lower or lower >= self.upper * (1 - room)
-        )
+
+        def near(lower: float, upper: float) -> bool:
+            most = upper - self.lower if proves else self.upper - lower  # that this program still narrows the bracket
+            return upper - lower <= room * lower or most <= max(room * lower, LITTLE * (self.upper - self.lower))
+
+        program.solve(self._limits, near)
         return program
 
-    def _curve_nodes(self, k: int) -> None:
-        """A lower bound from laws rounded to nodes, or for losses with jumps to cells [Thm 2]."""
+    def _curve_nodes(self, k: int) -> float:
+        """A lower bound from laws rounded to nodes, or for losses with jumps to cells [Thm 2]. Returns the effort."""
         loss, problem = self.problem.paid_loss, self.problem
         lattice = rounding_lattice(problem, k, int(not loss.continuous), self._window(0.5))
         costs = rounded_costs(loss, problem, lattice, np.full(len(lattice.indices) - 1, 0.5))
-        program = self._curve_program(self.profile.mu, lattice, costs, STEEPEST, loss.continuous)
+        program = self._curve_program(self.profile.mu, lattice, costs, True)
         self.lower = max(self.lower, program.proved(self.profile))
         self._note(len(costs), len(program.cuts))
+        return program.effort
 
-    def _curve_cells(self, k: int) -> None:
-        """A law constant on cells, with its tail [Thm 1]."""
+    def _curve_cells(self, k: int) -> float:
+        """A law constant on cells, with its tail [Thm 1]. Returns the effort."""
         problem = self.problem
         narrow = problem.loss.continuous and self.profile.mu >= NARROW_FROM
         lattice = cell_lattice(problem, k, int(narrow or not problem.loss.continuous), self._window(1.0))
@@ -205,7 +219,7 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
         if narrow:
             lattice = Blocks.of(lattice, Grading(NARROWEST, (0.0,), reach=math.inf))
         costs = cell_means(problem.paid_loss, places_of(problem, 2 * lattice.k, lattice.ends))
-        program = self._curve_program(self.profile.mu * (1 - LESS), lattice, costs, STEEPEST_LAW, False)
+        program = self._curve_program(self.profile.mu * (1 - LESS), lattice, costs, False)
         if program.private and program.upper < self.upper:
             below = np.append(0.0, np.cumsum(program.inner))
             self._density = _Density(lattice.ends / (2 * lattice.k), below / below[-1])
@@ -215,6 +229,7 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
             )  # fmt: skip
             self._offer(body, self._dense, False, "linear program")
         self._note(len(costs), len(program.cuts))
+        return program.effort
 
     def _by_pairs(self) -> None:
         """Programs with one family of rows per ε′."""
