@@ -6,12 +6,12 @@ A law constant on blocks of a fine lattice's cells is a law on the fine lattice;
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from .lattice import Array, Ints, Lattice, sums_at
+from .lattice import Array, Ints, Lattice, Tests, sums_at
 from .mesh import Grading
 
 
@@ -20,10 +20,12 @@ class Blocks(Lattice):
     """A lattice of cells with an edge at 0, the classes of which are blocks of cells, if it is folded with their mirror
     images.
 
-    starts : index of the first cell of every block, if it is folded of those right of 0.
+    starts : index of the first cell of every block, if it is folded of those right of 0.   coarse : cells to each of
+    the lattice that was cut.
     """
 
     starts: tuple[int, ...] = (0,)
+    coarse: int = 1
 
     @staticmethod
     def of(lattice: Lattice, grading: Grading) -> Blocks:
@@ -32,7 +34,8 @@ class Blocks(Lattice):
         starts = grading.nodes(k, first, end)[:-1]
         if lattice.folded:
             starts = starts[starts >= 0]
-        return Blocks(k, first, end - 1, first, end - 1, lattice.folded, edge=1, starts=tuple(starts.tolist()))
+        bare = Blocks(k, first, end - 1, first, end - 1, lattice.folded, edge=1, coarse=grading.coarse)
+        return replace(bare, starts=tuple(starts.tolist()))
 
     @cached_property
     def _starts(self) -> Ints:
@@ -88,3 +91,24 @@ class Blocks(Lattice):
         keys, index = np.unique((owner * names + shift + self.k)[owner >= 0], return_inverse=True)
         counts = sums_at(index, np.tile(count, 2)[owner >= 0], len(keys))
         return keys // names, keys % names - self.k, counts
+
+    @cached_property
+    def tests(self) -> Tests:
+        """Cells of one block covered by cells of one block, or by none, at every shift that brings an end of a block
+        onto one: in between shortfalls are affine [Thm 1]."""
+        starts = np.append(self._starts, self.last + 1)
+        ends = np.union1d(-starts, starts) if self.folded else starts
+        shifts = np.unique(np.subtract.outer(ends, ends))
+        shifts = shifts[(shifts != 0) & (shifts >= (1 if self.folded else -self.k)) & (shifts <= self.k)]
+        found = []
+        for j in shifts.tolist():
+            cuts = np.union1d(ends, ends + j)
+            cuts = cuts[(cuts >= self.first) & (cuts <= self.last + 1)]
+            found.append((np.full(len(cuts) - 1, j), cuts[:-1], np.diff(cuts).astype(np.float64)))
+        shift, place, size = (np.concatenate(v) for v in zip(*found))
+        return self._tests_of(shift, place, size)
+
+    def gathered(self, masses: Array) -> Array:
+        """Evenly over the cells of which this lattice's are parts."""
+        whole: Array = np.repeat(masses.reshape(-1, self.coarse).mean(axis=1), self.coarse)
+        return whole

@@ -23,8 +23,13 @@ from ..privacy_profile import GaussianProfile
 from .lattice import NOT_ZERO, Array, Ints, Lattice, sums_at
 from .step import Limits
 
-PER_SHIFT = 8
+PER_SHIFT = 16
 """Rows that a shift may add in a round, spread over the curve."""
+
+FIRST = 300
+"""And rows that it begins with, where the first law is within CLOSE of the curve, in shares of it."""
+
+CLOSE = 0.05
 
 WITHIN = 1e-9
 """What a private law may exceed the curve by, in shares of it: what floats do."""
@@ -39,16 +44,15 @@ solution itself."""
 FLOOR = 1e-3
 """Least reference mass, for scaling, relative to the largest."""
 
-IDLE = 12
+IDLE = 6
 """Rows that have not held a solution for so many rounds leave."""
 
 
 @dataclass(frozen=True)
 class Cut:
-    """Events (indices) of a shift, and the place z of the tangent that cut them off."""
+    """Test functions (numbers) of one shift, and the place z of the tangent that cut off their sum."""
 
-    shift: int
-    events: Ints
+    tests: Ints
     z: float
 
 
@@ -57,7 +61,7 @@ class CurveProgram:
     """minimise Σ costs·r over laws r on the lattice that keep the curve at every shift.
 
     costs : (n,) the loss of one unit of mass at every index.   inner : (n,) masses of a private law.   scale : about
-    how large the optimum is.   last : largest z looked at.
+    how large the optimum is.   last : largest z looked at.   effort : rows times columns of all rounds.
     """
 
     mu: float
@@ -71,66 +75,100 @@ class CurveProgram:
     lower: float = field(default=0.0, init=False)
     upper: float = field(init=False)
     private: bool = field(init=False)
+    effort: float = field(default=0.0, init=False)
 
     def __post_init__(self) -> None:
         lattice = self.lattice
         self._classes, self._owners = lattice.classes, lattice.classify(lattice.indices)
-        self._events = lattice.events - lattice.first
-        self.inner = self._levelled(self.inner / self.inner.sum())
-        self.upper, self.private = float(self.costs @ self.inner), not self.violated(self.inner)
+        self._tests = lattice.tests
+        self._by_shift = self._tests.by_shift()
+        self.begin(self.inner)
         rho = lattice.shares(self.inner)
-        self._rho = np.maximum(rho, FLOOR * rho.max())
+        self._middle = 0 if lattice.folded else int(np.argmax(rho))
+        self._rho = self._tails(np.maximum(rho, FLOOR * rho.max()) * lattice.multiplicity)
         self._lp = LinearProgram(tolerance=1e-10)
-        self._lp.add_rows(1.0, 1.0, starts=[0], columns=[], values=[])
-        paid = sums_at(self._owners, self.costs, self._classes) * self._rho / self.scale
-        columns = np.arange(self._classes)
-        self._lp.add_columns(paid, starts=columns, rows=np.zeros_like(columns), values=lattice.multiplicity * self._rho)
+        whole = np.zeros(self._classes)
+        whole[self._middle] = 1 / self._rho[self._middle]
+        paid = self._of_tails(sums_at(self._owners, self.costs, self._classes)) * self._rho / self.scale
+        self._lp.add_columns(paid, whole, np.where(whole > 0, whole, INFINITY))
+        self._fixed = self._add_order()
         self._unused: list[int] = []
 
     def _levelled(self, masses: Array) -> Array:
         """Masses levelled: the same at every index of a class."""
         return self.lattice.unfold(sums_at(self._owners, masses, self._classes) / self.lattice.multiplicity)
 
+    # Tails ---------------------------------------------------------------------------------------------
+    # Unknowns are the masses of all classes from one outwards, for the events that count most are half-lines, of few
+    # entries then.
+
+    def _tails(self, masses: Array) -> Array:
+        """Mass from every class outwards; in the middle all."""
+        out, m = np.empty_like(masses), self._middle
+        out[m:], out[:m] = np.cumsum(masses[m:][::-1])[::-1], np.cumsum(masses[:m])
+        out[m] = masses.sum()
+        return out
+
+    def _of_tails(self, coefficients: Array) -> Array:
+        """Coefficients of the tails for those of values per index: each less its inner neighbour's."""
+        share, m = coefficients / self.lattice.multiplicity, self._middle
+        out = share.copy()
+        out[:m] -= share[1 : m + 1]
+        out[m + 1 :] -= share[m:-1]
+        return out
+
+    def _of_masses(self, tails: Array) -> Array:
+        """Values per index: every tail less its outer neighbours'."""
+        out, m = tails.copy(), self._middle
+        out[1 : m + 1] -= tails[:m]
+        out[m:-1] -= tails[m + 1 :]
+        return out / self.lattice.multiplicity
+
+    def _add_order(self) -> int:
+        """Rows: no mass is negative. How many they are."""
+        outer = np.delete(np.arange(self._classes), self._middle)
+        inner = outer + np.where(outer < self._middle, 1, -1)
+        ends = np.unique(inner)
+        row, column = np.append(inner, ends), np.append(outer, ends)
+        value = np.append(-np.ones(len(outer)), np.ones(len(ends))) * self._rho[column] / self._rho[row]
+        order = np.argsort(row, kind="stable")
+        starts = np.flatnonzero(np.diff(row[order], prepend=-1))
+        self._lp.add_rows(0.0, INFINITY, starts=starts, columns=column[order], values=value[order])
+        return len(ends)
+
     # Rows ----------------------------------------------------------------------------------------------
 
-    def _covers(self, events: Ints, shift: Ints | int) -> Ints:
-        """Positions of the events' covers; the position after the last stands for none."""
-        covers = events - shift
-        return np.where((covers >= 0) & (covers < len(self._owners)), covers, len(self._owners))
-
-    def violated(self, masses: Array) -> list[Cut]:
-        """Corners of the polygons of all shifts that lie outside the curve: the farthest out of every stretch of it."""
+    def violated(self, masses: Array, over: float = WITHIN, stretches: int = PER_SHIFT) -> list[Cut]:
+        """Corners of the polygons of all shifts that lie outside the curve, by more than a share `over` of it (inside,
+        if it is negative): the farthest out of every stretch of it."""
         from scipy.special import ndtri
 
-        shifts = self.lattice.shifts
-        here = np.broadcast_to(masses[self._events], (len(shifts), len(self._events)))
-        there = np.append(masses, 0.0)[self._covers(self._events, shifts[:, None])]
+        means = self._tests.means(self.lattice.shares(masses))
+        here, there = (np.append(x, 0.0)[self._by_shift] for x in means)
         order = np.argsort(-here / np.maximum(there, NOT_ZERO), axis=1, kind="stable")
         P, Q = (np.cumsum(np.take_along_axis(x, order, 1), axis=1) for x in (here, there))
         z = -0.5 * (ndtri(np.clip(P, 1e-300, 1 - 1e-15)) + ndtri(np.clip(Q, 1e-300, 1 - 1e-15)))
         nearest = EPSILON_RANGE[0] / self.mu
         z = np.clip(np.where(z < nearest / 2, 0.0, np.maximum(z, nearest * (1 + 1e-12))), 0.0, self.last)
         growth, limit = self._line(z)
-        over = (P - growth * Q - limit) / limit
-        stretch = np.minimum(np.floor(z / self.last * PER_SHIFT), PER_SHIFT - 1)
+        excess = (P - growth * Q - limit) / limit
+        row, corner = np.nonzero(excess > over)
+        stretch = np.minimum(np.floor(z[row, corner] / self.last * stretches), stretches - 1)
+        ranked = np.lexsort((-excess[row, corner], row, stretch))
+        names = (stretch * len(order) + row)[ranked]
+        farthest = ranked[np.append(True, names[1:] != names[:-1])[: len(ranked)]]
         found = []
-        for part in range(PER_SHIFT):
-            mine = np.where(stretch == part, over, -1.0)
-            corner = np.argmax(mine, axis=1)
-            for j in np.flatnonzero(mine[np.arange(len(corner)), corner] > WITHIN).tolist():
-                chosen = np.sort(self._events[order[j, : corner[j] + 1]])
-                found.append(Cut(int(shifts[j]), chosen, float(z[j, corner[j]])))
+        for j, i in zip(row[farthest].tolist(), corner[farthest].tolist()):
+            tests = np.sort(self._by_shift[j, order[j, : i + 1]])
+            found.append(Cut(tests[tests < self._tests.count], float(z[j, i])))
         return found
 
     def _add(self, cuts: list[Cut]) -> None:
         rows = np.zeros((len(cuts), self._classes))
         for row, cut in zip(rows, cuts):
-            covers = self._covers(cut.events, cut.shift)
-            covers = covers[covers < len(self._owners)]
             growth, limit = self._line(cut.z)
-            row += sums_at(self._owners[cut.events], np.ones(len(cut.events)), self._classes)
-            row -= growth * sums_at(self._owners[covers], np.ones(len(covers)), self._classes)
-            row *= self._rho / limit
+            events, covers = (self._of_tails(x) for x in self._tests.row(cut.tests, self._classes))
+            row += (events - growth * covers) * self._rho / limit
         used = rows != 0
         starts = np.cumsum(used.sum(axis=1)) - used.sum(axis=1)
         self._lp.add_rows(-INFINITY, 1.0, starts=starts, columns=np.nonzero(used)[1], values=rows[used])
@@ -142,15 +180,21 @@ class CurveProgram:
         self._unused = [0 if rate > 0 else unused + 1 for rate, unused in zip(rates.tolist(), self._unused)]
         leaving = [i for i, unused in enumerate(self._unused) if unused > IDLE]
         if 2 * len(leaving) > len(self.cuts):
-            self._lp.delete_rows([1 + i for i in leaving])
+            self._lp.delete_rows([self._fixed + i for i in leaving])
             kept = sorted(set(range(len(self.cuts))) - set(leaving))
             self.cuts, self._unused = [self.cuts[i] for i in kept], [self._unused[i] for i in kept]
 
     # Solving -------------------------------------------------------------------------------------------
 
-    def start(self, masses: Array) -> None:
-        """Rows that a law of about the optimum's shape is near to violating: those of what is a little less private."""
-        cuts = self.violated(self._levelled(masses / masses.sum()))
+    def begin(self, inner: Array) -> bool:
+        """The law to begin with; whether it is private."""
+        self.inner = self._levelled(inner / inner.sum())
+        self.upper, self.private = float(self.costs @ self.inner), not self.violated(self.inner)
+        return self.private
+
+    def start(self) -> None:
+        """Rows that the first law, of about the optimum's shape, is near to violating."""
+        cuts = self.violated(self.inner, -CLOSE, FIRST)
         if cuts:
             self._add(cuts)
 
@@ -158,6 +202,7 @@ class CurveProgram:
         """Rounds of solving and cutting, until `near(lower, upper)` of the program, or nothing is violated. `inner` is
         the best private law found, `rates` the multipliers of the cuts in the last solution."""
         for _ in range(ROUNDS):
+            self.effort += float(self._lp.rows * self._classes)
             try:
                 status = self._lp.run(limits.deadline, limits.stop)
             except SolverError:
@@ -165,10 +210,10 @@ class CurveProgram:
             values = self._lp.primal()
             if status != "optimal" or len(values) != self._classes:
                 return status
-            outer = self.lattice.unfold(np.maximum(values, 0.0) * self._rho)
+            outer = self.lattice.unfold(np.maximum(self._of_masses(values * self._rho), 0.0))
             outer /= outer.sum()
             self.lower = float(self.costs @ outer)
-            rates = np.maximum(0.0, -self._lp.row_duals()[1:]) * self.scale
+            rates = np.maximum(0.0, -self._lp.row_duals()[self._fixed :]) * self.scale
             self.rates = [(cut, rate) for cut, rate in zip(self.cuts, rates.tolist()) if rate > 0]
             if near(self.lower, self.upper if self.private else math.inf):
                 return status
@@ -181,7 +226,7 @@ class CurveProgram:
 
     def _search(self, outer: Array) -> list[Cut]:
         """Rows that the solution violates, looked for ever nearer to it; private laws on the way are kept."""
-        padded, share = np.append(outer, 0.0), BETWEEN
+        means, share = self._tests.means(self.lattice.shares(outer)), BETWEEN
         while True:
             tried = outer if share > NEAREST else (1 - share) * self.inner + share * outer
             cuts = self.violated(tried)
@@ -189,16 +234,15 @@ class CurveProgram:
                 self.inner, self.upper, self.private = tried, float(self.costs @ tried), True
             if share > NEAREST:
                 return cuts
-            cuts = [cut for cut in cuts if self._excess(cut, padded) > WITHIN]
+            cuts = [cut for cut in cuts if self._excess(cut, *means) > WITHIN]
             if cuts:
                 return cuts
             share = 1 - (1 - share) / 4
 
-    def _excess(self, cut: Cut, padded: Array) -> float:
-        """By how much masses, with a 0 after the last, exceed a cut, in shares of its limit."""
+    def _excess(self, cut: Cut, events: Array, covers: Array) -> float:
+        """By how much a law, whose means of all tests are given, exceeds a cut, in shares of its limit."""
         growth, limit = self._line(cut.z)
-        covered = padded[self._covers(cut.events, cut.shift)].sum()
-        return float((padded[cut.events].sum() - growth * covered) / limit) - 1
+        return float((events[cut.tests].sum() - growth * covers[cut.tests].sum()) / limit) - 1
 
     def _line(self, z: Array | float) -> tuple[Array, Array]:
         """(e^(μz), the curve there)."""
@@ -215,13 +259,13 @@ class CurveProgram:
         terms = []
         for cut, rate in self.rates:
             (pair,) = profile.necessary((cut.z,))
-            events, weight = cut.events + self.lattice.first, rate / self._line(cut.z)[1]
-            shifts, weights = np.full(len(events), cut.shift), np.full(len(events), weight)
-            terms.append((pair.epsilon, pair.delta, shifts, events, weights))
+            weights = np.full(len(cut.tests), rate / self._line(cut.z)[1])
+            spread = self.lattice.spread(self._tests.shift[cut.tests], self._tests.place[cut.tests], weights)
+            terms.append((pair.epsilon, pair.delta, *spread))
         if not terms:
             return 0.0
         (epsilon, delta, shifts, events, weights), *further = terms
         return multiplier_bound_lower(
-            self.costs, self.lattice.first, epsilon=epsilon, delta=delta, shifts=shifts, events=events, weights=weights,
-            mirrored=self.lattice.folded, further=further,
+            self.lattice.everywhere(self.costs), self.lattice.first, epsilon=epsilon, delta=delta, shifts=shifts,
+            events=events, weights=weights, mirrored=self.lattice.folded, further=further,
         )  # fmt: skip

@@ -29,6 +29,49 @@ def sums_at(index: Ints, values: Array, count: int) -> Array:
 
 
 @dataclass(frozen=True)
+class Tests:
+    """Test functions of all shifts, one after the other, those of a shift adding up to at most 1 everywhere: what of a
+    law is in the event, and what covers it.
+
+    shift, place : (tests,) their shift and the event where they are 1.
+    test, column, event, cover : (entries,) what test number `test` makes of a unit of mass at every index of class
+    `column`: so much of it is in the event, so much covers.
+    """
+
+    shift: Ints
+    place: Ints
+    test: Ints
+    column: Ints
+    event: Array
+    cover: Array
+
+    @property
+    def count(self) -> int:
+        return len(self.shift)
+
+    def by_shift(self) -> Ints:
+        """Numbers of the tests, a row to each shift, filled up with `count`."""
+        starts = np.flatnonzero(np.append(True, self.shift[1:] != self.shift[:-1]))
+        sizes = np.diff(starts, append=self.count)
+        across = np.arange(sizes.max())
+        numbers: Ints = np.where(across < sizes[:, None], starts[:, None] + across, self.count)
+        return numbers
+
+    def means(self, r: Array) -> tuple[Array, Array]:
+        """Every test's mean under a law, given per index of every class, and its cover's. (tests,) each."""
+        masses = r[self.column]
+        return sums_at(self.test, self.event * masses, self.count), sums_at(self.test, self.cover * masses, self.count)
+
+    def row(self, tests: Ints, classes: int) -> tuple[Array, Array]:
+        """Coefficients of the sum of tests, in increasing order, and of that of their covers. (classes,) each"""
+        first, last = np.searchsorted(self.test, tests), np.searchsorted(self.test, tests, side="right")
+        widths = last - first
+        mine = np.arange(widths.sum()) + np.repeat(first - np.cumsum(widths) + widths, widths)
+        column = self.column[mine]
+        return sums_at(column, self.event[mine], classes), sums_at(column, self.cover[mine], classes)
+
+
+@dataclass(frozen=True)
 class Lattice:
     """Integer geometry of a program, in lattice steps (k per sensitivity).
 
@@ -132,6 +175,27 @@ class Lattice:
     def locate(self, x: Array) -> Ints:
         """Position in `indices` of the index nearest to places x, in sensitivities; beyond its ends where x is."""
         return np.floor(x * self.k + 0.5 * (1 - self.edge) + ROUNDED).astype(int) - self.first
+
+    @cached_property
+    def tests(self) -> Tests:
+        """Every event of every shift as a test function."""
+        shift, place = np.repeat(self.shifts, len(self.events)), np.tile(self.events, len(self.shifts))
+        return self._tests_of(shift, place, np.ones(len(place)))
+
+    def _tests_of(self, shift: Ints, place: Ints, size: Array) -> Tests:
+        """Tests of `size` indices of one class each, that begin at a place, and their covers."""
+        cover, number = place - shift, np.arange(len(place))
+        inside = (cover >= self.first) & (cover <= self.last)
+        column = self.classify(np.concatenate([place, cover[inside]]))
+        event = np.concatenate([size, np.zeros(int(inside.sum()))])
+        covers = np.concatenate([np.zeros(len(place)), size[inside]])
+        test = np.concatenate([number, number[inside]])
+        order = np.argsort(test, kind="stable")
+        return Tests(shift, place, test[order], column[order], event[order], covers[order])
+
+    def gathered(self, masses: Array) -> Array:
+        """A law per index of the whole lattice as one on this, as private and nearly the same."""
+        return masses
 
     # Pairs ---------------------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..loss import UNIT
-from .lattice import Array, Ints, Lattice, sums_at
+from .lattice import Array, Ints, Lattice, Tests, sums_at
 
 BEYOND = 1.3
 """Nodes are graded up to this multiple of the outermost step's distance."""
@@ -59,23 +59,6 @@ class Grading:
             out.append(x)
             x = (x // spacing + 1) * spacing
         return np.array(out)
-
-
-@dataclass(frozen=True)
-class _Hats:
-    """Test functions of all shifts, one after the other.
-
-    shift, place : (hats,) their shift and the event where they are 1.
-    hat, column, event, cover : (entries,) what hat number `hat` makes of a unit of mass at every index of class
-    `column`: so much of it is in the event, so much covers.
-    """
-
-    shift: Ints
-    place: Ints
-    hat: Ints
-    column: Ints
-    event: Array
-    cover: Array
 
 
 @dataclass(frozen=True)
@@ -151,7 +134,7 @@ class Mesh(Lattice):
     # Pairs ---------------------------------------------------------------------------------------------
 
     @cached_property
-    def _hats(self) -> _Hats:
+    def tests(self) -> Tests:
         column = self.classify(self.indices)
         numbers, entries = [], []
         total = 0
@@ -174,7 +157,7 @@ class Mesh(Lattice):
         keys, index = np.unique(hat * self.classes + column, return_inverse=True)
         event, cover = (sums_at(index, value * mine, len(keys)) for mine in (~covering, covering))
         shift, place = (np.concatenate(v) for v in zip(*numbers))
-        return _Hats(shift, place, keys // self.classes, keys % self.classes, event, cover)
+        return Tests(shift, place, keys // self.classes, keys % self.classes, event, cover)
 
     def _kinks(self, shift: int) -> tuple[Ints, NDArray[np.bool_]]:
         """Nodes where test functions of a shift may bend, and at which of them they need not vanish."""
@@ -190,22 +173,22 @@ class Mesh(Lattice):
 
     @property
     def names(self) -> int:
-        return len(self._hats.shift)
+        return len(self.tests.shift)
 
     def events_at(self, shift: int) -> Ints:
-        events: Ints = self._hats.place[self._hats.shift == shift]
+        events: Ints = self.tests.place[self.tests.shift == shift]
         return events
 
     def pairs(self, shift: int, chosen: NDArray[np.bool_]) -> tuple[Ints, Ints]:
-        events = np.flatnonzero(self._hats.shift == shift)[chosen]
+        events = np.flatnonzero(self.tests.shift == shift)[chosen]
         return events, np.full(len(events), -1)
 
     def terms(self, event: Ints, cover: Ints) -> list[tuple[Ints, Ints]]:
-        return [(self._hats.shift[event], self._hats.place[event])]
+        return [(self.tests.shift[event], self.tests.place[event])]
 
     def rows(self, event: Ints, cover: Ints, amplification: Array) -> tuple[Ints, Ints, Array]:
-        hats = self._hats
-        first, last = np.searchsorted(hats.hat, event), np.searchsorted(hats.hat, event, side="right")
+        hats = self.tests
+        first, last = np.searchsorted(hats.test, event), np.searchsorted(hats.test, event, side="right")
         widths = last - first
         starts = np.cumsum(widths) - widths
         mine = np.arange(widths.sum()) + np.repeat(first - starts, widths)
@@ -213,8 +196,8 @@ class Mesh(Lattice):
         return starts, hats.column[mine], values
 
     def sizes(self, event: Ints, reference: Array) -> Array:
-        hats = self._hats
-        return sums_at(hats.hat, hats.event * reference[hats.column], self.names)[event]
+        hats = self.tests
+        return sums_at(hats.test, hats.event * reference[hats.column], self.names)[event]
 
     # Shortfalls ----------------------------------------------------------------------------------------
 
@@ -223,9 +206,9 @@ class Mesh(Lattice):
 
     def _balance(self, r: Array, amplification: float) -> Array:
         """Every hat's mean under the law less e^ε times that of its shifted copy; `r` is per index."""
-        hats = self._hats
+        hats = self.tests
         return sums_at(
-            hats.hat, (hats.event - amplification * hats.cover) * r[self.representatives][hats.column], self.names
+            hats.test, (hats.event - amplification * hats.cover) * r[self.representatives][hats.column], self.names
         )
 
     def excess(self, r: Array, shift: int, amplification: float) -> Array:
@@ -233,11 +216,11 @@ class Mesh(Lattice):
 
     def excesses(self, r: Array, shifts: Ints, amplification: float) -> Iterator[Array]:
         balance = self._balance(r, amplification)
-        return (balance[self._hats.shift == shift] for shift in shifts.tolist())
+        return (balance[self.tests.shift == shift] for shift in shifts.tolist())
 
     def shortfalls(self, r: Array, amplification: float) -> Array:
         positive = np.maximum(self._balance(r, amplification), 0.0)
-        return sums_at(np.searchsorted(self.shifts, self._hats.shift), positive, len(self.shifts))
+        return sums_at(np.searchsorted(self.shifts, self.tests.shift), positive, len(self.shifts))
 
     # The whole lattice ---------------------------------------------------------------------------------
 

@@ -31,10 +31,12 @@ from ..problem import NoiseProblem, SolverSettings
 from ..search import bisections, least_argument
 from ..solution import Certificate, Solution
 from .anytime import Anytime, ProgressCallback
+from .blocks import Blocks
 from .curve import CurveProgram
 from .lattice import Array, Lattice
 from .laws import SEARCHED_TO
 from .lower import lower_step, rounded_costs, rounding_lattice
+from .mesh import Grading
 from .program import Seed
 from .step import Window, origin_of, places_of
 from .upper import cell_lattice, upper_step
@@ -47,28 +49,41 @@ it is the small programs whose solutions make the larger ones quick."""
 COARSEST = 2.0
 """Cells per σ of the first program under the whole curve."""
 
-GROWTH = (1.3, 1.7)
+GROWTH = (1.2, 1.45)
 """The next one has at least and at most this many times as many cells."""
+
+AHEAD = 1.5
+"""Programs for laws have at most so many times the cells that the next one for a lower bound has."""
 
 ORDER = 1.3
 """Brackets narrow about like this power of the cells' width."""
 
-FARTHEST, STEEPEST = 4.0, 8.0
-"""Tangents are looked at up to z = FARTHEST + μ/2 and ε′ = STEEPEST: what e^ε′ beyond it does, linear programs hardly
-resolve, and next to nothing is lost."""
+FARTHEST = 4.0
+"""Tangents are looked at up to z = FARTHEST + μ/2."""
+
+STEEPEST, STEEPEST_LAW = 8.0, 13.0
+"""And up to this ε′ in programs for lower bounds and for laws: what e^ε′ beyond it does, linear programs hardly
+resolve, and next to nothing is lost; but what a law does there, its tail has to mend."""
+
+NARROW_FROM, NARROWEST = 3.0, 8
+"""From this μ on the cells of laws are cut into so many next to whole sensitivities, where laws have poles."""
 
 LESS = 5e-5
 """By this share less than μ is asked of laws, and twice that of the Gaussian that a search begins with: room for chords
 between tangents and for the tail."""
 
-SEED = 0.05
-"""A Gaussian as much narrower violates the first rows."""
+WIDER, MIXED = (2.0, 8.0, 32.0, 128.0, 512.0), (1e-4, 1e-3, 1e-2, 0.1)
+"""A Gaussian to begin a program with is wider by so many times LESS, for windows cut its ends off. Of the widest, a law
+to begin with gets so much."""
 
 SEEN = 0.015
 """Distance of the tangents between which laws are checked that were not made for some of their own."""
 
 EXACT = 0.02
 """A program's own bracket is narrowed to this share of the gap aimed at, and half as much of the gap so far."""
+
+LITTLE = 0.1
+"""A program is left when it can narrow the bracket by no more than this share."""
 
 SHARES = tuple(2.0**-n for n in (26, 23, 20, 17, 14, 12, 10))
 """Shares of the tail, tried in turn."""
@@ -78,6 +93,35 @@ LEAST_REACH = 2.5
 
 TAIL = 4.0
 """Mean of the tail, in σ."""
+
+
+@dataclass(frozen=True)
+class _Density:
+    """A piecewise constant density: its breaks, in sensitivities from the lattices' origin, and its distribution
+    function there."""
+
+    breaks: Array
+    below: Array
+
+    def cells(self, lattice: Lattice) -> Array:
+        """Mass in every cell, what lies beyond with the outermost. As private as the law [Thm 2]."""
+        below = np.interp(lattice.ends / (2 * lattice.k), self.breaks, self.below)
+        below[0], below[-1] = 0.0, 1.0
+        masses: Array = np.diff(below)
+        return masses
+
+    def nodes(self, lattice: Lattice) -> Array:
+        """The law rounded at random to the nodes: the second difference of the integral of its distribution function
+        [Thm 2]."""
+        places = np.arange(lattice.first - 1, lattice.last + 2) / lattice.k
+        widths = np.diff(self.breaks)
+        whole = np.append(0.0, np.cumsum(widths * 0.5 * (self.below[1:] + self.below[:-1])))
+        cell = np.clip(np.searchsorted(self.breaks, places, side="right") - 1, 0, len(widths) - 1)
+        into = np.clip(places - self.breaks[cell], 0.0, widths[cell])
+        rise = np.diff(self.below)[cell] / widths[cell]
+        area = whole[cell] + into * (self.below[cell] + 0.5 * rise * into) + np.maximum(places - self.breaks[-1], 0.0)
+        masses: Array = np.maximum(np.diff(area, 2) * lattice.k, 0.0)
+        return masses
 
 
 @dataclass(frozen=True)
@@ -103,6 +147,7 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
         self.best: _Found | None = None
         self._centre = 0.0  # of the best Gaussian
         self._seeds: dict[str, Seed | None] = {"lower": None, "upper": None}
+        self._density: _Density | None = None  # of the last law that kept the curve
 
     def run(self) -> Solution:
         """Start from the Gaussian itself, then programs from coarse to fine."""
@@ -117,61 +162,74 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
 
     def _by_curve(self) -> None:
         """Programs whose rows are tangents of the curve."""
-        known: dict[int, Callable[[Array], Array] | None] = {1: None, -1: None}
-        k = max(1, round(COARSEST * self.profile.mu))
+        bounds = {1: self._curve_nodes, -1: self._curve_cells}
+        sizes = dict.fromkeys(bounds, max(1, round(COARSEST * self.profile.mu)))
+        efforts = dict.fromkeys(bounds, 0.0)
         while True:
-            for side, bound in ((1, self._curve_nodes), (-1, self._curve_cells)):
-                size = self._next_to_jumps(k, side)
-                if self._over or size > self.settings.max_cells_per_sensitivity:
-                    return
-                known[side] = bound(size, known[side])
+            ahead = sizes[-1] > AHEAD * sizes[1]
+            side = 1 if ahead else min(bounds, key=efforts.__getitem__)  # whose last program was the smaller
+            k = self._next_to_jumps(sizes[side], side)
+            if self._over or k > self.settings.max_cells_per_sensitivity:
+                return
+            efforts[side] = bounds[side](k)
             wanted = (1.1 * self._record().gap / self._goal) ** (1 / ORDER)
-            k = max(k + 1, round(k * min(max(wanted, GROWTH[0]), GROWTH[1])))
+            sizes[side] = max(k + 1, round(k * min(max(wanted, GROWTH[0]), GROWTH[1])))
 
-    def _curve_program(
-        self, mu: float, lattice: Lattice, costs: Array, known: Callable[[Array], Array] | None
-    ) -> CurveProgram:
-        """A program solved from the Gaussian on the cells around the lattice's indices, seeded by a coarser law's
-        density; places in sensitivities from the lattice's origin."""
+    def _curve_program(self, mu: float, lattice: Lattice, costs: Array, proves: bool) -> CurveProgram:
+        """A program for a lower bound or for a law, solved from the last law, rounded to nodes or to cells, with as
+        little of a Gaussian, as little wider than it need be, as makes it private on the lattice."""
         centre = (self._centre - origin_of(self.problem)) / self.problem.sensitivity
         ends = lattice.ends / (2 * lattice.k) - centre
-        last = min(FARTHEST + self.profile.mu / 2, STEEPEST / self.profile.mu)
-        inner = normal_masses(ends * self.profile.mu * (1 - 2 * LESS))
-        program = CurveProgram(mu, lattice, costs, inner, self._limits.scale, last)
-        if known is not None:
-            program.start(known(lattice.places))
-        program.start(normal_masses(ends * self.profile.mu * (1 + SEED)))
+        normals = [normal_masses(ends * self.profile.mu * (1 - times * LESS)) for times in WIDER]
+        firsts = normals
+        if self._density is not None:
+            nodes = proves and not lattice.edge
+            law = self._density.nodes(lattice) if nodes else self._density.cells(lattice)
+            firsts = [(1 - share) * law + share * normals[-1] / normals[-1].sum() for share in MIXED] + normals
+        last = min(FARTHEST + self.profile.mu / 2, (STEEPEST if proves else STEEPEST_LAW) / self.profile.mu)
+        program = CurveProgram(mu, lattice, costs, lattice.gathered(firsts[0]), self._limits.scale, last)
+        if not program.private:
+            any(program.begin(lattice.gathered(first)) for first in firsts[1:])
+        program.start()
         room = EXACT * max(self._goal, 0.5 * min(self._record().gap, 1.0))
-        program.solve(
-            self._limits, lambda lower, upper: upper - lower <= room * lower or lower >= self.upper * (1 - room)
-        )
+
+        def near(lower: float, upper: float) -> bool:
+            most = upper - self.lower if proves else self.upper - lower  # that this program still narrows the bracket
+            return upper - lower <= room * lower or most <= max(room * lower, LITTLE * (self.upper - self.lower))
+
+        program.solve(self._limits, near)
         return program
 
-    def _curve_nodes(self, k: int, known: Callable[[Array], Array] | None) -> Callable[[Array], Array]:
-        """A lower bound from laws rounded to nodes, or for losses with jumps to cells [Thm 2]. Returns the density."""
+    def _curve_nodes(self, k: int) -> float:
+        """A lower bound from laws rounded to nodes, or for losses with jumps to cells [Thm 2]. Returns the effort."""
         loss, problem = self.problem.paid_loss, self.problem
         lattice = rounding_lattice(problem, k, int(not loss.continuous), self._window(0.5))
         costs = rounded_costs(loss, problem, lattice, np.full(len(lattice.indices) - 1, 0.5))
-        program = self._curve_program(self.profile.mu, lattice, costs, known)
+        program = self._curve_program(self.profile.mu, lattice, costs, True)
         self.lower = max(self.lower, program.proved(self.profile))
         self._note(len(costs), len(program.cuts))
-        return _density(lattice, program.inner)
+        return program.effort
 
-    def _curve_cells(self, k: int, known: Callable[[Array], Array] | None) -> Callable[[Array], Array]:
-        """A law constant on cells, with its tail [Thm 1]. Returns the density."""
+    def _curve_cells(self, k: int) -> float:
+        """A law constant on cells, with its tail [Thm 1]. Returns the effort."""
         problem = self.problem
-        lattice = cell_lattice(problem, k, int(not problem.loss.continuous), self._window(1.0))
+        narrow = problem.loss.continuous and self.profile.mu >= NARROW_FROM
+        lattice = cell_lattice(problem, k, int(narrow or not problem.loss.continuous), self._window(1.0))
         assert lattice is not None  # the whole line has room
-        costs = cell_means(problem.paid_loss, places_of(problem, 2 * k, lattice.ends))
-        program = self._curve_program(self.profile.mu * (1 - LESS), lattice, costs, known)
+        if narrow:
+            lattice = Blocks.of(lattice, Grading(NARROWEST, (0.0,), reach=math.inf))
+        costs = cell_means(problem.paid_loss, places_of(problem, 2 * lattice.k, lattice.ends))
+        program = self._curve_program(self.profile.mu * (1 - LESS), lattice, costs, False)
         if program.private and program.upper < self.upper:
+            below = np.append(0.0, np.cumsum(program.inner))
+            self._density = _Density(lattice.ends / (2 * lattice.k), below / below[-1])
             body = PiecewiseNoise.from_masses(
-                sensitivity=problem.sensitivity, resolution=2 * k, breaks=lattice.ends, masses=program.inner,
+                sensitivity=problem.sensitivity, resolution=2 * lattice.k, breaks=lattice.ends, masses=program.inner,
                 origin=origin_of(problem),
             )  # fmt: skip
             self._offer(body, self._dense, False, "linear program")
         self._note(len(costs), len(program.cuts))
-        return _density(lattice, program.inner)
+        return program.effort
 
     def _by_pairs(self) -> None:
         """Programs with one family of rows per ε′."""
@@ -234,9 +292,10 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
         return replace(self.problem, privacy=listed.pairs[0], profile=listed)
 
     def _window(self, past: float) -> Window:
-        """Where the Gaussian has all but some millionths of its mass, and what the loss puts in the middle."""
+        """Where the Gaussian has all but some millionths of its mass and so far beyond, in σ and in sensitivities, and
+        what the loss puts in the middle."""
         sigma, best = 1 / self.profile.mu, self.problem.paid_loss.minimiser()[0] / self.problem.sensitivity
-        reach = max((4.5 + 0.5 / sigma + past) * sigma, LEAST_REACH)
+        reach = max((4.5 + past) * sigma + past, LEAST_REACH)
         if self.problem.folds:
             return Window(-reach, reach)
         reach *= 1.3
@@ -309,11 +368,6 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
         return Solution(
             problem, self.settings, noise, certificate, trace, seconds, found.cells, noise.body.resolution, found.source
         )
-
-
-def _density(lattice: Lattice, masses: Array) -> Callable[[Array], Array]:
-    """A law's density as a function of places, in sensitivities from the lattice's origin."""
-    return lambda x: np.interp(x, lattice.places, masses, left=0.0, right=0.0)
 
 
 def normal_masses(ends: Array) -> Array:

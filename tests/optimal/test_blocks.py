@@ -36,6 +36,25 @@ def test_a_slack_serves_every_shift_as_often_as_its_blocks_meet(folded: bool) ->
         assert by_slacks == pytest.approx(np.maximum(r - E * covers, 0)[inside].sum(), rel=1e-12)
 
 
+@pytest.mark.parametrize("folded", [True, False])
+def test_parts_of_blocks_are_all_that_a_shift_tells_apart(folded: bool) -> None:
+    coarse = Lattice(3, -7, 6, -7, 6, True, edge=1) if folded else Lattice(3, -2, 8, -2, 8, False, edge=1)
+    blocks = Blocks.of(coarse, Grading(4, (0.0,), 1.0, 1.5))
+    masses, E = np.random.default_rng(6).random(blocks.classes), 2.5
+    event, cover = blocks.tests.means(masses)
+    by_parts = {
+        j: np.maximum(event - E * cover, 0)[blocks.tests.shift == j].sum()
+        for j in np.unique(blocks.tests.shift).tolist()
+    }
+    by_cells = dict(zip(blocks.shifts.tolist(), blocks.shortfalls(blocks.unfold(masses), E).tolist()))
+    assert {j: by_cells[j] for j in by_parts} == pytest.approx(by_parts)
+    assert set(by_parts) <= set(by_cells)
+    for side in (1,) if folded else (1, -1):  # and the others lie on chords between these
+        kinks = sorted(side * j for j in by_parts if side * j > 0)
+        for j in range(kinks[0], kinks[-1] + 1):
+            assert by_cells[side * j] == pytest.approx(np.interp(j, kinks, [by_parts[side * i] for i in kinks]))
+
+
 def test_classes_are_blocks_and_their_mirror_images() -> None:
     blocks = Blocks.of(Lattice(2, -4, 3, -4, 3, True, edge=1), Grading(2, (0.0, 0.2, -0.2), 2.0, 1.0))
     values = np.arange(blocks.classes, dtype=float)

@@ -12,7 +12,7 @@ from dpcore.optimal import curve, solve
 from dpcore.optimal.curve import CurveProgram
 from dpcore.optimal.lattice import Lattice
 from dpcore.optimal.lower import lower_step
-from dpcore.optimal.profile import ProfileSearch, normal_masses
+from dpcore.optimal.profile import ProfileSearch, _Density, normal_masses
 from dpcore.optimal.step import Limits
 from dpcore.privacy_profile import GaussianProfile
 from dpcore.problem import SolverSettings, noise_problem
@@ -80,13 +80,44 @@ def test_the_curve_proves_more_than_pairs_on_it_at_the_same_lattice(loss):
     search._start()
     pairs = search._with_pairs(profile.necessary(profile.places(12)))
     few = lower_step(pairs, 4, search._window(0.5), None, search._limits)
-    search._curve_nodes(4, None)
+    search._curve_nodes(4)
     assert few.bound - 4e-3 * search.upper < search.lower <= search.upper
 
 
-@pytest.mark.parametrize(("loss", "mu", "gap"), [("l1", 0.25, 1e-3), ("pinball:0.3", 1.0, 1e-2), ("l1", 2.0, 1.5e-2)])
+@pytest.mark.parametrize(
+    ("loss", "mu", "gap"), [("l1", 0.25, 1e-3), ("pinball:0.3", 1.0, 1e-2), ("l1", 2.0, 5e-3), ("l1", 3.2, 3e-2)]
+)
 def test_brackets_close(loss, mu, gap):
     solution = solve(problem_of(GaussianProfile(mu), loss), SolverSettings(gap=gap, time_limit=60))
     proof = solution.certificate
     assert proof.lower <= proof.upper <= (1 + gap) * proof.lower
     assert proof.profile.holds
+
+
+def test_a_law_rounded_to_any_lattice_keeps_the_curve():
+    whole = Lattice(3, -12, 12, -12, 12, False)
+    wide = normal_masses((np.arange(26) - 12.5) / 3 * MU * 0.95)
+    program = CurveProgram(MU, whole, np.abs(whole.places), wide, 1.0, 3.0)
+    program.solve(LIMITS, lambda lower, upper: upper - lower < 1e-5)
+    assert program.private and program.upper < 0.98 * float(program.costs @ wide)
+    law = _Density(program.lattice.ends / 6, np.append(0.0, np.cumsum(program.inner)) / program.inner.sum())
+    for k in (2, 4, 5):
+        lattice = Lattice(k, -5 * k, 5 * k, -5 * k, 5 * k, False)
+        nodes, costs = law.nodes(lattice), np.abs(lattice.places)
+        assert nodes.sum() == pytest.approx(1)
+        assert nodes @ lattice.places == pytest.approx(program.inner @ program.lattice.places, abs=1e-12)
+        for masses in (nodes, law.cells(lattice)):
+            assert not CurveProgram(MU, lattice, costs, masses, 1.0, 3.0).violated(masses, 1e-8)
+    narrower = CurveProgram(0.97 * MU, lattice, costs, nodes, 1.0, 3.0)
+    assert not narrower.private and narrower.violated(narrower.inner, 1e-3)
+
+
+def test_a_law_is_rounded_to_the_nodes_on_either_side():
+    rng = np.random.default_rng(3)
+    law, lattice = (
+        _Density(np.array([-0.7, -0.1, 0.35, 0.6]), np.array([0.0, 0.2, 0.9, 1.0])),
+        Lattice(3, -4, 4, -4, 4, False),
+    )
+    x = np.interp((np.arange(200_000) + 0.5) / 200_000, law.below, law.breaks)
+    rounded = np.floor(3 * x + rng.random(len(x))).astype(int)
+    assert law.nodes(lattice) == pytest.approx(np.bincount(rounded + 4, minlength=9) / len(x), abs=4e-3)
