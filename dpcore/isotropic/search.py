@@ -54,8 +54,9 @@ FIRST_SHELLS_PER_NODE, SHELLS_PER_NODE = 8, 16
 """Laws on finer shells come first while they have no more shells than this, before the first lower bound and after;
 programs of both kinds then take about as long."""
 
-SLOW_SHIFTS, SLOW_GAP = (1.0, 0.8, 0.65, 0.5), 0.04
-"""Shifts of the finer multipliers where one alone leaves such a gap: laws then hide mass on spheres one shift apart."""
+SLOW_SHIFTS, SLOW_GAP, FIRST_SLOW_GAP = (1.0, 0.8, 0.65, 0.5), 0.04, 1.0
+"""Shifts of the finer multipliers where one alone leaves such a gap, and of the first ones where curves do: laws then
+hide mass on spheres one shift apart."""
 
 ROUNDING = 1e-13
 
@@ -349,7 +350,7 @@ class Search(Anytime[IsotropicProblem, IsotropicSolution]):
         reach = float(self.noise.breaks[min(last, len(covered))] / self.noise.resolution) / self._group * 1.02 + 0.05
         nodes = np.linspace(0.0, reach, count + 1) if loss.beyond is None else self._curves.stairs(count)
         reach = float(nodes[-1])
-        slow = count > FIRST_NODES and self._record().gap > SLOW_GAP
+        slow = self._record().gap > (SLOW_GAP if count > FIRST_NODES else FIRST_SLOW_GAP)
         shifts = SLOW_SHIFTS if slow and privacy.epsilon > 1 else (1.0,)
         program = DualProgram(
             d, privacy.amplification, privacy.delta, loss, nodes, shifts, scale, min(reach / count / 4, 0.02)

@@ -69,8 +69,8 @@ def stepped(
     heights[0] = 0.0
     edges = law.sigma * heights ** (1 / q)
     resolution = 1 << max(0, math.ceil(-math.log2(UNIT * (edges[-1] - edges[1]))))
-    breaks = np.round(edges * resolution).astype(np.int64)
-    logs = log_volumes(d, breaks / resolution) - heights[1:]
+    breaks, own = np.unique(np.round(edges * resolution).astype(np.int64), return_index=True)
+    logs = log_volumes(d, breaks / resolution) - heights[own[1:]]
     return RadialNoise.from_masses(
         dimension=d, sensitivity=sensitivity, resolution=resolution, breaks=breaks,
         masses=np.exp(logs - special.logsumexp(logs)),
