@@ -29,7 +29,8 @@ from .lower import DualProgram
 from .problem import Array, IsotropicProblem, RadialLoss
 from .proof import Judge, Multipliers, Proved
 from .solution import IsotropicSolution
-from .start import NAMES, best_known, first_law
+from .start import MOST_SHELLS as MOST_AT_FIRST
+from .start import NAMES, best_known, first_law, shells
 from .upper import ShellProgram
 
 FIRST_SHELLS, MOST_SHELLS = 48, 2500
@@ -197,7 +198,11 @@ class Search(Anytime[IsotropicProblem, IsotropicSolution]):
 
     def _solution(self) -> IsotropicSolution:
         if self.best is None:
-            raise SolverError("no law was found that is proved to keep the promise")
+            text = "no law was found that is proved to keep the promise"
+            wanted = shells(self._known, self.problem.privacy)
+            if wanted > MOST_AT_FIRST:
+                text += f": some {wanted:.0f} shells would be needed, {MOST_AT_FIRST} are tried at most"
+            raise SolverError(text)
         found = self.best
         certificate = Certificate(
             self.lower, found.upper, found.delta_upper, self.problem.sensitivity, found.repaired

@@ -115,4 +115,5 @@ def failure(job: compute.Job) -> None:
         st.info("Stopped before the first law was found.")
         watching.go_on({"picture": job})
     else:
-        st.error("No law was found in this time. Try a longer time limit.")
+        why = str(job.error or "no law was found in this time")
+        st.error(f"{why[:1].upper()}{why[1:]}. A larger ε or fewer numbers are easier.")

@@ -11,7 +11,7 @@ from scipy import special
 
 import dpcore as dp
 from dpcore.cli import main
-from dpcore.errors import InputError
+from dpcore.errors import InputError, SolverError
 from dpcore.isotropic import audit, beta, lower, start, upper
 from dpcore.isotropic.baselines import mechanisms
 from dpcore.isotropic.closed_forms import PowerLaw
@@ -149,6 +149,15 @@ def test_problems_that_were_refused(dimension, epsilon, delta, loss):
     problem = IsotropicProblem(dimension, Privacy(epsilon, delta), parse_loss(loss))
     found = solve(problem, SolverSettings(0.5, 0.5))
     assert 0 <= found.lower <= found.upper <= 1 and found.delta_upper <= delta
+
+
+def test_a_law_of_too_many_shells_is_named(monkeypatch):
+    """Where a shell per factor e^ε makes too many, the message says how many."""
+    monkeypatch.setattr(start, "MOST_SHELLS", 1000)
+    monkeypatch.setattr("dpcore.isotropic.search.MOST_AT_FIRST", 1000)
+    problem = IsotropicProblem(40, Privacy(0.01, 1e-9), parse_loss("squared"))
+    with pytest.raises(SolverError, match=r"some [0-9]{4,5} shells would be needed, 1000 are tried at most"):
+        Search(problem, SolverSettings(0.1, 0.1)).run()
 
 
 @pytest.mark.parametrize("dimension", [2, 3, 20])
