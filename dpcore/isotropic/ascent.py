@@ -51,6 +51,9 @@ LEAST_LAW, LEAST_COMPLEMENT = 1e-200, 1e-9
 LEAST_FACTOR = 0.5
 """Least factor of rates in one step: from afar no rate at all looks better than what a few steps lead to."""
 
+STEEPEST = 1e9
+"""Largest entry of a program: in the plane the law of the moved radius has no bound on its density."""
+
 OUTSIDE = 12
 """Radii between the last node and where the events end."""
 
@@ -196,6 +199,7 @@ class Ascent:
         rows, columns, values = (np.concatenate([entry[i] for entry in entries]) for i in range(3))
         matrix = csr_matrix((values, (rows, columns)), shape=(len(radii), first[-1]))
         matrix.sum_duplicates()
+        np.clip(matrix.data, -STEEPEST, STEEPEST, out=matrix.data)
         lp.add_rows(
             -costs / size, np.full(len(radii), INFINITY), starts=matrix.indptr[:-1], columns=matrix.indices,
             values=matrix.data,

@@ -155,6 +155,8 @@ def loss_upper(noise: RadialNoise, loss: RadialLoss) -> float:
     d, breaks, weights = noise.dimension, noise.breaks.tolist(), noise.weights.tolist()
     unit = decimal(noise.sensitivity) / noise.resolution
     far = None if loss.beyond is None else decimal(loss.beyond) / unit
+    if far is not None and far >= breaks[-1]:
+        return 0.0
 
     def compute() -> Ball:
         total = balls.exact(0.0)

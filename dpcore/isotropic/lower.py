@@ -1,7 +1,7 @@
 """Multipliers for `proof`, found by a linear program whose rows are radii; what it says is believed only after a proof.
 
 maximise λ − δ Σ y_s  subject to  F(r) ≥ λ at radii r,  Σ_m ω_s,m(ρ) ≤ y_s at nodes ρ,  ω ≥ 0. Radii enter where F of
-a solution is least: as long as it is below λ at radii between those of the rows, then where a proof says so.
+a solution is least.
 """
 
 from __future__ import annotations
@@ -198,11 +198,12 @@ class DualProgram:
     def solve(
         self, deadline: float, stop: Callable[[], bool], look: Callable[[], object] = lambda: None
     ) -> tuple[list[Multipliers], float] | None:
-        """(multipliers, the program's value), or None without a solution. Rows come in between while F is below λ."""
+        """(multipliers, the program's value), or None without a solution. Where the loss jumps, F has many cusps: rows
+        come in between as long as it is below λ."""
         found, radii = self._solve(deadline, stop), self.checked()
-        for _ in range(ROUNDS):
+        for _ in range(ROUNDS if self.loss.beyond is not None else 0):
             if found is None:
-                return None
+                break
             multipliers, value = found
             least = value + self.delta * sum(float(one.weights.sum(axis=1).max()) for one in multipliers)
             missed = self.values(multipliers, radii, look) - least

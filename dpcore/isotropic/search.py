@@ -29,7 +29,8 @@ from .lower import DualProgram
 from .problem import Array, IsotropicProblem, RadialLoss
 from .proof import Judge, Multipliers, Proved
 from .solution import IsotropicSolution
-from .start import NAMES, best_known, first_law
+from .start import MOST_SHELLS as MOST_AT_FIRST
+from .start import NAMES, best_known, first_law, shells
 from .upper import ShellProgram
 
 FIRST_SHELLS, MOST_SHELLS = 48, 2500
@@ -54,8 +55,9 @@ FIRST_SHELLS_PER_NODE, SHELLS_PER_NODE = 8, 16
 """Laws on finer shells come first while they have no more shells than this, before the first lower bound and after;
 programs of both kinds then take about as long."""
 
-SLOW_SHIFTS, SLOW_GAP = (1.0, 0.8, 0.65, 0.5), 0.04
-"""Shifts of the finer multipliers where one alone leaves such a gap: laws then hide mass on spheres one shift apart."""
+SLOW_SHIFTS, SLOW_GAP, FIRST_SLOW_GAP = (1.0, 0.8, 0.65, 0.5), 0.04, 1.0
+"""Shifts of the finer multipliers where one alone leaves such a gap, and of the first ones where curves do: laws then
+hide mass on spheres one shift apart."""
 
 ROUNDING = 1e-13
 
@@ -196,7 +198,11 @@ class Search(Anytime[IsotropicProblem, IsotropicSolution]):
 
     def _solution(self) -> IsotropicSolution:
         if self.best is None:
-            raise SolverError("no law was found that is proved to keep the promise")
+            text = "no law was found that is proved to keep the promise"
+            wanted = shells(self._known, self.problem.privacy)
+            if wanted > MOST_AT_FIRST:
+                text += f": some {wanted:.0f} shells would be needed, {MOST_AT_FIRST} are tried at most"
+            raise SolverError(text)
         found = self.best
         certificate = Certificate(
             self.lower, found.upper, found.delta_upper, self.problem.sensitivity, found.repaired
@@ -349,7 +355,7 @@ class Search(Anytime[IsotropicProblem, IsotropicSolution]):
         reach = float(self.noise.breaks[min(last, len(covered))] / self.noise.resolution) / self._group * 1.02 + 0.05
         nodes = np.linspace(0.0, reach, count + 1) if loss.beyond is None else self._curves.stairs(count)
         reach = float(nodes[-1])
-        slow = count > FIRST_NODES and self._record().gap > SLOW_GAP
+        slow = self._record().gap > (SLOW_GAP if count > FIRST_NODES else FIRST_SLOW_GAP)
         shifts = SLOW_SHIFTS if slow and privacy.epsilon > 1 else (1.0,)
         program = DualProgram(
             d, privacy.amplification, privacy.delta, loss, nodes, shifts, scale, min(reach / count / 4, 0.02)

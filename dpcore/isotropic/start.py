@@ -52,6 +52,18 @@ def best_known(dimension: int, privacy: Privacy, loss: RadialLoss) -> PowerLaw:
     return min(laws, key=lambda law: law.loss(loss))
 
 
+def _ends(law: PowerLaw, privacy: Privacy) -> tuple[float, float]:
+    """(|x|/σ)^q beyond the first shell and at the end of the last one."""
+    shape, tail = law.dimension / law.q, min(TAIL * privacy.delta, TAIL)
+    return float(special.gammaincinv(shape, CORE)), float(special.gammainccinv(shape, tail))
+
+
+def shells(law: PowerLaw, privacy: Privacy) -> float:
+    """How many shells one per factor e^ε makes; 0 for ε = 0."""
+    first, last = _ends(law, privacy)
+    return (last - first) / privacy.epsilon if privacy.epsilon > 0 else 0.0
+
+
 def stepped(
     law: PowerLaw, privacy: Privacy, sensitivity: float, raised: float, beyond: float | None = None
 ) -> RadialNoise:
@@ -59,18 +71,17 @@ def stepped(
     ends, m = 1 unless that makes too many."""
     law = replace(law, sigma=law.sigma * (1 + raised))
     d, q = law.dimension, law.q
-    tail = min(TAIL * privacy.delta, TAIL)
-    last, first = float(special.gammainccinv(d / q, tail)), float(special.gammaincinv(d / q, CORE))
+    first, last = _ends(law, privacy)
     step = (last - first) / SHELLS
-    if privacy.epsilon > 0 and (last - first) / privacy.epsilon <= MOST_SHELLS:
+    if 0 < shells(law, privacy) <= MOST_SHELLS:
         step = privacy.epsilon / (max(1.0, round(privacy.epsilon / step)) if beyond is None else 1.0)
     phase = 0.0 if beyond is None else math.fmod((beyond / law.sigma) ** q, step)
     heights = phase + step * np.arange(math.floor((first - phase) / step), math.ceil((last - phase) / step) + 1)
     heights[0] = 0.0
     edges = law.sigma * heights ** (1 / q)
     resolution = 1 << max(0, math.ceil(-math.log2(UNIT * (edges[-1] - edges[1]))))
-    breaks = np.round(edges * resolution).astype(np.int64)
-    logs = log_volumes(d, breaks / resolution) - heights[1:]
+    breaks, own = np.unique(np.round(edges * resolution).astype(np.int64), return_index=True)
+    logs = log_volumes(d, breaks / resolution) - heights[own[1:]]
     return RadialNoise.from_masses(
         dimension=d, sensitivity=sensitivity, resolution=resolution, breaks=breaks,
         masses=np.exp(logs - special.logsumexp(logs)),

@@ -64,6 +64,8 @@ def sentence(
     text = f"{subject(problem, unit)}: the Gaussian pays **{prose.number(gaussian, 4)}**"
     if best is None:
         return f"{text}, the best possible …"
+    if best.upper <= 0:
+        return f"{text}, the best possible **nothing**: its noise is never that long."
     lower, upper = prose.bracket(best.lower, least(problem, best, known))
     if best.lower <= 0:
         return f"{text}, the best possible at most **{upper}**; the lower bound is still 0."
@@ -73,6 +75,8 @@ def sentence(
 def verdict(problem: IsotropicProblem, upper: float, lower: float) -> str:
     """Whether to keep the Gaussian, given what the best possible lies between."""
     gaussian = work.gaussian_loss(problem)
+    if upper <= 0 < gaussian:
+        return "Replace the Gaussian: the best noise is never that long"
     if gaussian <= 0 or lower <= 0:
         return ""
     most, saved = 1 - lower / gaussian, 1 - upper / gaussian
@@ -87,7 +91,8 @@ def headline(asked: Asked, job: compute.Job, known: Sequence[KnownLaw]) -> None:
     """Verdict, sentence, and what is paid in further words."""
     problem, best = asked.problem, job.best
     told = verdict(problem, least(problem, best, known), best.lower) if best is not None else ""
-    frame.headline(sentence(problem, asked.unit, best, known), verdict=told or "Computing both bounds …")
+    waiting = "No lower bound was found in this time" if job.done else "Computing both bounds …"
+    frame.headline(sentence(problem, asked.unit, best, known), verdict=told or waiting)
     words = [f"Paid is the {paid(problem)}."]
     if best is not None and problem.loss.spec == "squared":
         each = prose.at_most(math.sqrt(best.upper / problem.dimension), 3)
@@ -110,4 +115,5 @@ def failure(job: compute.Job) -> None:
         st.info("Stopped before the first law was found.")
         watching.go_on({"picture": job})
     else:
-        st.error("No law was found in this time. Try a longer time limit.")
+        why = str(job.error or "no law was found in this time")
+        st.error(f"{why[:1].upper()}{why[1:]}. A larger ε or fewer numbers are easier.")

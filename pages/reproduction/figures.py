@@ -271,7 +271,8 @@ def plane() -> None:
             f"Every law has E‖X‖₁ ≥ **{prose.at_least(lower, 4)}**, and E|X| ≥ {prose.at_least(least, 4)}."
         )
         ours = {"Radial law, audited": upper, "Lower bound for every law": lower}
-        rows = [{"law": name, "E‖X‖₁": f"{value:.4g}", "from": "here"} for name, value in ours.items()]
+        text = (prose.at_most(upper, 4), prose.at_least(lower, 4))
+        rows = [{"law": name, "E‖X‖₁": value, "from": "here"} for name, value in zip(ours, text)]
         rows += [
             {"law": name, "E‖X‖₁": f"{value:.4g}", "from": "read off the paper"} for name, value in printed.items()
         ]

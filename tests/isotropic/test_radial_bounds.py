@@ -11,10 +11,11 @@ from scipy import special
 
 import dpcore as dp
 from dpcore.cli import main
-from dpcore.errors import InputError
-from dpcore.isotropic import beta, lower, start, upper
+from dpcore.errors import InputError, SolverError
+from dpcore.isotropic import audit, beta, lower, start, upper
 from dpcore.isotropic.baselines import mechanisms
 from dpcore.isotropic.closed_forms import PowerLaw
+from dpcore.isotropic.geometry import log_volumes
 from dpcore.isotropic.lower import levels_of
 from dpcore.isotropic.problem import IsotropicProblem, RadialLoss, parse_loss
 from dpcore.isotropic.proof import Judge, Multipliers
@@ -110,6 +111,65 @@ CASES = [(2, 2.0, 0.2, "norm", 0.6582), (2, 1.0, 0.01, "squared", 4.6), (10, 5.0
 def test_brackets_close(dimension, epsilon, delta, loss, target):
     found = bracket(dimension, epsilon, delta, loss, gap=0.06)
     assert found.gap <= 0.06 and found.upper <= target * 1.002 and found.delta_upper <= delta
+
+
+@pytest.mark.parametrize(
+    ("dimension", "epsilon", "delta", "loss", "gap"),
+    [(3, 1.0, 1e-3, "exceed:3", 0.15), (100, 1.0, 1e-6, "exceed:40", 0.25), (20, 4.0, 1e-6, "exceed:3", 0.08)],
+)
+def test_brackets_of_a_loss_that_jumps_close(dimension, epsilon, delta, loss, gap):
+    found = bracket(dimension, epsilon, delta, loss, gap)
+    known = [one.loss for one in mechanisms(dimension, Privacy(epsilon, delta), parse_loss(loss), certify=False)]
+    assert 0 < found.lower <= found.upper <= min(known) and found.gap <= gap and found.delta_upper <= delta
+
+
+@pytest.mark.parametrize(("dimension", "epsilon", "delta", "t"), [(20, 4.0, 1e-6, 5.0), (3, 1.0, 1e-3, 2.7)])
+def test_stairs_end_where_the_loss_jumps(dimension, epsilon, delta, t):
+    """Heights fall by e^ε at t, and the law costs less than the smooth one it was cut from."""
+    privacy, loss = Privacy(epsilon, delta), RadialLoss(1.0, t)
+    law = start.best_known(dimension, privacy, loss)
+    noise, proved = start.first_law(law, privacy, 1.0, lambda: False, t)
+    assert proved <= delta and np.abs(noise.edges - t).min() <= 1e-5
+    with np.errstate(divide="ignore"):
+        heights = np.log(noise.masses) - log_volumes(dimension, noise.edges)
+    assert np.allclose(np.diff(heights), -epsilon, atol=1e-6)
+    assert audit.loss_upper(noise, loss) < law.loss(loss)
+
+
+@pytest.mark.parametrize(
+    ("dimension", "epsilon", "delta", "loss"),
+    [
+        (2, 0.791, 9.31e-07, "exceed:0.625"),  # densities without bound in the plane
+        (7, 0.0549, 0.137, "exceed:47.7"),  # a law whose noise is never that long
+        (1, 0.0192, 5.01e-09, "exceed:16"),  # stairs that begin next to 0
+        (5, 0.0, 0.1, "exceed:3"),
+    ],
+)
+def test_problems_that_were_refused(dimension, epsilon, delta, loss):
+    problem = IsotropicProblem(dimension, Privacy(epsilon, delta), parse_loss(loss))
+    found = solve(problem, SolverSettings(0.5, 0.5))
+    assert 0 <= found.lower <= found.upper <= 1 and found.delta_upper <= delta
+
+
+def test_a_law_of_too_many_shells_is_named(monkeypatch):
+    """Where a shell per factor e^ε makes too many, the message says how many."""
+    monkeypatch.setattr(start, "MOST_SHELLS", 1000)
+    monkeypatch.setattr("dpcore.isotropic.search.MOST_AT_FIRST", 1000)
+    problem = IsotropicProblem(40, Privacy(0.01, 1e-9), parse_loss("squared"))
+    with pytest.raises(SolverError, match=r"some [0-9]{4,5} shells would be needed, 1000 are tried at most"):
+        Search(problem, SolverSettings(0.1, 0.1)).run()
+
+
+@pytest.mark.parametrize("dimension", [2, 3, 20])
+def test_programs_know_what_multipliers_do_where_they_jump(dimension):
+    nodes = np.array([0.0, 0.7, 0.7001, 1.5, 1.5001, 2.2, 3.0])
+    program = lower.DualProgram(dimension, math.e, 0.01, parse_loss("exceed:1.5"), nodes, (1.0,), 1.0, 0.01)
+    weights = np.random.default_rng(0).random((len(nodes), len(program.levels[0])))
+    weights[-1] = 0.0
+    one = Multipliers(1.0, nodes, program.levels[0], weights)
+    radii = np.array([0.3, 0.9, 1.2, 1.62, 1.9, 2.43, 2.9, 3.6])
+    proved = Judge(dimension, 1.0, 0.01, program.loss, [one]).values(radii, 12)
+    assert np.abs(program.values([one], radii, lambda: None) - proved).max() <= 3e-3 * one.rate
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 0.2), (2.0, 0.05), (5.0, 0.25)])

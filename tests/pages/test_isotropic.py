@@ -176,3 +176,11 @@ def test_the_map_measures_excess_over_the_lower_bound():
     assert table["certified law, at most"] == ["6", "–"] or table["certified law, at most"] == ["6.000", "–"]
     figure = charts.dimensions(points, chosen=4, colours=LIGHT)
     assert {trace.name for trace in figure.data} == set(charts.names_of(points).values())
+
+
+def test_a_law_that_is_never_that_long():
+    problem = IsotropicProblem(7, Privacy(0.0549, 0.137), RadialLoss(1.0, 47.7))
+    found = solve(problem, SolverSettings(0.05, 5.0))
+    assert found.lower == found.upper == 0
+    assert headline.verdict(problem, found.upper, found.lower).startswith("Replace the Gaussian")
+    assert headline.sentence(problem, "", found).endswith("best possible **nothing**: its noise is never that long.")
