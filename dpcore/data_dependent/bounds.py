@@ -15,7 +15,7 @@ from .._validate import decimal
 from . import referee
 from .channel import Channel, Grid
 from .constraints import MARGIN, rows_lower, rows_upper
-from .costs import Queries, cell_costs_upper, node_costs_lower, queries
+from .costs import Queries, cell_costs_upper, node_costs_lower, queries, row_costs_lower
 from .pricing import priced, unfolded
 from .problem import DataDependentProblem
 from .program import ChannelProgram, FurtherRows, Outcome
@@ -137,8 +137,8 @@ def _term_lower(
     stop: Stop,
 ) -> tuple[float, Outcome | None]:
     """The bound of one term of Theorem 3, and where its program ended."""
-    nodes = node_costs_lower(problem, term, step)
-    costs = _row_costs(term, nodes)
+    nodes = node_costs_lower(problem.loss, term, step)
+    costs = _row_costs(term, row_costs_lower(problem, term, step))
     privacy, delta = problem.privacy, max(problem.privacy.delta, LEAST_DELTA)
     if term.rows > MAX_CELLS:  # laws shared by many values: releases are rounded once more, to fewer points
         kept = points_of(breaks or tuple(range(term.rows + 1)), term.rows)
@@ -158,7 +158,7 @@ def _term_lower(
         outcome = _column_generation(given, term.reach, seed, prove, deadline, stop)
     else:
         outcome = _outcome(given, cap, seed, None, deadline, stop, enough=GAIN, gain=GAIN)
-    floor = max(float(problem.loss.value(0.0)), 0.0) * float(term.weights.sum()) * (1 - 1e-12)
+    floor = max(min(float(loss.value(0.0)) for loss in problem.losses), 0.0) * float(term.weights.sum()) * (1 - 1e-12)
     if outcome is None:
         return floor, None
     return max(floor, prove(outcome.multipliers)), outcome
@@ -197,10 +197,10 @@ def _column_generation(
     return best
 
 
-def _row_costs(terms: Queries, nodes: Array) -> Array:
-    """Σ over the values of each law of weight·c̃(b − a), (G, n), rounded down."""
+def _row_costs(terms: Queries, single: Array) -> Array:
+    """Σ over the values of each law of weight·c̃(b − a), (G, n), rounded down. single : c̃, (n, n)."""
     n = terms.rows
-    values = nodes[np.arange(n)[None, :] - np.arange(n)[:, None] + n - 1] * terms.weights[:, None]
+    values = single * terms.weights[:, None]
     costs = np.add.reduceat(values, np.searchsorted(terms.laws, np.arange(int(terms.laws[-1]) + 1)), axis=0)
     return costs - 4 * (n + 1) * 2.0**-53 * np.abs(costs) if costs.shape[0] < n else costs - 2.0**-51 * np.abs(costs)
 
@@ -347,7 +347,7 @@ def _around(mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 def _atom_costs(problem: DataDependentProblem, grid: Grid) -> Array:
     """c(0) times the law's share of the weight."""
-    least = float(problem.loss.value(0.0))
+    least = max(float(loss.value(0.0)) for loss in problem.losses)
     if least == 0:
         return np.zeros(grid.laws)
     shares = problem.shares([grid.edges[b] for b in grid.breaks])

@@ -7,6 +7,7 @@ loses no digits. The weight is normalised to mean 1 over the range: costs are av
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -62,19 +63,31 @@ def cell_costs_upper(problem: DataDependentProblem, grid: Grid, *, spread: bool 
     cell_costs = np.zeros((grid.cells, grid.cells))
     total, width = problem.density.total, grid.width
     for cell, (left, right) in enumerate(zip(grid.edges, grid.edges[1:])):
-        for u, v, w_u, w_v in problem.density.pieces(left / width, right / width):
+        for u, v, w_u, w_v, loss in _signed_pieces(problem, left / width, right / width):
             parts = SPREAD_PARTS if spread else 1
             for i in range(parts):
                 a, b = u + (v - u) * i / parts, u + (v - u) * (i + 1) / parts
                 mean = 0.5 * (w_u + w_v) if parts == 1 else w_u + (w_v - w_u) * (i + 0.5) / parts
                 start, stop = float(a * width), float(b * width)
-                means = _mean_upper(problem.loss, ends, middles, start, stop, spread=spread)
-                tilt = (w_v - w_u) / parts * _moment_upper(problem.loss, ends, middles, start, stop, w_v >= w_u, spread)
+                means = _mean_upper(loss, ends, middles, start, stop, spread=spread)
+                tilt = (w_v - w_u) / parts * _moment_upper(loss, ends, middles, start, stop, w_v >= w_u, spread)
                 cell_costs[cell] += float((b - a) / total) * (mean * means + tilt)
-    top = float(problem.loss.value(np.array([-float(width), float(width)])).max())
+    top = max(float(loss.value(np.array([-float(width), float(width)])).max()) for loss in problem.losses)
     weights = _cell_weights(problem, grid)
     cell_costs = np.maximum(cell_costs, 0.0) * (1 + SLACK) + SLACK * top * weights[:, None]
     return np.add.reduceat(cell_costs, np.array(grid.breaks[:-1]), axis=0)
+
+
+def _signed_pieces(
+    problem: DataDependentProblem, start: Fraction, stop: Fraction
+) -> Iterator[tuple[Fraction, Fraction, float, float, Loss]]:
+    """Linear pieces of the weight that tile [start, stop], each with the loss of its true values."""
+    turn = problem.turn
+    below = problem.loss if problem.loss_below is None else problem.loss_below
+    if start < turn:
+        yield from ((*piece, below) for piece in problem.density.pieces(start, min(turn, stop)))
+    if turn < stop:
+        yield from ((*piece, problem.loss) for piece in problem.density.pieces(max(turn, start), stop))
 
 
 def _floats(numbers: list[Fraction]) -> Array:
@@ -139,7 +152,8 @@ class Queries:
 
     rows : their number n; releases are rounded to n points in line with them.   reach : those within so many steps are
     within the sensitivity.   weights : (n,) lower bounds.   laws : (n,) law of each (all different without a
-    partition).
+    partition).   signs : (n,) −1 where the offset leaves a value below 0, if another loss counts there, 1 where it does
+    not, 0 where it depends.
     """
 
     rows: int
@@ -147,6 +161,7 @@ class Queries:
     weights: Array
     laws: NDArray[np.int64]
     folds: bool
+    signs: NDArray[np.int64]
 
     @property
     def related(self) -> NDArray[np.bool_]:
@@ -177,20 +192,36 @@ def queries(problem: DataDependentProblem, resolution: int, breaks: tuple[int, .
         lines = [density.minorant((start + a * step) / width, (stop + a * step) / width) for a in range(rows)]
         share = float((stop - start) / width / total) / 2
         laws = np.repeat(np.arange(len(breaks) - 1), np.diff(breaks)) if breaks else np.arange(rows)
+        turn = problem.turn * width
+        above = [start + a * step >= turn for a in range(rows)]
+        signs = np.array([is_above - (stop + a * step <= turn) for a, is_above in enumerate(above)], dtype=np.int64)
         sides = [share * np.array(side) for side in zip(*lines)]
         tiny = SLACK * share * density.largest
         if density.constant or problem.folds:  # mirror images but for rounding
             sides = [2 * np.minimum(sides[0], sides[0] if density.constant else sides[1][::-1])]
         for weights in sides:
             weights = np.maximum(weights * (1 - SLACK) - 2 * tiny, 0.0)
-            found.append(Queries(rows, resolution, weights, laws, problem.folds and density.constant))
+            found.append(Queries(rows, resolution, weights, laws, problem.folds and density.constant, signs))
     return found
 
 
-def node_costs_lower(problem: DataDependentProblem, terms: Queries, step: Fraction) -> Array:
+def row_costs_lower(problem: DataDependentProblem, terms: Queries, step: Fraction) -> Array:
+    """c̃(b − a) for every value a and point b, by the loss at a; the smaller one where that depends, (n, n)."""
+    n = terms.rows
+    steps = np.arange(n)[None, :] - np.arange(n)[:, None] + n - 1
+    above: Array = node_costs_lower(problem.loss, terms, step)[steps]
+    if problem.loss_below is None:
+        return above
+    below = node_costs_lower(problem.loss_below, terms, step)[steps]
+    signs = terms.signs[:, None]
+    chosen: Array = np.where(signs > 0, above, np.where(signs < 0, below, np.minimum(above, below)))
+    return chosen
+
+
+def node_costs_lower(loss: Loss, terms: Queries, step: Fraction) -> Array:
     """c̃ at −(n−1) … n − 1 steps: the interpolant lies below c, and c̃ does not fall away from 0, (2n − 1,)."""
     n = terms.rows
-    values = node_values(problem.loss, Places(Fraction(0), step, np.arange(-n, n + 1)))
+    values = node_values(loss, Places(Fraction(0), step, np.arange(-n, n + 1)))
     right = np.minimum.accumulate(values[n:][::-1])[::-1]
     left = np.minimum.accumulate(values[: n + 1])
     return np.concatenate([left[1:n], [min(left[-1], right[0])], right[1:n]])

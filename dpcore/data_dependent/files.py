@@ -210,7 +210,7 @@ def _solution(data: dict[str, Any]) -> Solution:
     delta_upper, pair = referee.shortfall_upper(channel, problem.privacy.epsilon)
     if delta_upper > problem.privacy.delta:
         raise InputError("mechanism", f"delta = {delta_upper:.6g}", f"at most delta = {problem.privacy.delta:g}")
-    instance = referee.instance_loss_upper(channel, problem.loss)
+    instance = referee.largest_loss_upper(channel, problem)
     shaped = (not problem.monotone or referee.is_monotone(channel)) and (
         not problem.ordered or referee.is_ordered(channel)
     )
@@ -286,6 +286,8 @@ def _noise_laws(problem: DataDependentProblem, fields: dict[str, Any], lower: fl
 def _clamped(problem: DataDependentProblem, fields: dict[str, Any], lower: float, cap: float | None) -> Solution:
     independent = solution_from_dict(fields["independent"])
     asked, found = independent.problem, independent.certificate
+    if problem.loss_below is not None:
+        raise InputError("mechanism.family", "clamped", "no clamped noise with another loss below 0")
     same = (asked.privacy, asked.sensitivity, asked.loss) == (problem.privacy, problem.sensitivity, problem.loss)
     constrained = problem.monotone or problem.partition or (cap is not None and found.upper > cap)
     if not same or asked.granularity is not None or constrained:

@@ -18,6 +18,9 @@ from .weight import Density, Weight, parse_weight
 MAX_RANGE = 2000
 """Widest range, in sensitivities: releases are told apart on so many cells."""
 
+WINDOW = 24
+"""Longest range whose lower bounds are proved in one piece, in sensitivities."""
+
 MAX_LAWS = 200
 """Most intervals a partition may have."""
 
@@ -100,16 +103,20 @@ class DataDependentProblem:
     def _check_shared(self) -> None:
         if self.shared not in ("release", "noise"):
             raise InputError("shared", self.shared, "release or noise")
+        if self.loss_below is not None:
+            if not self.loss_below.grows_from_zero:
+                raise InputError("loss_below", self.loss_below.spec, "a loss that does not fall away from 0")
+            if self.instance_cap is not None:
+                raise InputError("instance_cap", self.instance_cap, "no cap with another loss below 0")
         if self.shared == "release":
-            if self.loss_below is not None:
-                raise InputError("loss_below", self.loss_below.spec, "no other loss unless intervals share noise")
+            if self.loss_below is not None and not self.partition and self.width > WINDOW * decimal(self.sensitivity):
+                accepted = f"a range of at most {WINDOW} sensitivities, or a partition, with another loss below 0"
+                raise InputError("query_range", "{:g}:{:g}".format(*self.query_range), accepted)
             return
         if not self.partition:
             raise InputError("shared", "noise", "noise only with a partition")
         if self.monotone or self.ordered or self.instance_cap is not None:
             raise InputError("shared", "noise", "noise without monotone or ordered laws and without a cap")
-        if self.loss_below is not None and not self.loss_below.grows_from_zero:
-            raise InputError("loss_below", self.loss_below.spec, "a loss that does not fall away from 0")
 
     def _checked_partition(self) -> tuple[float, ...]:
         low, high = self.query_range
@@ -141,6 +148,18 @@ class DataDependentProblem:
         return [one / self.density.total for one in sums]
 
     @property
+    def losses(self) -> tuple[Loss, ...]:
+        """The loss, and that of true values below 0 if it is another one."""
+        return (self.loss,) if self.loss_below is None else (self.loss, self.loss_below)
+
+    @cached_property
+    def turn(self) -> Fraction:
+        """Where true values stop counting as below 0: a share of the range, 0 to 1."""
+        if self.loss_below is None:
+            return Fraction(0)
+        return min(max(-decimal(self.query_range[0]) / self.width, Fraction(0)), Fraction(1))
+
+    @property
     def narrow(self) -> bool:
         """All pairs of values may be neighbours."""
         return self.width <= decimal(self.sensitivity)
@@ -148,6 +167,8 @@ class DataDependentProblem:
     @property
     def folds(self) -> bool:
         """An optimal mechanism is its own mirror image about the middle of the range."""
+        if self.loss_below is not None:
+            return False
         ends = [decimal(v) for v in (self.query_range[0], *self.partition, self.query_range[1])]
         mirrored = [ends[0] + ends[-1] - v for v in reversed(ends)]
         return self.loss.even and self.density.symmetric and ends == mirrored
@@ -160,8 +181,7 @@ class DataDependentProblem:
     @property
     def least(self) -> float:
         """What no mechanism undercuts, however little privacy is asked for."""
-        losses = [self.loss, *([] if self.loss_below is None else [self.loss_below])]
-        return min(loss.infimum(*self.support) for loss in losses)
+        return min(loss.infimum(*self.support) for loss in self.losses)
 
 
 def _range(ends: object) -> tuple[float, float]:

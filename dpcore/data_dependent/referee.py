@@ -63,7 +63,7 @@ def loss_upper(channel: Channel, problem: DataDependentProblem, costs: Array | N
     """An upper bound of the average loss; `costs`: those of `cell_costs_upper`, if they are at hand."""
     if costs is None:
         costs = cell_costs_upper(problem, channel.grid, spread=channel.spread)
-    atom = float(problem.loss.value(0.0))
+    atom = max(float(loss.value(0.0)) for loss in problem.losses)
     pieces = (channel.masses * costs).ravel().tolist()
     # An atom's cost counts with its law's share of the weight, at most all of it.
     return math.fsum([*pieces, atom * float(channel.atom_masses.max()) if atom else 0.0]) * (1 + 16 * UNIT)
@@ -113,6 +113,11 @@ def instance_loss_upper(channel: Channel, loss: Loss) -> float:
         loss.value(0.0)
     )
     return float(losses.max()) * (1 + 16 * UNIT)
+
+
+def largest_loss_upper(channel: Channel, problem: DataDependentProblem) -> float:
+    """The same by the problem; with another loss below 0 the larger of both counts everywhere."""
+    return max(instance_loss_upper(channel, loss) for loss in problem.losses)
 
 
 def is_monotone(channel: Channel) -> bool:

@@ -73,7 +73,8 @@ def solve_reference(
 def _refuse_what_it_cannot(problem: DataDependentProblem, k: int) -> None:
     if problem.privacy.delta == 0:
         raise InputError("method", "reference", "certified when delta = 0")
-    if problem.instance_cap is not None or problem.monotone or problem.ordered or problem.partition:
+    special = problem.instance_cap is not None or problem.loss_below is not None or problem.partition
+    if special or problem.monotone or problem.ordered:
         raise InputError("method", "reference", "certified with caps, monotone or ordered laws, or a partition")
     cells = problem.width * k / decimal(problem.sensitivity)
     if cells.denominator != 1 or cells > 128:

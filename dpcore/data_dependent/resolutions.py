@@ -10,8 +10,7 @@ from math import lcm
 
 from .._validate import decimal
 from ..errors import InputError
-from .problem import DataDependentProblem
-from .windows import WINDOW
+from .problem import WINDOW, DataDependentProblem
 
 MAX_CELLS = 250
 """Most cells of a program's grid."""

@@ -138,7 +138,7 @@ class Search(Anytime[DataDependentProblem, Solution]):
 
     def _offer(self, channel: Channel, source: str) -> None:
         delta_upper, pair = referee.shortfall_upper(channel, self.problem.privacy.epsilon)
-        instance = referee.instance_loss_upper(channel, self.problem.loss)
+        instance = referee.largest_loss_upper(channel, self.problem)
         if delta_upper > self.problem.privacy.delta or (self.problem.instance_cap == "auto" and self.cap is None):
             return
         if self.cap is None or instance <= self.cap:
@@ -151,6 +151,8 @@ class Search(Anytime[DataDependentProblem, Solution]):
         """The optimal noise that ignores the true value, up to a relative gap: the cap `auto` and, clamped, a mechanism
         to beat."""
         problem = self.problem
+        if problem.loss_below is not None:
+            return  # no single noise is best for both losses
         if self._independent is not None and (self._independent.certificate.gap or 0.0) <= gap:
             return
         asked = NoiseProblem(problem.privacy, problem.sensitivity, problem.loss)
@@ -202,7 +204,7 @@ class Search(Anytime[DataDependentProblem, Solution]):
             self.lower = max(self.lower, step.bound)
         elif step.channel is not None and step.bound < self.upper:
             grid = step.channel.grid
-            instance = referee.instance_loss_upper(step.channel, problem.loss)
+            instance = referee.largest_loss_upper(step.channel, problem)
             self._accept(
                 _Found(
                     step.channel,

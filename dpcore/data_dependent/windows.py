@@ -14,14 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._validate import decimal
-from .problem import DataDependentProblem
+from .problem import WINDOW, DataDependentProblem
 from .weight import Density, PartOfWeight
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-WINDOW = 24
-"""Longest window, in sensitivities."""
 
 TAIL = 4e-4
 """Share of the weight that the middle window may leave out; other windows with as little are not worth a program."""

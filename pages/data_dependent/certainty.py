@@ -61,6 +61,9 @@ def gain(solution: Solution) -> None:
             )  # fmt: skip
         st.markdown(TEXT["why the weight must not depend on the data"])
         return
+    if not math.isfinite(clamped):
+        st.markdown(TEXT["why the weight must not depend on the data"])
+        return
     columns[1].metric(
         "ignoring the value, clamped", prose.at_most(clamped, 5),
         delta=f"+{prose.percent(clamped / upper - 1)}" if upper else None,

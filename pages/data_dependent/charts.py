@@ -165,10 +165,10 @@ def _true_values(figure: go.Figure, table: Table, colours: Palette) -> None:
 
 
 def _truth(figure: go.Figure, table: Table, colours: Palette) -> None:
-    """The line where the release is the true value."""
+    """The line where the release is the true value, where there is no noise."""
     x = np.zeros(len(table.ends)) if table.noise else table.ends
     figure.add_scatter(
-        x=x, y=table.places, mode="lines", name="release = true value", hoverinfo="skip",
+        x=x, y=table.places, mode="lines", name="release = true value", showlegend=not table.noise, hoverinfo="skip",
         line={"color": colours.text, "width": 1, "dash": "dot"},
     )  # fmt: skip
 

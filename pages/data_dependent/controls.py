@@ -153,7 +153,7 @@ def _constraints() -> None:
     if PAGE["partition"] or PAGE["shared"] == "noise":
         help = "A law of the noise is added to the value; a law of the release forgets where in the interval it was."
         _choice("shared", "An interval shares", help)
-    if PAGE["shared"] == "noise":
+    if not FAMILIES[PAGE["loss"]].from_values(PAGE.values()).even or PAGE["below"]:
         help = "A loss that is not even, such as |x| steep below a threshold, then hurts on the side of 0."
         st.toggle("Below 0 errors count mirrored", key="below", help=help)
 

@@ -52,6 +52,7 @@ def mixtures() -> None:
         if known:
             st.markdown(mixture_words(known))
         figure = maps.heat_map(plane.axes, known, maps.CLOSED, colours=drawing.colours())
+        figure.update_traces(colorbar={"title": {"text": "closed", "side": "top"}}, selector={"type": "heatmap"})
         alt = "; ".join(f"{row['ε']}, {row['δ']}: {row['mixtures close']}" for row in mixture_rows(known))
         picked = drawing.draw(
             figure, key="chart_mixtures", alt=f"Shares closed by (ε, δ): {alt}.", clicks=True,

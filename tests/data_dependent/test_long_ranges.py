@@ -10,7 +10,8 @@ import pytest
 from dpcore import SolverSettings
 from dpcore.data_dependent import data_dependent_problem, solve
 from dpcore.data_dependent.bounds import lower_step
-from dpcore.data_dependent.windows import WINDOW, coarser_costs, points_of, windows
+from dpcore.data_dependent.problem import WINDOW
+from dpcore.data_dependent.windows import coarser_costs, points_of, windows
 
 NEVER = math.inf
 
@@ -54,7 +55,7 @@ def test_two_long_intervals_and_a_fine_middle():
     all tables of ten sets that the bracket is about include the one that releases 0 always."""
     ends = tuple(np.arange(-2.5, 3, 0.5))
     problem = data_dependent_problem(1, 0.1, 2, query_range=(-150, 150), partition=ends)
-    answer = solve(problem, SolverSettings(gap=5e-2, time_limit=5))
+    answer = solve(problem, SolverSettings(gap=5e-2, time_limit=60))
     proof = answer.certificate
     assert answer.laws == 12 and proof.delta_upper <= 0.1
     least = 2 * 147.5 / 300 * 147.5 / 4

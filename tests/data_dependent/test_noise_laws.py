@@ -210,7 +210,8 @@ def test_releases_and_scripts_err_by_the_noise_of_their_interval(nine):
         ({"monotone": True, "partition": (1,)}, "partition"),
         ({"ordered": True}, "shared"),
         ({"instance_cap": 1.0}, "shared"),
-        ({"shared": "release", "loss_below": "l2"}, "loss_below"),
+        ({"shared": "release", "loss_below": "l2", "instance_cap": 1.0}, "instance_cap"),
+        ({"shared": "release", "loss_below": "l2", "partition": (), "query_range": (-20, 20)}, "query_range"),
     ],
 )
 def test_what_does_not_go_together_is_refused(changes, field):
