@@ -14,7 +14,7 @@ from .course import Course
 from .predicting import covered
 from .topic import Picture, Topic
 
-SOON = 0.25
+SOON = 0.15
 """Seconds after which the browser asks for the states, and between two looks whether they are there."""
 
 

@@ -77,7 +77,9 @@ def open_pool() -> None:
     """Have the work done by processes from now on, as many as may compute at once."""
     workers = _workers()
     if workers.pool is None:
-        workers.pool = Pool(configuration.current().workers, [page.tasks for page in PAGES if page.tasks])
+        tasks = [page.tasks for page in PAGES if page.tasks]
+        moving = [f"pages.{page.name}.controls" for page in PAGES if page.menu == "Learn"]  # whose pictures are tasks
+        workers.pool = Pool(configuration.current().workers, tasks + moving)
 
 
 def _tell(task: str, outcome: str, seconds: float, waited: float) -> None:

@@ -34,7 +34,7 @@ def sidebar(page) -> None:
 def picture(values: Values, colours: Palette) -> Picture:
     epsilon, delta, loss = values["epsilon"], values["an_delta"], values["an_loss"]
     costs = core.errors(epsilon, delta, loss)
-    shown = {name: prose.number(cost) for name, cost in costs.items()}
+    shown = {name: prose.number(cost, 3) for name, cost in costs.items()}
     best = min(costs, key=costs.__getitem__)
     others = ", ".join(f"{shown[name]} ({core.NAMES[name]})" for name in sorted(costs, key=costs.get) if name != best)
     headline = (
@@ -61,7 +61,10 @@ def laws(values: Values, colours: Palette) -> Panel:
     figure = figures.density(drawn, unit="people", colours=colours, log_y=log_y)
     reach = max(noise.interval(0.998)[1] for name, noise in noises.items() if name != "gaussian")
     low, high = (max(end, -reach) if end < 0 else min(end, reach) for end in figure.layout.xaxis.range)
-    figure.update_xaxes(range=[low, high])  # a wide Gaussian does not squeeze the others
+    for trace in figure.data:  # a wide Gaussian does not squeeze the others
+        seen = (trace.x >= low) & (trace.x <= high)
+        trace.x, trace.y = trace.x[seen], trace.y[seen]
+    figure.layout.xaxis.range = None  # the axes follow what is drawn, in half the time that told ends take
     whole = np.arange(np.ceil(low), np.floor(high) + 1)
     stride = max(1, len(whole) // 80)
     whole = whole[whole % stride == 0]
@@ -72,7 +75,7 @@ def laws(values: Values, colours: Palette) -> Panel:
         hovertemplate="<b>Geometric</b><br>exactly %{x:.0f} people<br>probability %{y:.4g}<extra></extra>",
     )  # fmt: skip
     if not log_y:
-        figure.update_yaxes(range=[0, max(figure.layout.yaxis.range[1], 1.12 * float(masses.max()))])
+        figure.layout.yaxis.update(range=None, rangemode="tozero")
     figure.layout.height = HEIGHT
     ranges = {name: noise.interval(0.9) for name, noise in noises.items()}
     alt = "Laws of four noises; 90 % of each within " + "; ".join(

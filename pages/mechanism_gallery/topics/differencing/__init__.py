@@ -87,7 +87,7 @@ def totals_law(law: core.TwoTotals, colours: Palette) -> Panel:
     )  # fmt: skip
     parts.upright(figure, SALARY, "without noise: her salary", colours)
     figure.update_xaxes(title="difference (thousands)", range=[-400, 525])
-    figure.update_yaxes(title="probability density", range=[0, 1.15 * float(law.density(0.0))])
+    figure.update_yaxes(title="probability density", rangemode="tozero")
     outside = 1 - law.within(max(SALARY, CAP - SALARY))
     alt = (
         f"Density of the difference around {SALARY} thousand, mean error {law.mean_error:.4g}, within {NEAR} with "

@@ -41,12 +41,12 @@ def picture(values: Values, colours: Palette) -> Picture:
     sigma, least = core.factor(constant, delta) / privacy.epsilon, Gaussian.calibrate(privacy, 1.0).sigma
     kept, until = core.kept_delta(constant, privacy), core.valid_until(constant, delta)
     if kept <= delta:
-        told = f"**{prose.percent(sigma / least - 1)}** more than the **{prose.number(least)}** that are needed"
+        told = f"**{prose.percent(sigma / least - 1)}** more than the **{prose.number(least, 3)}** that are needed"
         rest = f"It really keeps δ = **{prose.number(kept, 3)}**, not {prose.delta_text(delta)}."
     else:
-        told = f"less than the **{prose.number(least)}** that are needed"
+        told = f"less than the **{prose.number(least, 3)}** that are needed"
         rest = f"It breaks its promise: δ is really **{prose.number(kept, 3)}**, not {prose.delta_text(delta)}."
-    headline = f"At ε = {privacy.epsilon:g} the formula takes σ = **{prose.number(sigma)}**, {told}. {rest}"
+    headline = f"At ε = {privacy.epsilon:g} the formula takes σ = **{prose.number(sigma, 3)}**, {told}. {rest}"
     facts = {
         "σ of the formula": f"{prose.number(sigma, 6)} sensitivities", "least σ": f"{prose.number(least, 6)}, exact",
         "its δ": f"{prose.number(kept, 6)}, exact", "enough up to": f"ε = {prose.number(until, 6)}, exact",

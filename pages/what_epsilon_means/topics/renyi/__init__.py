@@ -48,8 +48,8 @@ def picture(values: Values, colours: Palette) -> Picture:
     else:
         two = float(renyi_curve(law.noise, 2.0, sensitivity=1.0))
         headline = (
-            f"This noise is ρ-zCDP from ρ = **{at_most(found.rho, 5)}** on; its Rényi divergence of order 2 is "
-            f"**{prose.number(two, 5)}**."
+            f"This noise is ρ-zCDP with ρ = **{at_most(found.rho, 3)}**; its Rényi divergence of order 2 is "
+            f"**{prose.number(two, 3)}**."
         )
         notes = ()
     facts = {
@@ -156,7 +156,7 @@ TOPIC = Topic(
     (
         Experiment("Gaussian: a straight line", {"mechanism": "gaussian", "epsilon": 1.0, "delta": 0.01}),
         Experiment("Laplace: levels off at ε", {"mechanism": "laplace", "epsilon": 1.0}),
-        Experiment("The certified optimum: none", {"mechanism": "optimal", "epsilon": 1.0, "delta": 0.1}),
+        Experiment("Solved noise: none", {"mechanism": "optimal", "epsilon": 1.0, "delta": 0.1}),
     ),
     concentrated(1.5), section="12", vary=lambda rng: concentrated(rng.choice((0.3, 0.7, 2.0, 2.5, 3.0))),
      moves=Moves("epsilon", "ε = {:g}"), start={"mechanism": "laplace"},

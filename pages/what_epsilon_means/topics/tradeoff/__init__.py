@@ -77,6 +77,7 @@ def errors(law: Law, alpha: float, missed: float, epsilon: float, mu: float | No
         figure.add_scatter(x=x, y=gaussian_tradeoff(mu, x), name="G<sub>μ</sub>", mode="lines",
                            line=figures.series(colours, 2), hoverinfo="skip")  # fmt: skip
     figures.chosen(figure, alpha, missed, "your test", colours)
+    figure.data[-1].showlegend = False  # the headline is about it
     figure.update_xaxes(title="type I error α: says B, was A", range=[-0.01, 1.01])
     figure.update_yaxes(title="type II error: says A, was B", range=[-0.01, 1.01])
     rows = np.array([0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 1.0])
