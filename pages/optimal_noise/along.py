@@ -31,8 +31,8 @@ def headline(view: panels.View) -> None:
 def _draw(view: panels.View, found: Sequence[work.Bounds | None]) -> None:
     told = [_sentence(view, epsilon, bounds) for epsilon, bounds in zip(EPSILON_STOPS, found)]
     data = {"slider": "epsilon_stop", "headlines": told, "here": EPSILON_STOPS.index(st.session_state["epsilon_stop"])}
-    with st.container(key="moving"):
-        _line(data=data, key="along")
+    with st.container(key="along"):
+        _line(data=data, key="along_line")
 
 
 def _sentence(view: panels.View, epsilon: float, bounds: work.Bounds | None) -> str:
