@@ -6,6 +6,7 @@ import streamlit as st
 
 from pages.optimal_noise import (
     afford,
+    along,
     controls,
     draws,
     evidence,
@@ -16,7 +17,7 @@ from pages.optimal_noise import (
     textbooks,
 )
 from pages.optimal_noise.inputs import HOME, PANELS
-from pages.shared import compute, frame, prose
+from pages.shared import frame, prose
 from pages.shared.address import FRAME
 
 TEXT = prose.sections("optimal_noise")
@@ -31,8 +32,8 @@ if view is None:
 
 bars = textbooks.known(view.problem)
 with panels.first_sight(view, bars):
-    job = compute.ask("picture", view.problem, view.settings)
-complete, solution = job.done, panels.presentable(job)
+    job = panels.asked_for(view)
+complete, solution = job.done, panels.presentable(job, view)
 if complete:
     bars = textbooks.asked(view.problem)
 if solution is None:
@@ -42,7 +43,7 @@ if solution is None:
         panels.waiting(job, view, bars)
     st.stop()
 
-panels.headline(solution, view, bars)
+panels.headline(solution, view, bars, lambda: along.headline(view))
 frame.cite(*panels.claim(solution, view))
 if not complete:
     panels.sharpening(job, view, solution)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -58,12 +58,13 @@ def last_good(asked: Controls) -> View | None:
     return view
 
 
-def headline(solution: Solution, view: View, bars: Sequence) -> None:
-    """The verdict, the sentence with both bounds, how the textbooks do, what a release gives away, and where optimal
-    noise matters."""
+def headline(solution: Solution, view: View, bars: Sequence, below: Callable[[], object]) -> None:
+    """The verdict, the sentence with both bounds and what is drawn below it, how the textbooks do, what a release gives
+    away, and where optimal noise matters."""
     proof = solution.certificate
     judged = verdict.verdict(view.problem, proof, bars, view.unit, view.people)
     frame.headline(escape(prose.headline(view.problem, proof, view.unit)), verdict=escape(judged))
+    below()
     with st.container(key="behind"):
         left, right = st.columns([3, 2], gap="large")
     with left:
@@ -108,12 +109,23 @@ def comparable(bars: Sequence) -> list[figures.Bar]:
     ]
 
 
-def presentable(job: compute.Job) -> Solution | None:
-    """What to draw of a job: its answer; before the end, the answer so far once it is a good one or took a while."""
-    if job.done or job.sketch is None:
+def asked_for(view: View) -> compute.Job:
+    """The job that looks for the best noise, under way; waited for only a little where there is something to show."""
+    job = compute.ask("picture", view.problem, view.settings, wait=0.0)
+    if job.done:
+        return job
+    wait = compute.PATIENCE if compute.first(view.problem, view.settings) is None else compute.GLANCE
+    return compute.ask("picture", view.problem, view.settings, wait=wait)
+
+
+def presentable(job: compute.Job, view: View) -> Solution | None:
+    """What to draw of a job: its answer; before the end, the answer so far once it is a good one or took a while, and
+    until then what is known without solving."""
+    if job.done:
         return job.solution
-    gap = job.sketch.certificate.gap
-    return job.sketch if gap is not None and (gap <= FAIR or time.monotonic() - job.asked >= LONG) else None
+    gap = None if job.sketch is None else job.sketch.certificate.gap
+    good = gap is not None and (gap <= FAIR or time.monotonic() - job.asked >= LONG)
+    return job.sketch if good else compute.first(view.problem, view.settings)
 
 
 @contextmanager
@@ -149,7 +161,8 @@ def _textbooks(laws: Sequence[figures.Law], view: View, *, key: str) -> None:
 
 def sharpening(job: compute.Job, view: View, drawn: Solution) -> None:
     """The bounds while the solver goes on and a first picture is already there."""
-    _watch(job, view, drawn)
+    with st.container(key="preview" if drawn is compute.first(view.problem, view.settings) else None):
+        _watch(job, view, drawn)
 
 
 def ended(job: compute.Job, solution: Solution) -> None:
@@ -180,7 +193,7 @@ def _watch(job: compute.Job, view: View, drawn: Solution | None) -> None:
         st.markdown(_so_far(job, view, bounds))
         st.progress(_progress(bounds, view))
 
-    more = lambda: presentable(job) is not drawn  # noqa: E731
+    more = lambda: presentable(job, view) is not drawn  # noqa: E731
     watching.strip({"picture": job}, say, help="Keep the best so far", more=more)
 
 

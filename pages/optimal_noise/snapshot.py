@@ -22,7 +22,7 @@ def sight(query: Mapping[str, str]) -> Sight | None:
         problem, settings, unit = inputs.read_problem(values), inputs.read_settings(values), inputs.read_unit(values)
     except InputError:
         return None
-    solution = compute.known(problem, settings)
+    solution = compute.known(problem, settings) or compute.first(problem, settings)
     if solution is None:
         return None
     view = panels.View(problem, settings, unit, tuple(values["overlays"]), values["people"])

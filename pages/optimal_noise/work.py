@@ -9,6 +9,8 @@ from dpcore.errors import InputError
 from dpcore.inversion import OPTIMAL, Inversion, invert
 from dpcore.loss import exceedance
 from dpcore.mechanisms import MECHANISMS, Baseline, baseline
+from dpcore.optimal import first_bracket, solve
+from dpcore.privacy import Privacy
 from dpcore.problem import NoiseProblem, SolverSettings
 from work.question import TICK
 
@@ -69,4 +71,35 @@ def slow_baselines(problem: NoiseProblem, settings: None, progress: Callable[[ob
         if progress(TICK):
             break
         found.append(baseline(key, problem))
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class Along:
+    """A problem at several ε."""
+
+    problem: NoiseProblem
+    epsilons: tuple[float, ...]
+
+
+Bounds = tuple[float, float]
+"""Below and above the least expected loss, certified."""
+
+ROUGH = SolverSettings(gap=0.01, time_limit=0.3)
+"""For problems that have no first bracket."""
+
+
+def along(asked: Along, settings: None, progress: Callable[[object], bool]) -> tuple[Bounds | None, ...]:
+    """What is proved at each ε; None where nothing is."""
+    found: list[Bounds | None] = []
+    for epsilon in asked.epsilons:
+        if progress(TICK):
+            break
+        try:
+            there = replace(asked.problem, privacy=Privacy(epsilon, asked.problem.privacy.delta))
+            proof = (first_bracket(there) or solve(there, ROUGH, lambda _: progress(TICK))).certificate
+        except InputError:
+            found.append(None)
+            continue
+        found.append(None if proof.lower is None or not proof.lower > 0 else (proof.lower, proof.upper))
     return tuple(found)

@@ -17,6 +17,7 @@ from __future__ import annotations
 import atexit
 import threading
 import time
+from dataclasses import replace
 from functools import cache, lru_cache
 from typing import Any
 
@@ -25,8 +26,10 @@ from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from dpcore import mechanisms
-from dpcore.optimal import solve
-from dpcore.problem import NoiseProblem
+from dpcore.errors import InputError
+from dpcore.optimal import first_bracket, solve
+from dpcore.problem import NoiseProblem, SolverSettings
+from dpcore.solution import Solution
 from dpcore.store import Store
 from pages.registry import PAGES
 from service import configuration
@@ -39,12 +42,15 @@ from work.session import Session
 from work.workers import Figures, Workers
 
 __all__ = [
-    "Figures", "Job", "TooMany", "ask", "baselines", "current", "deserted", "figures", "forget", "known", "open_pool",
-    "pace", "rest", "stop", "store", "turn_to",
+    "Figures", "Job", "TooMany", "ask", "baselines", "current", "deserted", "figures", "first", "forget", "known",
+    "open_pool", "pace", "rest", "stop", "store", "turn_to",
 ]  # fmt: skip
 
 PATIENCE = 0.3
 """Seconds a run of the script waits for quick results, all in all, before it shows progress instead."""
+
+GLANCE = 0.1
+"""The same where a first answer can be shown meanwhile."""
 
 PAGE_LOCK = PageLock()
 """The lock of the pages of this process."""
@@ -156,6 +162,18 @@ def figures() -> Figures:
 def rest() -> None:
     """Give up everything that is under way in any session and wait until it is gone."""
     _workers().rest()
+
+
+@lru_cache(maxsize=128)
+def first(problem: NoiseProblem, settings: SolverSettings) -> Solution | None:
+    """A certified answer at once, without a solve, where there is one: what is shown until there is a better one."""
+    if settings.method != "certified":
+        return None
+    try:
+        found = first_bracket(problem)
+    except InputError:
+        return None
+    return found and replace(found, settings=settings)
 
 
 @lru_cache(maxsize=128)

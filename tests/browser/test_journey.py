@@ -343,3 +343,31 @@ def test_the_wish_for_explanations_outlives_the_visit(dashboard, visitor):
     assert arrive("")
     turn()
     assert not arrive("")
+
+
+def test_the_headline_follows_epsilon_while_it_is_dragged(dashboard, visitor, artifacts):
+    page = visitor()
+    page.goto(f"{dashboard}/?epsilon=1&delta=0.01&gap=5")
+    first = settled(page)
+    line = page.locator(".moving")
+    line.wait_for(state="attached")
+    page.get_by_role("slider").first.focus()
+    grip = page.locator('.st-key-epsilon_stop [style*="translate(-50%"]').first.bounding_box()
+    x, y = grip["x"] + grip["width"] / 2, grip["y"] + grip["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    told = []
+    for step in range(1, 5):
+        page.mouse.move(x - 16 * step, y)
+        page.wait_for_timeout(60)
+        told.append(line.inner_text())
+    page.screenshot(path=artifacts / "dragged.png")
+    assert not page.locator(HEADLINE).is_visible(), "of the value before"
+    moved = [re.search(r"\((\S+),\s0\.01\)-DP noise errs by between (\S+) and (\S+) ", text) for text in told]
+    assert all(moved) and len(set(told)) >= 2
+    ends = [tuple(map(float, one.groups())) for one in moved]
+    for (beyond, lower, _), (epsilon, _, upper) in zip(ends, ends[1:]):
+        assert beyond >= epsilon and lower <= upper
+    page.mouse.up()
+    settled(page, first)
+    assert line.inner_text() == "" and f"({ends[-1][0]:g},\u00a00.01)" in page.locator(HEADLINE).inner_text()

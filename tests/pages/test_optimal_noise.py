@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
-from screens import ROOT, bounds, number, read, settle, turn, until, visit, words
+from screens import QUICK, ROOT, bounds, idle, number, read, settle, turn, until, visit, words
 from streamlit.testing.v1 import AppTest
 
 from dpcore import export
-from dpcore.optimal import solve
+from dpcore.optimal import first_bracket, solve
+from dpcore.privacy import Privacy
 from dpcore.problem import SolverSettings, noise_problem
+from pages.optimal_noise import inputs, work
+from pages.optimal_noise.controls import EPSILON_STOPS
 from pages.optimal_noise.inputs import PRESETS
 
 
@@ -344,3 +348,53 @@ def test_a_search_that_ran_out_of_time_can_be_given_more():
     assert "the time limit of 0.05 s ended the search" in words(page)
     settle(page.button(key="longer").click().run())
     assert page.session_state["seconds"] == 1 and "the time limit of 0.05 s" not in words(page)
+
+
+def test_a_first_answer_is_shown_before_the_search_has_ended():
+    """A gap that takes seconds: the first run of the page shows what is proved without solving, with its picture."""
+    page = turn(AppTest.from_file(str(ROOT / "app.py"), default_timeout=60), "optimal_noise")
+    page.query_params.update(epsilon="0.83", delta="0.037", gap="0.0001", seconds="20")
+    page.run()
+    first = first_bracket(noise_problem(0.83, 0.037, 1.0)).certificate
+    lower, upper = bounds(page)
+    assert first.gap < 0.05 and first.lower * 0.999 <= lower < upper <= first.upper * 1.001
+    assert any(button.key == "stop" for button in page.button), "and the search goes on"
+    page.button(key="stop").click()
+    settle(page.run())
+
+
+@pytest.mark.parametrize("address", [{}, {"loss": "l2", "delta": "0.01"}, {"values": "whole", "loss": "huber"}])
+def test_what_is_proved_along_the_slider_of_epsilon(address):
+    page = visit(**address)
+    problem = inputs.read_problem(inputs.HOME.read({**QUICK, **address})[0])
+    asked = work.Along(replace(problem, privacy=Privacy(1.0, problem.privacy.delta)), tuple(EPSILON_STOPS))
+    proved = work.along(asked, None, lambda _: False)
+    assert len(proved) == len(EPSILON_STOPS) and all(proved)
+    for (_, upper), (lower, _) in zip(proved, proved[1:]):
+        assert lower <= upper, "the least loss does not grow with ε"
+    for epsilon, (lower, upper) in list(zip(EPSILON_STOPS, proved))[::5]:
+        there = replace(problem, privacy=Privacy(epsilon, problem.privacy.delta))
+        solved = solve(there, SolverSettings(gap=0.01)).certificate
+        assert max(lower, solved.lower) <= min(upper, solved.upper)
+    line = along_line(page)
+    assert len(line["headlines"]) == len(EPSILON_STOPS) and line["here"] == EPSILON_STOPS.index(1.0)
+    for epsilon, (lower, upper), told in zip(EPSILON_STOPS, proved, line["headlines"]):
+        assert f"({epsilon:g}, " in told.replace("\u00a0", " ")
+        least, most = (
+            (float(one.replace(",", "")) for one in re.findall(r"\*\*([\d.,]+)\*\*", told))
+            if "between" in told
+            else (0, 1e9)
+        )
+        assert least <= lower <= upper <= most
+
+
+def along_line(page: AppTest) -> dict:
+    """What the line that follows the slider has been sent."""
+    for _ in range(100):
+        for node in page.get("bidi_component"):
+            data = json.loads(node.proto.json) if node.proto.json else {}
+            if "headlines" in data and data.get("slider") == "epsilon_stop":
+                return data
+        idle(10)
+        page.run()
+    raise AssertionError("there is none")

@@ -10,7 +10,8 @@ from streamlit.testing.v1 import AppTest
 
 import dpcore as dp
 from dpcore import figures
-from dpcore.optimal import solve
+from dpcore.optimal import first_bracket, solve
+from dpcore.problem import noise_problem
 from pages import snapshot
 from pages.optimal_noise import inputs
 from pages.optimal_noise.snapshot import sight
@@ -59,9 +60,13 @@ def test_it_says_what_the_live_page_says(known):
         assert text.replace("**", "") in shown
 
 
-def test_nothing_is_solved_for_it_and_of_what_nobody_asked_there_is_none():
+def test_nothing_is_solved_for_it_and_of_what_neither_somebody_nor_the_atlas_knows_there_is_none():
+    compute.rest()  # what pages of other tests had under way
     before = compute.figures()
-    assert snapshot.draw("optimal_noise", QUERY | {"epsilon": "1.2345"}, "") is None
+    assert snapshot.draw("optimal_noise", QUERY | {"epsilon": "1.2345", "loss": "huber"}, "") is None
+    shown = "".join(Texts(snapshot.draw("optimal_noise", QUERY | {"epsilon": "1.2345"}, "")).texts)
+    proof = first_bracket(noise_problem(1.2345, 0.2, 1.0)).certificate
+    assert prose.bracket(proof.lower, proof.upper)[0] in shown
     assert compute.figures() == before
 
 
