@@ -1,7 +1,8 @@
 // Names stand at their lines, in the lines' colours, where every one finds a place of its own; elsewhere the legend stays.
+// What is drawn as a shape has its name in it or beside it, or above it, where the legend would have been.
 // Only charts that say so (`layout.meta.labels`), each time they are drawn.
 const CELL = 4;
-const GAPS = [6, 14];
+const GAPS = [6, 14, 28, 44];
 
 /** The places of a trace in pixels of the plot, with enough of them on the way. */
 function path({ _fullLayout: { xaxis, yaxis } }, trace, points) {
@@ -69,7 +70,7 @@ function beside({ number, shapes }, paths, cells, taken, [width, height]) {
           if (!taken.every((other) => apart(box, other))) return;
           const crossing = bits(cells.within(wider(box, 1)));
           const near = crossing || bits(cells.within(wider(box, 9)) & ~(1 << number % 31));
-          const cost = 100 * crossing + 5 * near + way / 4 + (8 * (width - x)) / width + 3 * rows.length + gap / 2;
+          const cost = 100 * crossing + 5 * near + way / 4 + (8 * (width - x)) / width + 3 * rows.length + gap / 2 + (gap > 14 ? 12 : 0);
           found.push({ box, rows, crossing, cost });
         });
   }
@@ -98,11 +99,33 @@ function written(chart, left, top) {
   });
 }
 
-/** The boxes of straight lines that are no traces. */
+/** The boxes of straight lines that are no traces, and of bars. */
 function ruled(chart, left, top) {
-  const boxes = [...chart.querySelectorAll(".shapelayer path")].map((line) => line.getBoundingClientRect());
-  const thin = boxes.filter((box) => Math.min(box.width, box.height) < CELL);
-  return thin.map((box) => wider([box.left - left, box.top - top, box.right - left, box.bottom - top], 2));
+  const boxes = (what) => [...chart.querySelectorAll(what)].map((one) => one.getBoundingClientRect());
+  const thin = boxes(".shapelayer path").filter((box) => Math.min(box.width, box.height) < CELL);
+  const found = [...thin, ...boxes(".barlayer .point path").filter((box) => box.width && box.height)];
+  return found.map((box) => wider([box.left - left, box.top - top, box.right - left, box.bottom - top], 2));
+}
+
+/** Places for the name of a shape: in it, and above the plot where it ends or begins. */
+function within(chart, { trace, shapes }, taken, [left, top], [width, height]) {
+  const shape = chart.querySelector(`.shapelayer path[data-index="${trace.meta.shape}"]`)?.getBoundingClientRect();
+  if (!shape) return [];
+  const [low, high] = [shape.left - left, shape.right - left];
+  const found = [];
+  for (const { rows, size: [w, h] } of shapes) {
+    const line = high - low < CELL;
+    const inside = line ? [high + 6, low - 6 - w] : [(low + high - w) / 2];
+    const above = line ? [(low + high - w) / 2, low - w, high] : [high - w, low];
+    for (const x of inside)
+      for (let y = 4; y < height - h; y += 8)
+        found.push({ box: [x, y, x + w, y + h], rows, cost: (line ? 0 : 9) + rows.length + y / height });
+    for (const x of [...above, Math.max(0, Math.min(width - w, high - w))])
+      for (const y of [-h - 3, -2 * h - 5]) found.push({ box: [x, y, x + w, y + h], rows, cost: 4 + rows.length - y / h });
+  }
+  const fits = ({ box }) =>
+    box[0] >= 0 && box[2] <= width && (high - low < CELL || box[1] < 0 || high - low > box[2] - box[0]) && taken.every((other) => apart(box, other));
+  return found.filter(fits).sort((one, other) => one.cost - other.cost);
 }
 
 const pen = document.createElement("canvas").getContext("2d");
@@ -113,26 +136,36 @@ function placed(chart, any) {
   const room = [xaxis._length, yaxis._length];
   pen.font = `600 ${legend.font.size}px ${legend.font.family}`;
   const traces = chart._fullData.filter((trace) => trace.visible === true);
-  if (traces.some((trace) => trace.type !== "scatter")) return null;
-  const paths = traces.map((trace) => path(chart, trace, chart.calcdata[trace.index] ?? []));
+  const named = (trace) => trace.showlegend && trace.name;
+  if (traces.some((trace) => trace.type !== "scatter" && named(trace))) return null;
+  const drawn = (trace) => (trace.type === "scatter" && trace.mode !== "text" ? chart.calcdata[trace.index] ?? [] : []);
+  const paths = traces.map((trace) => path(chart, trace, drawn(trace)));
   const cells = new Cells(...room, paths);
   const corner = chart.querySelector(".main-svg").getBoundingClientRect();
   const [left, top] = [corner.left + xaxis._offset, corner.top + yaxis._offset];
   const taken = [...written(chart, left, top), ...ruled(chart, left, top)];
   const names = traces.flatMap((trace, number) => {
-    if (!trace.showlegend || !trace.name) return [];
+    if (!named(trace)) return [];
     const text = trace.name.replace(/<br>/g, " ").replace(/<(?!\/?su[bp]>)[^>]*>/g, "");
     return [{ trace, number, shapes: shapes(text, legend.font.size) }];
   });
-  if (names.length < 2) return null;
-  for (const one of names) one.free = beside(one, paths, cells, taken, room).filter(({ crossing }) => !crossing).length;
+  if (names.length < 2 && !names.some(({ trace }) => trace.meta?.shape !== undefined)) return null;
+  const places = (one) =>
+    one.trace.meta?.shape === undefined ? beside(one, paths, cells, taken, room) : within(chart, one, taken, [left, top], room);
+  for (const one of names) one.free = places(one).filter(({ crossing }) => !crossing).length;
   for (const one of names.sort((a, b) => a.free - b.free)) {
-    const [best] = beside(one, paths, cells, taken, room);
+    const [best] = places(one);
     if (best === undefined || (best.crossing && !any)) return null;
     Object.assign(one, { box: best.box, rows: best.rows });
     taken.push(wider(best.box, 2));
   }
   return names;
+}
+
+/** Of a name: its line's, or its points' where they have one. */
+function colour({ mode, line, marker, meta }) {
+  if (meta?.shape !== undefined) return null;
+  return mode.includes("lines") ? line.color : typeof marker.color === "string" ? marker.color : null;
 }
 
 /** A row with its powers and indices. */
@@ -155,7 +188,8 @@ function draw(chart) {
   if (names === null && moving) return;
   chart.querySelector(".names-at-lines")?.remove();
   chart.toggleAttribute("data-labels", names !== null);
-  const unused = names === null ? 0 : Math.max(0, Math.floor(yaxis._offset - legend.font.size));
+  const highest = Math.min(0, ...(names ?? []).map(({ box }) => box[1]));
+  const unused = names === null ? 0 : Math.max(0, Math.floor(yaxis._offset - legend.font.size + highest));
   chart.closest('[data-testid="stElementContainer"]')?.style.setProperty("--unused", `${unused}px`);
   if (names === null) return;
   const group = document.createElementNS("http://www.w3.org/2000/svg", "g");
@@ -168,7 +202,7 @@ function draw(chart) {
       name.setAttribute("x", (box[0] + box[2]) / 2);
       name.setAttribute("y", box[1] + (1.15 * row + 0.9) * legend.font.size);
       name.style.font = pen.font;
-      name.style.fill = trace.mode.includes("lines") ? trace.line.color : legend.font.color;
+      name.style.fill = colour(trace) ?? legend.font.color;
       group.append(name);
     });
   chart.querySelector(".infolayer").append(group);

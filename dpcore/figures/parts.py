@@ -81,7 +81,8 @@ def impossible(figure: go.Figure, lower: float, colours: Palette) -> None:
     """The grey region left of a proved lower bound with its edge and its legend entry; the loss runs along x."""
     upright(figure, 0, lower, layer="below", line={"width": 0}, fillcolor=colours.impossible)
     upright(figure, lower, line={"color": colours.text, "width": 1.5})
-    entry(figure, "provably impossible", {"mode": "markers"}, symbol="square", size=14, color=colours.impossible)
+    grey = {"mode": "markers", "meta": {"shape": len(figure.layout.shapes) - 2}}
+    entry(figure, "provably impossible", grey, symbol="square", size=14, color=colours.impossible)
 
 
 def upright(figure: go.Figure, left: float, right: float | None = None, **style: object) -> None:
@@ -92,7 +93,8 @@ def upright(figure: go.Figure, left: float, right: float | None = None, **style:
 
 
 def entry(figure: go.Figure, name: str, style: dict[str, Any], **marker: object) -> None:
-    """A legend entry for something drawn as a shape."""
+    """A legend entry for something drawn as a shape; `meta={"shape": number}` in the style says which one, so that its
+    name can stand there."""
     figure.add_scatter(x=[None], y=[None], name=name, hoverinfo="skip", marker=marker or None, **style)
 
 

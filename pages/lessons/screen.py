@@ -9,7 +9,7 @@ from dataclasses import replace
 import streamlit as st
 
 from dpcore.errors import InputError
-from pages.shared import compute, drawing, frame, playlist, prose, watching
+from pages.shared import compute, drawing, frame, playlist, watching
 from pages.shared.address import FRAME, Address
 from pages.shared.messages import explain
 
@@ -18,13 +18,10 @@ from .course import Course
 from .topic import Panel, Picture, Topic, Values
 from .widgets import HEIGHT
 
-_labels = st.components.v2.component("dp_frontier_labels", js=prose.asset("labels.js"))
-
 
 def draw(course: Course) -> None:
     """The whole page."""
     course.page.open()
-    _labels(key="labels")
     if (moved := course.moved.get(course.page["topic"])) is not None:
         path.follow(course, moved)
     place = st.container(key="title")
@@ -168,7 +165,6 @@ def chart(panel: Panel, texts: Mapping[str, str], key: str) -> None:
     """One chart with its title, its "?" and the numbers behind it."""
     frame.heading(panel.title, texts[panel.about])
     table = lambda: st.dataframe(panel.table, hide_index=True)  # noqa: E731
-    panel.figure.layout.meta = {"labels": True}
     drawing.draw(panel.figure, key=key, alt=panel.alt, table=table)
 
 

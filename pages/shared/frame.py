@@ -47,6 +47,7 @@ def bar(page: str) -> None:
         travel.offer(page)
     _snapshot(key="snapshot")
     _arrows(key="arrows")
+    _labels(key="labels")
     here = next(one for one in PAGES if one.name == page)
     _names(data={"menu": here.menu, "title": here.title}, key="names")
     told = {"drawn": "dark" if drawing.dark() else "light", "paths": [f"/{one.address}" for one in PAGES]}
@@ -191,6 +192,7 @@ EXPLAIN = "dp-frontier-explain"
 """Name of the cookie."""
 
 _arrows = st.components.v2.component("dp_frontier_arrows", js=prose.asset("arrows.js"))
+_labels = st.components.v2.component("dp_frontier_labels", js=prose.asset("labels.js"))
 _names = st.components.v2.component("dp_frontier_names", js=prose.asset("names.js"))
 _remember = st.components.v2.component("dp_frontier_remember", js=prose.asset("remember.js"))
 _room = st.components.v2.component("dp_frontier_room", js=prose.asset("room.js"))
