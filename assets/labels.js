@@ -2,6 +2,8 @@
 // What is drawn as a shape has its name in it or beside it, or above it, where the legend would have been.
 // Only charts that say so (`layout.meta.labels`), each time they are drawn.
 const CELL = 4;
+/** A legend that takes this share of a chart leaves too little of it: names then may cross lines. */
+const CROWDED = 0.3;
 const GAPS = [6, 14, 28, 44];
 
 /** The places of a trace in pixels of the plot, with enough of them on the way. */
@@ -165,7 +167,8 @@ function placed(chart, any) {
 /** Of a name: its line's, or its points' where they have one. */
 function colour({ mode, line, marker, meta }) {
   if (meta?.shape !== undefined) return null;
-  return mode.includes("lines") ? line.color : typeof marker.color === "string" ? marker.color : null;
+  if (mode.includes("lines")) return line.width ? line.color : null;
+  return typeof marker.color === "string" ? marker.color : null;
 }
 
 /** A row with its powers and indices. */
@@ -184,7 +187,8 @@ function write(name, row) {
 function draw(chart) {
   const { xaxis, yaxis, legend, meta } = chart._fullLayout;
   const moving = chart.hasAttribute("data-labels") && document.querySelector("[data-moving]") !== null;
-  const names = meta?.labels && legend ? placed(chart, moving) : null;
+  const crowded = legend?._height > CROWDED * chart.clientHeight;
+  const names = meta?.labels && legend ? placed(chart, moving || crowded) : null;
   if (names === null && moving) return;
   chart.querySelector(".names-at-lines")?.remove();
   chart.toggleAttribute("data-labels", names !== null);

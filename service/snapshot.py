@@ -27,7 +27,9 @@ Draw = Callable[[str, Mapping[str, str], str], "str | None"]
 ROOT = b'<div id="root"></div>'
 """Where Streamlit's scripts will draw."""
 
-ASKING_FOR_NEWS = (b"if-none-match", b"if-modified-since")
+HELD_BACK = (b"if-none-match", b"if-modified-since", b"accept-encoding")
+"""Headers that Streamlit does not see: the file has not changed, its snapshot may have; and nothing can be put into
+what is compressed."""
 
 REMEMBERED = 32 << 20
 """Bytes of snapshots that are kept."""
@@ -64,8 +66,7 @@ class Snapshots:
         if scope["type"] != "http" or scope["method"] != "GET" or not _page(scope["path"]):
             await self._app(scope, receive, send)
             return
-        # The file has not changed, its snapshot may have: the browser gets it anew.
-        kept = [(name, value) for name, value in scope["headers"] if name not in ASKING_FOR_NEWS]
+        kept = [(name, value) for name, value in scope["headers"] if name not in HELD_BACK]
         answer = _Answer(send)
         await self._app({**scope, "headers": kept}, receive, answer.take)
         if (start := answer.start) is None:
@@ -100,10 +101,10 @@ class Snapshots:
         return self._drawn.get(key, b"")
 
     def _keep(self, key: tuple, done: asyncio.Future) -> None:
-        """For whoever comes next, if it came too late; none is kept as well."""
+        """For whoever comes next, if it came too late; where nothing is known yet, something may be in a moment."""
         self._under_way.pop(key, None)
-        if not done.cancelled():
-            self._drawn[key] = done.result()
+        if not done.cancelled() and (drawn := done.result()):
+            self._drawn[key] = drawn
 
     def _try(self, path: str, query: bytes, theme: str) -> bytes:
         told = dict(parse_qsl(query.decode("utf-8", "replace"), keep_blank_values=True))

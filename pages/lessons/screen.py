@@ -9,7 +9,7 @@ from dataclasses import replace
 import streamlit as st
 
 from dpcore.errors import InputError
-from pages.shared import compute, drawing, frame, playlist, watching
+from pages.shared import compute, drawing, frame, playlist, seen, watching
 from pages.shared.address import FRAME, Address
 from pages.shared.messages import explain
 
@@ -27,6 +27,7 @@ def draw(course: Course) -> None:
     place = st.container(key="title")
     topic = _sidebar(course)
     place.title(topic.numbered, anchor=False)
+    seen.note(title=topic.numbered)
     sidebar = "collapsed" if FRAME["projector"] else "auto"
     st.set_page_config(page_title=f"{topic.numbered} · DP Frontier", initial_sidebar_state=sidebar)
     texts = course.texts(topic)

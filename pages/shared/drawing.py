@@ -14,6 +14,7 @@ import streamlit as st
 
 from dpcore import figures
 
+from . import seen
 from .address import FRAME
 
 
@@ -59,6 +60,7 @@ def draw(
     table : draws what the figure shows as a table, in a fold below it; None where the page shows that table anyway.
     clicks : points with `customdata` can be clicked; returned is that of the one that was.
     """
+    seen.picture(figure, alt)
     figure.layout.meta = {"labels": True}  # assets/labels.js
     picture = {"format": "png", "scale": 3, "filename": key.removeprefix("chart_")}
     unused = ["select2d", "lasso2d", "zoomIn2d", "zoomOut2d", "autoScale2d"]

@@ -16,7 +16,7 @@ import streamlit as st
 from dpcore import __version__, figures
 from pages.registry import PAGES
 
-from . import actions, drawing, fields, playlist, prose, travel
+from . import actions, drawing, fields, playlist, prose, seen, travel
 from .address import FRAME, Address
 
 TOURED = "optimal_noise"
@@ -148,6 +148,7 @@ def _here() -> str:
 
 def headline(sentence: str, *, verdict: str = "") -> None:
     """The page's result, in Markdown with its numbers in bold; above it, in larger type, what to make of it."""
+    seen.note(headline=sentence, verdict=verdict)
     with st.container(key="answer" if verdict else None):
         if verdict:
             with st.container(key="verdict"):
@@ -159,6 +160,7 @@ def headline(sentence: str, *, verdict: str = "") -> None:
 def heading(title: str, explanation: str, beside: Callable[[], object] | None = None) -> object:
     """A panel's title with its "?" and something beside it, whose result is returned; the explanation is written out
     below while the visitor wants explanations. Rows have one height, so that panels beside each other start level."""
+    seen.note(heading=title)
     row = st.container(
         horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", height=48, border=False
     )
