@@ -35,7 +35,7 @@ function name(here) {
   document.querySelector('[data-testid="stMainMenuButton"]')?.setAttribute("aria-label", "Light or dark, print");
   for (const button of document.querySelectorAll('button[aria-label="Help"]')) {
     const place = button.closest('h1, h2, h3, h4, label, [data-testid="stElementContainer"]');
-    const text = place?.innerText.trim().split("\n")[0];
+    const text = (place?.innerText || place?.textContent || "").trim().split("\n")[0];
     if (text) button.setAttribute("aria-label", `Help for ${text}`);
   }
   for (const menu of document.querySelectorAll('[data-testid="stTopNavSection"]')) {

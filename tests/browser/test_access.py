@@ -48,18 +48,22 @@ SMALL = """() => {
     const inside = (...names) => names.map((name) => `[data-testid="${name}"] *`).join();
     const boxes = inside("stSelectbox", "stMultiSelect", "stTextInput", "stDataFrame");
     const inText = 'p a, li a, td a, [data-testid="stSkipToContent"], [data-leads], .js-plotly-plot *';
+    const beside = '[data-testid="stStatusWidget"] *, [class*="st-key-card_"] a';
     const found = [];
     for (const one of document.querySelectorAll('button, a, summary, [role="tab"]')) {
+        if (one.closest('[data-testid="stSidebar"]')?.getBoundingClientRect().width < 200) continue;
         const { width, height } = one.getBoundingClientRect();
-        if (!width || getComputedStyle(one).visibility !== "visible" || one.matches(`${boxes}, ${inText}`)) continue;
+        if (!width || getComputedStyle(one).visibility !== "visible") continue;
+        if (one.matches(`${boxes}, ${inText}, ${beside}`)) continue;
         if (height < 39.5 || width < 39.5) found.push(`${one.ariaLabel ?? one.innerText} ${width} × ${height}`);
     }
     return found;
 }"""
-"""What is pressed and smaller than a fingertip, but for words in a sentence and the insides of boxes, which are as high
-as their box but for its rim."""
+"""What is pressed and smaller than a fingertip, but for words in a sentence, links that cover their card, a side bar
+that is shut, and the insides of boxes, which are as high as their box but for its rim."""
 
-NAMELESS = "() => [...document.querySelectorAll('button[aria-label=\"Help\"]')].map(one => one.parentElement.outerHTML)"
+NAMELESS = """() => [...document.querySelectorAll('button[aria-label="Help"]')]
+    .filter((one) => one.offsetParent).map((one) => one.parentElement.outerHTML)"""
 
 
 @pytest.mark.parametrize("name", routes())
