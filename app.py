@@ -8,7 +8,7 @@ import streamlit as st
 from starlette.middleware import Middleware
 
 from pages.registry import PAGES
-from pages.shared import compute, frame, travel
+from pages.shared import compute, drawing, frame, seen, travel
 from pages.shared.address import FRAME
 from pages.start.controls import meant_for_noise
 from service import entrance
@@ -32,10 +32,13 @@ def run() -> None:
     page = st.navigation(menus, position="top")
     travel.turned()
     with compute.PAGE_LOCK.taken():
-        frame.bar(page.url_path or PAGES[0].name)
+        here = next(one for one in PAGES if one.address == page.url_path)
+        frame.bar(here.name)
         compute.turn_to(page.url_path)
+        seen.begin(here)
         page.run()
         FRAME.close()
+        seen.keep(here, light=not drawing.dark())
 
 
 if __name__ == "__main__":

@@ -1,7 +1,11 @@
 // Names stand at their lines, in the lines' colours, where every one finds a place of its own; elsewhere the legend stays.
+// What is drawn as a shape has its name in it or beside it, or above it, where the legend would have been.
 // Only charts that say so (`layout.meta.labels`), each time they are drawn.
 const CELL = 4;
-const GAPS = [6, 14, 28]; // between a line and its name, where type has 14 pixels
+const GAPS = [6, 14, 28, 44]; // between a line and its name, where type has 14 pixels
+const FAR = 14; // beyond which a name is hardly at its line
+/** A legend that takes this share of a chart leaves too little of it: names then may cross lines. */
+const CROWDED = 0.3;
 
 /** The axes of a trace, and where their plot begins. */
 function axes({ _fullLayout: layout }, trace) {
@@ -127,11 +131,27 @@ function beside({ trace, number, shapes }, paths, cells, taken, [width, height])
           if (!taken.every((other) => apart(box, other)) || cut(places[at], box, number, cells)) return;
           const crossing = bits(cells.within(wider(box, 1)));
           const near = crossing || bits(cells.within(wider(box, 9)) & ~(1 << number % 31));
-          const cost = 100 * crossing + 5 * near + way / 4 + (8 * (width - x)) / width + 3 * rows.length + gap / 2;
+          const cost = 100 * crossing + 5 * near + way / 4 + (8 * (width - x)) / width + 3 * rows.length + gap / 2 + (gap > FAR * scale ? 12 : 0);
           found.push({ box, rows, crossing, cost });
         });
   }
   return found.sort((one, other) => one.cost - other.cost);
+}
+
+/** Places for the name of a band or an upright line above the plot, where it ends or begins. */
+function above(chart, { trace, shapes }, taken, width) {
+  const [x0, x1, y0, y1] = trace.meta?.area ?? [0, 0, 0, 0];
+  if (y0 !== null || y1 !== null || x0 === null || x1 === null) return [];
+  const { x, left } = axes(chart, trace);
+  const [low, high] = [x0, x1].map((end) => left + x.d2p(end));
+  return shapes
+    .flatMap(({ rows, size: [w, h] }) =>
+      [(low + high - w) / 2, high - w, low - w, low, high, Math.max(0, Math.min(width - w, high - w))].flatMap((from) =>
+        [h + 3, 2 * h + 5].map((up) => ({ box: [from, -up, from + w, h - up], rows, crossing: 0, cost: rows.length + up / h })),
+      ),
+    )
+    .filter(({ box }) => box[0] >= 0 && box[2] <= width && taken.every((other) => apart(box, other)))
+    .sort((one, other) => one.cost - other.cost);
 }
 
 /** An area that is no trace: its name stands within it. */
@@ -176,8 +196,10 @@ function placed(chart, any) {
   const { _fullLayout: layout } = chart;
   const { legend } = layout;
   pen.font = `600 ${legend.font.size}px ${legend.font.family}`;
-  const traces = chart._fullData.filter((trace) => trace.visible === true);
-  if (traces.some((trace) => !["scatter", "bar"].includes(trace.type))) return null;
+  const named = (trace) => trace.showlegend && trace.name;
+  const seen = chart._fullData.filter((trace) => trace.visible === true);
+  const traces = seen.filter(({ type }) => ["scatter", "bar"].includes(type));
+  if (seen.some((trace) => !traces.includes(trace) && named(trace))) return null;
   const room = [0, 0];
   for (const trace of traces) {
     const { x, y, left, top } = axes(chart, trace);
@@ -185,20 +207,21 @@ function placed(chart, any) {
     room[1] = Math.max(room[1], top + y._length);
   }
   const paths = traces.map((trace) => path(chart, trace, true));
-  const behind = (trace) => wide(trace) || (trace.type === "bar" && faint(trace.marker.color));
+  const behind = (trace) => wide(trace) || trace.mode === "text" || (trace.type === "bar" && faint(trace.marker.color));
   const cells = new Cells(...room, traces.map((trace) => (behind(trace) ? [] : path(chart, trace))));
   const from = chart.querySelector(".main-svg").getBoundingClientRect();
   const [left, top] = [from.left + layout.xaxis._offset, from.top + corner(layout)];
   const taken = [...written(chart, left, top), ...ruled(chart, left, top)];
   const names = traces.flatMap((trace, number) => {
-    if (!trace.showlegend || !trace.name) return [];
+    if (!named(trace)) return [];
     const text = trace.name.replace(/<br>/g, " ").replace(/<(?!\/?su[bp]>)[^>]*>/g, "");
     return [{ trace, number, shapes: shapes(text, legend.font.size) }];
   });
-  if (names.length < 2) return null;
+  if (names.length < 2 && !names.some(({ trace }) => trace.meta?.area)) return null;
   for (const one of names) one.free = beside(one, paths, cells, taken, room).filter(({ crossing }) => !crossing).length;
   for (const one of names.sort((a, b) => a.free - b.free)) {
-    const [best] = beside(one, paths, cells, taken, room);
+    const within = beside(one, paths, cells, taken, room);
+    const best = [...within.filter(({ crossing }) => !crossing), ...above(chart, one, taken, room[0]), ...within][0];
     if (best === undefined || (best.crossing && !any)) return null;
     Object.assign(one, { box: best.box, rows: best.rows });
     taken.push(wider(best.box, 2));
@@ -222,26 +245,29 @@ function write(name, row) {
 /** A colour that what is behind it shines through. */
 const faint = (colour) => /^rgba/.test(colour);
 
-/** The colour of a line, or of bars; none of an area's or of points'. */
+/** The colour of a line, of bars, or of points that have one; none of an area's. */
 function hue({ type, mode, meta, line, marker }) {
-  if (type === "bar") return typeof marker.color === "string" && !faint(marker.color) ? marker.color : null;
-  return !meta?.area && mode.includes("lines") && line.width > 0 ? line.color : null;
+  if (meta?.area) return null;
+  if (type !== "bar" && mode.includes("lines")) return line.width > 0 ? line.color : null;
+  return typeof marker.color === "string" && !faint(marker.color) ? marker.color : null;
 }
 
 function draw(chart) {
   const { xaxis, legend, meta } = chart._fullLayout;
-  const above = legend && meta?.labels ? corner(chart._fullLayout) : 0;
+  const top = legend && meta?.labels ? corner(chart._fullLayout) : 0;
   const moving = chart.hasAttribute("data-labels") && document.querySelector("[data-moving]") !== null;
-  const names = meta?.labels && legend ? placed(chart, moving) : null;
+  const crowded = legend?._height > CROWDED * chart.clientHeight;
+  const names = meta?.labels && legend ? placed(chart, moving || crowded) : null;
   if (names === null && moving) return;
   chart.querySelector(".names-at-lines")?.remove();
   chart.toggleAttribute("data-labels", names !== null);
-  const unused = names === null ? 0 : Math.max(0, Math.floor(above - legend.font.size));
+  const highest = Math.min(0, ...(names ?? []).map(({ box }) => box[1]));
+  const unused = names === null ? 0 : Math.max(0, Math.floor(top - legend.font.size + highest));
   chart.closest('[data-testid="stElementContainer"]')?.style.setProperty("--unused", `${unused}px`);
   if (names === null) return;
   const group = document.createElementNS("http://www.w3.org/2000/svg", "g");
   group.setAttribute("class", "names-at-lines");
-  group.setAttribute("transform", `translate(${xaxis._offset}, ${above})`);
+  group.setAttribute("transform", `translate(${xaxis._offset}, ${top})`);
   for (const { trace, rows, box } of names)
     rows.forEach((text, row) => {
       const name = document.createElementNS("http://www.w3.org/2000/svg", "text");

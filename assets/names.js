@@ -34,7 +34,8 @@ function name(here) {
     list.setAttribute("role", "none");
   document.querySelector('[data-testid="stMainMenuButton"]')?.setAttribute("aria-label", "Light or dark, print");
   for (const button of document.querySelectorAll('button[aria-label="Help"]')) {
-    const text = button.closest("h1, h2, h3, h4")?.innerText.trim();
+    const place = button.closest("h1, h2, h3, h4") ?? button.closest('[data-testid="stElementContainer"]');
+    const text = (place?.innerText || place?.textContent || "").trim().split("\n")[0];
     if (text) button.setAttribute("aria-label", `Help for ${text}`);
   }
   for (const menu of document.querySelectorAll('[data-testid="stTopNavSection"]')) {

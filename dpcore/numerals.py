@@ -15,14 +15,14 @@ def bracket(lower: float, upper: float) -> tuple[str, str]:
     """(lower, upper) as text: the lower rounded down, the upper up, with digits enough to tell them apart.
 
     The last digit is worth at most a quarter of the difference, so rounding hardly widens the bracket; it is at
-    least the third and at most the seventh significant one.
+    least the third and at most the fifth significant one.
     """
     if upper == 0:
         return "0", "0"
     size = math.floor(math.log10(abs(upper)))
     spread = upper - lower
-    finest = math.floor(math.log10(spread / 4)) if spread > 0 else size - 6
-    digit = min(max(finest, size - 6), size - 2)
+    finest = math.floor(math.log10(spread / 4)) if spread > 0 else size - 4
+    digit = min(max(finest, size - 4), size - 2)
     return rounded(lower, digit, ROUND_FLOOR), rounded(upper, digit, ROUND_CEILING)
 
 
@@ -49,7 +49,7 @@ def rounded(value: float, digit: int, direction: str) -> str:
         mantissa = Decimal(value).scaleb(-size).quantize(Decimal(1).scaleb(min(digit - size, 0)), direction)
         if abs(mantissa) >= 10:  # rounded up to the next power of ten
             mantissa, size = (mantissa / 10).quantize(mantissa), size + 1
-        return f"{_grouped(str(mantissa))} × 10{raised(size)}"
+        return ("" if mantissa == 1 else f"{_grouped(str(mantissa))} × ") + f"10{raised(size)}"
     exact = Decimal(value).quantize(Decimal(1).scaleb(digit), direction)
     return _grouped(f"{exact:f}")
 

@@ -1,7 +1,8 @@
 """What a page looks like before it is alive: HTML that the server sends with it (`service.snapshot`).
 
 A page that has a `snapshot.py` says there what is seen of an address, from what is known already: `sight(query)` is a
-`Sight`, None where nothing is. No session, no element of Streamlit, no computing beyond what a picture needs.
+`Sight`, None where nothing is. Of any other page it is what was last seen at that address (`seen`). No session, no
+element of Streamlit, no computing beyond what a picture needs.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ import plotly.graph_objects as go
 import streamlit
 
 from dpcore import figures
-from pages.registry import PAGES
-from pages.shared import prose
+from pages.registry import PAGES, Page
+from pages.shared import prose, seen
 
-WIDE = 460
-"""Width of a picture, in pixels, on a screen of 1280."""
+WIDE, WIDER = 460, 560
+"""Widths of a picture, in pixels, on a screen of 1280; the second on Learn pages."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class Sight:
     title, verdict, headline, remarks : as the page's own, in Markdown of which bold type is drawn.
     pictures : (title, figure in light colours, what it shows in words).
     cards : (question, picture as SVG in light colours, answer), of the page of questions.
-    until : what of the live page takes the place of all this, as a selector.
+    until : what of the live page takes the place of all this, as a selector.   learn : it is a Learn page's.
     """
 
     title: str
@@ -42,6 +43,7 @@ class Sight:
     pictures: Sequence[tuple[str, go.Figure, str]] = field(default_factory=tuple)
     cards: Sequence[tuple[str, str, str]] = field(default_factory=tuple)
     until: str = ".js-plotly-plot .main-svg"
+    learn: bool = False
 
 
 def draw(path: str, query: Mapping[str, str], theme: str) -> str | None:
@@ -50,10 +52,20 @@ def draw(path: str, query: Mapping[str, str], theme: str) -> str | None:
     theme : "light", "dark" or, for that of the machine, "".
     """
     page = next((one for one in PAGES if one.address == path), None)
-    if page is None or query.get("projector") or not (Path(__file__).parent / page.name / "snapshot.py").exists():
+    if page is None or query.get("projector"):
         return None
-    sight = import_module(f"pages.{page.name}.snapshot").sight(query)
+    if (Path(__file__).parent / page.name / "snapshot.py").exists():
+        sight = import_module(f"pages.{page.name}.snapshot").sight(query)
+    else:
+        sight = _seen(page, query)
     return None if sight is None else html(sight, theme)
+
+
+def _seen(page: Page, query: Mapping[str, str]) -> Sight | None:
+    known = seen.at(page, query)
+    if known is None or known.picture is None:
+        return None
+    return Sight(known.title, known.verdict, known.headline, pictures=[known.picture], learn=page.menu == "Learn")
 
 
 def html(sight: Sight, theme: str = "") -> str:
@@ -61,8 +73,9 @@ def html(sight: Sight, theme: str = "") -> str:
     parts = [f"<h1>{escape(sight.title)}</h1>"]
     told = [("verdict", sight.verdict), ("headline", sight.headline), *(("remark", text) for text in sight.remarks)]
     parts += [f'<p class="{name}">{marked(text)}</p>' for name, text in told if text]
+    wide = WIDER if sight.learn else WIDE
     drawn = [
-        f"<figure><h2>{escape(title)}</h2>{figures.still(figure, WIDE, label=alt)}</figure>"
+        f"<figure><h2>{escape(title)}</h2>{figures.still(unlabelled(figure), wide, label=alt)}</figure>"
         for title, figure, alt in sight.pictures
     ]
     cards = [
@@ -72,12 +85,24 @@ def html(sight: Sight, theme: str = "") -> str:
     parts += [
         f'<div class="{name}">{"".join(some)}</div>' for name, some in (("pictures", drawn), ("cards", cards)) if some
     ]
-    kind = "sight wide" if cards else "sight"
+    kinds = {"wide": cards, "learn": sight.learn, "plain": not sight.verdict}
+    kind = " ".join(["sight", *(name for name, so in kinds.items() if so)])
     until = f'data-until="{escape(sight.until, quote=True)}"'
     return (
         f'<div id="snapshot" aria-hidden="true" style="color-scheme:{theme or "light dark"}" {until}>'
         f'<style>{_style()}</style><div class="ground"></div><div class="{kind}">{"".join(parts)}</div></div>'
     )
+
+
+def unlabelled(figure: go.Figure) -> go.Figure:
+    """Without the legend, whose room the live picture gives up as well once names stand at their lines."""
+    found = go.Figure(figure)
+    room, size = found.layout.margin.t or 0, found.layout.font.size or 14
+    if found.layout.legend.orientation == "h" and room > size:
+        found.layout.margin.t = size
+        found.layout.height = (found.layout.height or 400) - (room - size)
+    found.layout.showlegend = False
+    return found
 
 
 def marked(text: str) -> str:

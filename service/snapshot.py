@@ -87,10 +87,10 @@ class Snapshots:
         return self._drawn.get(key, b"")
 
     def _keep(self, key: tuple, done: asyncio.Future) -> None:
-        """For whoever comes next, if it came too late; none is kept as well."""
+        """For whoever comes next, if it came too late; where nothing is known yet, something may be in a moment."""
         self._under_way.pop(key, None)
-        if not done.cancelled():
-            self._drawn[key] = done.result()
+        if not done.cancelled() and (drawn := done.result()):
+            self._drawn[key] = drawn
 
     def _try(self, path: str, query: bytes, theme: str) -> bytes:
         told = dict(parse_qsl(query.decode("utf-8", "replace"), keep_blank_values=True))

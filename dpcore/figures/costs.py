@@ -40,12 +40,8 @@ class Bar:
 
 
 def shown_loss(bar: Bar, digits: int = 4) -> str:
-    """A bar's loss as text; the optimum's is an upper bound and is rounded up, with two more digits where rounding up
-    would put it above a mechanism it equals."""
-    if bar.key != "optimal":
-        return numerals.number(bar.loss, digits)
-    up = numerals.at_most(bar.loss, digits)
-    return up if up == numerals.number(bar.loss, digits) else numerals.at_most(bar.loss, digits + 2)
+    """A bar's loss as text; the optimum's is an upper bound, rounded up."""
+    return f"≤\u202f{numerals.at_most(bar.loss, digits)}" if bar.key == "optimal" else numerals.number(bar.loss, digits)
 
 
 def losses(
@@ -80,7 +76,7 @@ def losses(
     if earlier and lower and earlier <= lower:
         dotted = {"color": colours.text, "width": 1.5, "dash": "dot"}
         upright(figure, earlier, line=dotted)
-        entry(figure, "earlier lower bound", {"mode": "lines", "line": dotted})
+        entry(figure, "earlier lower bound", {"mode": "lines", "line": dotted}, area=(earlier, earlier, None, None))
     longest = max((len(line) for bar in shown for line in _lines(bar)), default=0)
     figures = min((0.52 * longest + 0.4) * colours.type / ROOM, 0.5)  # the share of the room that they take
     figure.update_xaxes(title=folded(axis, ROOM, colours), range=[0, limit / (1 - figures)])

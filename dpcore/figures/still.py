@@ -1,7 +1,7 @@
 """A figure of Plotly as a still picture: inline SVG without scripts, before the library that draws it is there.
 
-Drawn are lines, markers and texts, filled areas, bars, shapes and notes on one pair of axes, as the figures of this
-package and of the pages have them; of anything else nothing is shown. Every text is escaped. Colours of the light
+Drawn are lines, markers and texts, filled areas, bars, maps, shapes and notes on one pair of axes, as the figures of
+this package and of the pages have them; of anything else nothing is shown. Every text is escaped. Colours of the light
 palette become pairs of it and the dark one, of which the browser takes that of the page (`color-scheme`).
 """
 
@@ -204,6 +204,8 @@ class _Picture:
         for trace in self.traces:
             if trace["type"] == "bar":
                 yield from self._bars(trace)
+            elif trace["type"] == "heatmap":
+                yield from self._cells(trace)
             elif trace["type"] == "scatter":
                 line = _stairs(trace, self.x.at(trace.get("x")), self.y.at(trace.get("y")))
                 yield from self._curve(trace, *line, before)
@@ -257,8 +259,9 @@ class _Picture:
         texts = texts * len(x) if len(texts) == 1 else texts
         upright, _, side = str(trace.get("textposition") or "middle center").partition(" ")
         anchor = {"left": "end", "right": "start"}.get(side, "middle")
-        colour = themed((trace.get("textfont") or {}).get("color") or LIGHT.text)
-        for a, b, text in zip(x, y, texts):
+        told = (trace.get("textfont") or {}).get("color") or LIGHT.text
+        colours = [told] * len(x) if isinstance(told, str) else _listed(told)
+        for a, b, text, colour in zip(x, y, texts, map(themed, colours)):
             lines, step = _lines(str(text or "")), 1.2 * self.size
             if not (lines and math.isfinite(a) and math.isfinite(b)):
                 continue
@@ -267,6 +270,19 @@ class _Picture:
                 place = b + 0.35 * self.size + (number - above) * step
                 at = f'x="{a:.1f}" y="{place:.1f}" text-anchor="{anchor}"'
                 yield f'<text {at} style="fill:{colour}">{_plain(line)}</text>'
+
+    def _cells(self, trace: dict[str, Any]) -> Iterator[str]:
+        """The cells of a map that have a value, each in its colour of the scale."""
+        ends = [_ends(axis.at(trace.get(name))) for axis, name in ((self.x, "x"), (self.y, "y"))]
+        z = np.array(trace["z"], dtype=float)
+        known = z[np.isfinite(z)]
+        low, high = trace.get("zmin", known.min(initial=0.0)), trace.get("zmax", known.max(initial=0.0))
+        for i, j in np.argwhere(np.isfinite(z)).tolist():
+            (left, right), (top, bottom) = sorted(ends[0][j : j + 2]), sorted(ends[1][i : i + 2])
+            share = min(max((z[i, j] - low) / ((high - low) or 1.0), 0.0), 1.0)
+            shade = _shade(trace.get("colorscale") or (), share)
+            size = f'width="{right - left - 1:.1f}" height="{bottom - top - 1:.1f}"'
+            yield f'<rect x="{left + 0.5:.1f}" y="{top + 0.5:.1f}" {size} style="fill:{shade}"/>'
 
     def _bars(self, trace: dict[str, Any]) -> Iterator[str]:
         lying = trace.get("orientation") == "h"
@@ -372,6 +388,26 @@ class _Picture:
             yield _marker(marker, x + 13, y, size, colour)
         style = f'style="fill:{themed(LIGHT.text)}"'
         yield f'<text x="{x + 32:.1f}" y="{y + 0.35 * self.size:.1f}" {style}>{_plain(trace["name"])}</text>'
+
+
+def _ends(middles: Array) -> list[float]:
+    """Where cells begin and end, from their middles."""
+    if len(middles) < 2:
+        return [float(middles[0]) - 10, float(middles[0]) + 10]
+    between = 0.5 * (middles[1:] + middles[:-1])
+    return [1.5 * middles[0] - 0.5 * middles[1], *between.tolist(), 1.5 * middles[-1] - 0.5 * middles[-2]]
+
+
+def _shade(stops: Sequence[tuple[float, str]], share: float) -> str:
+    """The colour of a scale at a share of its way, straight between its stops."""
+    stops = [(float(at), colour) for at, colour in stops if re.fullmatch(r"#[0-9A-Fa-f]{6}", str(colour))]
+    if not stops:
+        return themed(LIGHT.accent)
+    right = next((n for n, (at, _) in enumerate(stops) if at >= share and n), len(stops) - 1)
+    (start, before), (end, after) = stops[max(right - 1, 0)], stops[right]
+    part = min(max((share - start) / ((end - start) or 1.0), 0.0), 1.0)
+    parts = [[int(colour[i : i + 2], 16) for i in (1, 3, 5)] for colour in (before, after)]
+    return "#" + "".join(f"{round(a + part * (b - a)):02x}" for a, b in zip(*parts))
 
 
 def _listed(values: object) -> list[Any]:

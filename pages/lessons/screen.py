@@ -9,7 +9,7 @@ from dataclasses import replace
 import streamlit as st
 
 from dpcore.errors import InputError
-from pages.shared import compute, drawing, frame, playlist, prose, watching
+from pages.shared import compute, drawing, frame, playlist, seen, watching
 from pages.shared.address import FRAME, Address
 from pages.shared.messages import explain
 
@@ -17,19 +17,17 @@ from . import cards, motion, path, predicting, quiz, strip, widgets
 from .course import Course
 from .topic import Panel, Picture, Topic, Values
 
-_labels = st.components.v2.component("dp_frontier_labels", js=prose.asset("labels.js"))
-
 
 def draw(course: Course) -> None:
     """The whole page."""
     course.page.open()
     widgets.begin()
-    _labels(key="labels")
     if (moved := course.moved.get(course.page["topic"])) is not None:
         path.follow(course, moved)
     place = st.container(key="title")
     topic = _sidebar(course)
     place.title(topic.numbered, anchor=False)
+    seen.note(title=topic.numbered)
     sidebar = "collapsed" if FRAME["projector"] else "auto"
     st.set_page_config(page_title=f"{topic.numbered} · DP Frontier", initial_sidebar_state=sidebar)
     texts = course.texts(topic)
@@ -181,8 +179,6 @@ def chart(panel: Panel, texts: Mapping[str, str], key: str) -> None:
     """One chart with its title, its "?" and the numbers behind it."""
     frame.heading(panel.title, texts[panel.about])
     table = lambda: st.dataframe(panel.table, hide_index=True)  # noqa: E731
-    if panel.figure.layout.meta is None:
-        panel.figure.layout.meta = {"labels": True}
     drawing.draw(panel.figure, key=key, alt=panel.alt, table=table)
 
 

@@ -43,7 +43,7 @@ def certificate_table(solution: Solution, view: View) -> str:
         prose.axis("lower bound", unit): "nothing proved" if proof.lower is None else prose.at_least(proof.lower),
         prose.axis("upper bound", unit): prose.at_most(proof.upper),
         "relative gap": "–" if proof.gap is None else prose.percent_up(proof.gap),
-        "δ of this noise, audited": f"at most {prose.at_most(proof.delta_upper, 6)}",
+        "δ of this noise, audited": f"at most {prose.at_most(proof.delta_upper, 4)}",
         prose.axis("worst shift", view.unit): prose.plain(proof.worst_shift),
         "repaired": "yes: mixed with a stricter law" if proof.repaired else "no",
         "cells": str(solution.cells),

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 
 import streamlit as st
 
 from dpcore import export as files
 from dpcore import figures
 from dpcore.errors import InputError
+from dpcore.numbers import read_number
 from dpcore.solution import Solution
 from pages.registry import PAGES, Page
 from pages.shared import actions, drawing, frame, prose
 from pages.shared.messages import explain
+from pages.shared.travel import accepted
 
 from . import inputs
 from .panels import TEXT, View, quantiles
@@ -61,6 +64,23 @@ def origin(file: bytes) -> Page | None:
     return next((page for page in PAGES if page.name == name), None)
 
 
+def contents(page: Page, file: bytes) -> dict[str, object]:
+    """What the controls of the page that wrote a JSON file make of the problem in it; the rest is theirs."""
+    data = json.loads(file)
+    data = {**data, **data["problem"]} if isinstance(data.get("problem"), dict) else data
+    told: dict[str, object] = {key: data[key] for key in page.controls.controls if key in data}
+    name, _, number = str(data.get("loss", "")).partition(":")
+    told |= {"loss": name}
+    if number:
+        with suppress(InputError):
+            told |= dict.fromkeys(("power", "threshold", "exponent"), read_number(number, "loss"))
+    if isinstance(ends := data.get("query_range"), list) and len(ends) == 2:
+        told |= {"low": ends[0], "high": ends[1]}
+    if isinstance(sizes := data.get("sensitivities"), list):
+        told |= {"shape": "list", "numbers": ", ".join(map(str, sizes))}
+    return {key: value for key, value in told.items() if accepted(page.controls, key, value)}
+
+
 def figure_file(solution: Solution, view: View) -> str:
     """The density chart as a web page that works offline, with problem, certificate and version inside."""
     laws = [figures.Law("optimal", solution.title, solution.noise)]
@@ -83,9 +103,9 @@ def _reload() -> None:
         if (page := origin(upload.getvalue())) is None:
             st.error(f"This file is not accepted. {explain(error)}")
             return
-        st.error(f"This file comes from {page.title}; here, files of Optimal noise are opened.")
-        if st.button(f"Go to {page.title}", key="go_there"):
-            st.switch_page(page.script, query_params=page.controls.enter({}))
+        st.error(f"This comes from {page.title}: open it there.")
+        if st.button(f"Open {page.title} with its problem", key="go_there"):
+            st.switch_page(page.script, query_params=page.controls.enter(contents(page, upload.getvalue())))
         return
     delta, cost = (prose.at_most(bound, 6) for bound in (saved.certificate.delta_upper, saved.certificate.upper))
     epsilon = f"{saved.problem.privacy.epsilon:g}"

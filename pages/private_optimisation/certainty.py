@@ -9,7 +9,7 @@ import streamlit as st
 from dpcore.private_optimization import Bound, Quality
 from pages.shared import drawing, prose
 
-from . import charts, work
+from . import charts, takeaway, work
 from .controls import Asked
 
 TEXT = prose.sections("private_optimisation")
@@ -37,7 +37,7 @@ def certainty(asked: Asked, found: Sequence[work.Released]) -> None:
     if one.sure is not None:
         lines += _quality(one.sure)
     st.markdown("\n".join(f"* {line}" for line in lines))
-    st.caption("Samples are for looking at; a real release is made by `python -m dpcore private-lp FILE --release`.")
+    takeaway.release(asked, one)
 
 
 def _joint(count: int) -> str:

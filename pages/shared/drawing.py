@@ -1,4 +1,5 @@
-"""A figure on the page: the visitor's colours, a text for screen readers, the table behind it, a camera for PNG.
+"""A figure on the page: the visitor's colours, a text for screen readers, the table behind it, a camera for PNG;
+names stand at the lines where they find room.
 
 drawing.draw(figure, key="chart_price", alt="Price of …: 0.2 % at ε = 1 …", table=lambda: st.dataframe(…))
 """
@@ -13,6 +14,7 @@ import streamlit as st
 
 from dpcore import figures
 
+from . import seen
 from .address import FRAME
 
 
@@ -58,6 +60,9 @@ def draw(
     table : draws what the figure shows as a table, in a fold below it; None where the page shows that table anyway.
     clicks : points with `customdata` can be clicked; returned is that of the one that was.
     """
+    seen.picture(figure, alt)
+    if figure.layout.meta is None:
+        figure.layout.meta = {"labels": True}  # assets/labels.js
     picture = {"format": "png", "scale": 3, "filename": key.removeprefix("chart_")}
     unused = ["select2d", "lasso2d", "zoomIn2d", "zoomOut2d", "autoScale2d"]
     config = {"displaylogo": False, "toImageButtonOptions": picture, "modeBarButtonsToRemove": unused}

@@ -16,7 +16,7 @@ import streamlit as st
 from dpcore import __version__, figures
 from pages.registry import PAGES
 
-from . import actions, drawing, fields, playlist, prose, travel
+from . import actions, drawing, fields, playlist, prose, seen, travel
 from .address import FRAME, Address
 
 TOURED = "optimal_noise"
@@ -47,6 +47,7 @@ def bar(page: str) -> None:
         travel.offer(page)
     _snapshot(key="snapshot")
     _arrows(key="arrows")
+    _labels(key="labels")
     here = next(one for one in PAGES if one.name == page)
     _names(data={"menu": here.menu, "title": here.title}, key="names")
     told = {"drawn": "dark" if drawing.dark() else "light", "paths": [f"/{one.address}" for one in PAGES]}
@@ -147,6 +148,7 @@ def _here() -> str:
 
 def headline(sentence: str, *, verdict: str = "") -> None:
     """The page's result, in Markdown with its numbers in bold; above it, in larger type, what to make of it."""
+    seen.note(headline=sentence, verdict=verdict)
     with st.container(key="answer" if verdict else None):
         if verdict:
             with st.container(key="verdict"):
@@ -158,6 +160,7 @@ def headline(sentence: str, *, verdict: str = "") -> None:
 def heading(title: str, explanation: str, beside: Callable[[], object] | None = None) -> object:
     """A panel's title with its "?" and something beside it, whose result is returned; the explanation is written out
     below while the visitor wants explanations. Rows have one height, so that panels beside each other start level."""
+    seen.note(heading=title)
     row = st.container(
         horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", height=48, border=False
     )
@@ -191,6 +194,7 @@ EXPLAIN = "dp-frontier-explain"
 """Name of the cookie."""
 
 _arrows = st.components.v2.component("dp_frontier_arrows", js=prose.asset("arrows.js"))
+_labels = st.components.v2.component("dp_frontier_labels", js=prose.asset("labels.js"))
 _names = st.components.v2.component("dp_frontier_names", js=prose.asset("names.js"))
 _remember = st.components.v2.component("dp_frontier_remember", js=prose.asset("remember.js"))
 _room = st.components.v2.component("dp_frontier_room", js=prose.asset("room.js"))

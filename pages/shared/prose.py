@@ -140,8 +140,9 @@ def headline(problem: NoiseProblem, certificate: Certificate, unit: str) -> str:
 
 
 def unbroken(sentence: str) -> str:
-    """The sentence with pairs "(1, 0.2)" and equations "ε = 1" that no line break divides."""
+    """The sentence with pairs "(1, 0.2)", equations "ε = 1" and shares "95 %" that no line break divides."""
     sentence = re.sub(r"\(([^\s(),]+), ([^\s(),]+)\)", "(\\1,\u00a0\\2)", sentence)
+    sentence = re.sub(r"(?<=\d) %", "\u202f%", sentence)
     return re.sub(r"(?<=\S) = (?=\S)", "\u00a0=\u00a0", sentence)
 
 

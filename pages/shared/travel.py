@@ -170,10 +170,11 @@ def written(page: Page, problem: Values) -> dict[str, object]:
     """The controls of a page that the problem changes, with their new values; those it does not accept stay."""
     values = _now(page.controls)
     told = PLACES[page.name].write(problem, values)
-    return {key: value for key, value in told.items() if _accepted(page.controls, key, value) and value != values[key]}
+    return {key: value for key, value in told.items() if accepted(page.controls, key, value) and value != values[key]}
 
 
-def _accepted(controls: Address, key: str, value: object) -> bool:
+def accepted(controls: Address, key: str, value: object) -> bool:
+    """A page has such a control, and it can hold this value."""
     control = controls.controls.get(key)
     try:
         return control is not None and control.read(control.write(value)) == value

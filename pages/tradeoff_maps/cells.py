@@ -21,6 +21,9 @@ from .work import Axes
 
 STYLE = prose.asset("maps.css")
 
+FEW = 6
+"""Columns whose figures a phone has room for."""
+
 
 def html(axes: Axes, outcomes: Sequence[Outcome], shown: Quantity, *, colours: Palette) -> str:
     """A row for every δ, the largest first, a column for every ε; cells still to come are empty."""
@@ -36,10 +39,11 @@ def html(axes: Axes, outcomes: Sequence[Outcome], shown: Quantity, *, colours: P
     ends = "".join(
         f'<th scope="col"{_quiet(j, axes.epsilons)}>{epsilon:g}</th>' for j, epsilon in enumerate(axes.epsilons)
     )
+    many = " many" if len(axes.epsilons) > FEW else ""
     columns = f'<col style="width:{margin["l"] - 1.5 * charts.GAP:g}px"/><col span="{len(axes.epsilons)}"/>'
     return (
         f"<style>{STYLE}</style>"
-        f'<table class="map-cells{"" if charts.written(axes, shown) else " bare"}" style="'
+        f'<table class="map-cells{"" if charts.written(axes, shown) else " bare"}{many}" style="'
         f"--left:{margin['l']}px;--right:{margin['r']}px;--top:{margin['t']}px;--bottom:{margin['b']}px;"
         f'--type:{colours.type}px;--gap:{charts.GAP}px">'
         f"<caption>{escape(shown.title)}, by δ (rows) and ε (columns)</caption>"

@@ -14,7 +14,7 @@ from dpcore.privacy import Privacy
 from dpcore.problem import NoiseProblem
 from dpcore.sweeps import Outcome
 from pages.optimal_noise.inputs import HOME, values_of
-from pages.shared import compute, drawing, frame, prose, watching
+from pages.shared import compute, drawing, frame, prose, seen, watching
 from pages.shared.address import FRAME
 
 from . import cells, charts, work
@@ -120,9 +120,10 @@ def heat_map(asked: Asked, job: compute.Job) -> None:
     st.caption(escape(f"{shown.title[:1].upper()}{shown.title[1:]}. Click a cell to open it."))
     with st.container(key="map_place"):
         st.html(cells.html(asked.plane.axes, known, shown, colours=drawing.colours()))
+        figure = charts.heat_map(asked.plane.axes, known, shown, colours=drawing.colours())
+        seen.picture(figure, map_alt(asked, known))
         chosen = st.plotly_chart(
-            charts.heat_map(asked.plane.axes, known, shown, colours=drawing.colours()),
-            key="chart_map", on_select="rerun", selection_mode="points", alt=map_alt(asked, known),
+            figure, key="chart_map", on_select="rerun", selection_mode="points", alt=map_alt(asked, known),
             config={"displayModeBar": False},
         )  # fmt: skip
     points = [point for point in chosen["selection"]["points"] if "customdata" in point]

@@ -1,8 +1,6 @@
-"""From the start page to a page filled in: by keyboard, on a phone, and back."""
+"""The front door: what bare addresses lead to, the menu, a phone's side bar, light and dark."""
 
 from __future__ import annotations
-
-import re
 
 import pytest
 from playwright.sync_api import expect
@@ -17,20 +15,6 @@ QUESTION = "Which question do you have?"
 
 
 CONTENT = "[data-testid=stSidebarContent]"
-
-
-def test_cards_lead_there_and_back_with_one_press_each(dashboard, visitor):
-    page = visitor(390, 844)
-    page.goto(dashboard)
-    for card in CARDS:
-        page.get_by_role("heading", name=QUESTION).wait_for()
-        page.get_by_role("link", name=card.question).click()
-        page.wait_for_url(re.compile(f"/{card.page}"))
-        page.wait_for_function("title => document.querySelector('h1')?.innerText !== title", arg=QUESTION)
-        quiet(page)
-        page.go_back()
-        page.get_by_role("heading", name=QUESTION).wait_for()
-        assert page.url == f"{dashboard}/"
 
 
 def test_a_turn_is_one_step_of_the_history_and_forward_leads_there_again(dashboard, visitor):
@@ -55,20 +39,6 @@ def test_a_turn_is_one_step_of_the_history_and_forward_leads_there_again(dashboa
         page.go_back()
         page.get_by_role("heading", name=QUESTION).wait_for()
         quiet(page)
-
-
-def test_a_card_by_keyboard_alone(dashboard, visitor):
-    page = visitor(1280, 720)
-    page.goto(dashboard)
-    page.get_by_role("heading", name=QUESTION).wait_for()
-    quiet(page)
-    for _ in range(12):
-        page.keyboard.press("Tab")
-        if page.evaluate("document.activeElement.innerText ?? ''").startswith(CARDS[0].question):
-            break
-    page.keyboard.press("Enter")
-    page.get_by_role("heading", name="Optimal noise").wait_for()
-    assert "people=20000" in page.url
 
 
 def test_only_the_bare_address_is_the_start_page(dashboard, visitor):

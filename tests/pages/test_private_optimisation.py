@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpcore.figures import DARK, LIGHT
 from dpcore.private_optimization import stories
-from pages.private_optimisation import certainty, charts, headline, reproduce, work
+from pages.private_optimisation import certainty, charts, headline, reproduce, takeaway, work
 from pages.private_optimisation.story import Story, program_of, read_returns, sample
 
 APP = Path(__file__).parents[2] / "app.py"
@@ -89,6 +89,22 @@ def test_zero_delta():
 def test_what_is_wrong_is_named(query, word):
     app = opened(**query)
     assert not app.exception and word in app.error[0].value
+
+
+def test_one_plan_is_released_as_a_file():
+    """It keeps the released limits and the true ones."""
+    app = finished(opened(draws="20"))
+    app.button(key="release_plan").click().run()
+    assert not app.exception and not app.error
+    assert any("Plan and limits" in one.label for one in app.get("download_button"))
+    program = program_of(Story("picture"), 1.0, 1e-3)
+    (found,) = simulate("picture", "tight")
+    limits, plan = takeaway.draw(program, found.noise)
+    rows = [line.split(",") for line in takeaway.table(program, limits.tolist(), plan).split()]
+    assert [float(row[2]) for row in rows if row[0] == "limit"] == limits.tolist()
+    assert [float(row[2]) for row in rows if row[0] == "variable"] == plan.x.tolist()
+    used = (program.model.matrix @ plan.x)[program.rows]
+    assert np.all(used <= limits) and np.all(limits <= program.limits)
 
 
 def test_next_steps_change_the_story():

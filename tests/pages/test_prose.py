@@ -14,12 +14,15 @@ from dpcore.problem import noise_problem
 from dpcore.solution import Certificate
 from pages.shared import prose
 
-POWERS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
+SIGNS = "⁰¹²³⁴⁵⁶⁷⁸⁹⁻"
+POWERS = str.maketrans(SIGNS, "0123456789-")
 
 
 def read(text: str) -> Decimal:
     """The number that a reader sees, exactly."""
-    mantissa, _, power = text.replace("\u202f", "").replace("−", "-").partition(" × 10")
+    text = text.replace("\u202f", "").replace("−", "-")
+    text = f"1 × {text}" if re.match(f"10[{SIGNS}]", text) else text
+    mantissa, _, power = text.partition(" × 10")
     return Decimal(mantissa).scaleb(int(power.translate(POWERS) or 0))
 
 
@@ -50,7 +53,7 @@ def test_shown_brackets_are_hardly_wider(upper, share):
         (0.0, 0.0, ("0", "0")),
         (66399.2, 66431.7, ("66\u202f399", "66\u202f432")),
         (1.23456e-8, 1.2399e-8, ("1.234 × 10⁻⁸", "1.240 × 10⁻⁸")),
-        (0.959517376, 0.959517376, ("0.9595173", "0.9595174")),
+        (0.959517376, 0.959517376, ("0.95951", "0.95952")),
     ],
 )
 def test_brackets_as_people_read_them(lower, upper, shown):
@@ -72,7 +75,7 @@ def test_powers_of_ten_stand_behind_a_number_below_ten(value, digits):
 @pytest.mark.parametrize(
     ("value", "shown"),
     [
-        (1e6, "1\u202f000\u202f000"), (-1000.0, "−1000"), (0.1 + 0.2, "0.3"), (9.9999999e-7, "1 × 10⁻⁶"),
+        (1e6, "1\u202f000\u202f000"), (-1000.0, "−1000"), (0.1 + 0.2, "0.3"), (9.9999999e-7, "10⁻⁶"),
         (2 / 3, "0.666667"), (0.0, "0"),
     ],
 )  # fmt: skip

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 
+import plotly.graph_objects as go
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -15,11 +17,14 @@ from dpcore.problem import noise_problem
 from pages import snapshot
 from pages.optimal_noise import inputs
 from pages.optimal_noise.snapshot import sight
-from pages.shared import compute, prose
+from pages.registry import PAGES
+from pages.shared import compute, prose, seen
 from pages.snapshot import Sight
 from pages.start.cards import CARDS
 from work.question import Answer, Question
 
+ROOT = Path(__file__).parents[2]
+APP = str(ROOT / "app.py")
 QUERY = {"epsilon": "1", "delta": "0.2", "unit": "people", "seconds": "5"}
 
 
@@ -75,6 +80,39 @@ def test_nothing_is_solved_for_it_and_of_what_neither_somebody_nor_the_atlas_kno
 )
 def test_of_an_address_that_is_not_understood_there_is_none(query):
     assert sight(QUERY | query) is None
+
+
+LEARN = {"topic": "growth", "co_epsilon": "0.3"}
+
+
+def test_of_other_pages_it_is_what_was_last_seen_at_that_address():
+    """Also where the address says the same in other words; not at any other one."""
+    assert snapshot.draw("composition", LEARN, "") is None
+    app = AppTest.from_file(APP, default_timeout=60).run()
+    app.switch_page("pages/composition/page.py")
+    for key, text in LEARN.items():
+        app.query_params[key] = text
+    app.run()
+    live = [one.value for one in app.markdown if "uses of" in one.value]
+    shown = Texts(snapshot.draw("composition", LEARN | {"co_epsilon": "0.30"}, ""))
+    assert live[0].replace("**", "") in "".join(shown.texts) and "path" in shown.tags
+    for other in ({"co_epsilon": "0.2"}, {"topic": "budget"}, {"co_epsilon": "x"}, {"explain": "true"}):
+        assert snapshot.draw("composition", LEARN | other, "") is None
+
+
+def test_of_pages_that_read_people_s_data_nothing_is_kept():
+    """Nor of a session that holds a file."""
+    pages = {page.name: page for page in PAGES}
+    figure = go.Figure(go.Scatter(x=[0, 1], y=[0, 1]))
+    for name in ("release_plan", "private_learning"):
+        seen.begin(pages[name])
+        seen.note(headline="secret")
+        seen.picture(figure, "")
+        seen.keep(pages[name], light=True)
+        assert seen.at(pages[name], {}) is None
+    takes = re.compile(r"from pages.shared import [^\n]*\bupload\b")
+    readers = {one.parent.name for one in ROOT.glob("pages/*/*.py") if takes.search(one.read_text(encoding="utf-8"))}
+    assert readers == set(seen.PRIVATE)
 
 
 @pytest.mark.parametrize("path", ["tradeoff_maps", "no_such_page", "../app.py", "shared"])

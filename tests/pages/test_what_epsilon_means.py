@@ -217,7 +217,7 @@ def test_both_directions_after_processing(key, epsilon, delta, step, width):
     p, q = masses(distribution(key, epsilon, delta), edges)
     for share in (0.0, 0.3, 0.5, 1.0):
         text = drawn("processing", key, epsilon, delta, step=step, width=width, compare=share).headline
-        shown = [float(number.removesuffix("%").replace("1 × 10⁻⁵", "1e-5")) for number in bold(text)]
+        shown = [float(number.removesuffix("%").replace("10⁻⁵", "1e-5")) for number in bold(text)]
         expected = surplus(p, q, share * epsilon), surplus(q, p, share * epsilon)
         assert shown[1] == pytest.approx(expected[0], rel=6e-4, abs=1e-12)
         assert shown[-3] == pytest.approx(expected[1], rel=6e-4, abs=1e-12)

@@ -53,11 +53,18 @@ class Server:
 
 def test_a_page_is_sent_with_its_snapshot_and_a_length_that_is_right():
     server = Server(lambda path, query, theme: f"<p>{path}|{sorted(query.items())}|{theme}</p>")
-    headers = [(b"cookie", b"a=b; dp-frontier-theme=dark"), (b"if-none-match", b'"1"')]
+    headers = [(b"cookie", b"a=b; dp-frontier-theme=dark"), (b"if-none-match", b'"1"'), (b"accept-encoding", b"gzip")]
     ((told, body),) = server.get("/tradeoff_maps?epsilon=1&x=%3Cb%3E", headers=headers)
     assert body == INDEX.replace(ROOT, ROOT + b"<p>tradeoff_maps|[('epsilon', '1'), ('x', '<b>')]|dark</p>")
     assert told["content-length"] == str(len(body)) and "etag" not in told
-    assert all(name != b"if-none-match" for name, _ in server.asked[0]["headers"]), "the snapshot may have changed"
+    passed = {name for name, _ in server.asked[0]["headers"]}
+    assert passed == {b"cookie"}, "the snapshot may have changed, and is put into what is not compressed"
+
+
+def test_what_is_known_a_moment_later_is_seen_a_moment_later():
+    known = iter(["", "<p>known</p>"])
+    first, second = Server(lambda *_: next(known)).get("/", "/", wait=0.1)
+    assert (first[1], second[1]) == (INDEX, INDEX.replace(ROOT, ROOT + b"<p>known</p>"))
 
 
 @pytest.mark.parametrize("cookie", [b"", b"dp-frontier-theme=<script>", b"dp-frontier-theme", b"=;;;\xff"])
