@@ -108,6 +108,17 @@ def test_what_lies_beyond_the_listed_cells_is_not_underestimated(text, ends):
     assert bound <= share * 2**4 * max(1, 3 * max(abs(edges[0]), abs(edges[-1])) ** 4 + 3 * 24 * step**4)
 
 
+def test_e_to_the_epsilon_of_numbers_as_they_are_written():
+    """Enclosed for the float and for the decimal number that it shows, which at large ε differ by many units."""
+    assert growth.amplification_bounds(0.0) == (1.0, 1.0)
+    for tenth in range(1, 3000, 7):
+        epsilon = tenth / 10
+        low, high = map(Fraction, growth.amplification_bounds(epsilon))
+        for written in (Fraction(epsilon), Fraction(tenth, 10)):
+            below, above = exp_bounds(written)
+            assert low <= below and above <= high and high - low <= above * Fraction(10 + 5 * epsilon) / 2**53
+
+
 @pytest.mark.parametrize("shift", [1, -1])
 def test_a_few_units_of_a_weight_are_not_lost_to_rounding(shift):
     """One cell of many has 3 units of 2^−62 more than e^ε times the one that covers it, which no float product shows;
@@ -140,6 +151,11 @@ def test_rows_of_a_law_that_is_monotone_at_0_itself(first):
             costs, first, epsilon=1.0, delta=0.1, shifts=none, events=none, weights=np.array([]), at_zero=at_zero
         )
         assert D.min() - 1e-13 <= found <= D.min()
+    for costs, at_zero in (([20.0, 10.0, 0.0], (3.0, 0.0)), ([0.0, 10.0, 20.0], (0.0, 3.0))):
+        cheap = audit.multiplier_bound_lower(
+            np.array(costs), -1, epsilon=1.0, delta=0.1, shifts=none, events=none, weights=np.array([]), at_zero=at_zero
+        )
+        assert 3 - 1e-13 <= cheap <= 3, "the cheaper node beside 0 gets dearer"
     heavy = audit.multiplier_bound_lower(
         np.array([3.0, 0.0, 0.5]), -1, epsilon=1.0, delta=0.1, shifts=none, events=none, weights=np.array([]),
         at_zero=(-1.0, 9.0),
