@@ -45,8 +45,8 @@ def one_line(solution: Solution) -> str:
 def bracket(proof: Certificate) -> str:
     """Both bounds, each rounded to its safe side, and the gap."""
     if proof.lower is None:
-        return f"expected loss ≤ {numerals.bracket(proof.upper, proof.upper)[1]}, nothing proved from below"
-    lower, upper = numerals.bracket(proof.lower, proof.upper)
+        return f"expected loss ≤ {numerals.bracket(proof.upper, proof.upper, 7)[1]}, nothing proved from below"
+    lower, upper = numerals.bracket(proof.lower, proof.upper, 7)
     gap = "" if proof.gap is None else f", gap {numerals.percent_up(proof.gap)}"
     return f"{lower} ≤ least expected loss ≤ {upper}{gap}"
 

@@ -11,18 +11,19 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 SUPERSCRIPTS = str.maketrans("0123456789.-", "⁰¹²³⁴⁵⁶⁷⁸⁹·⁻")
 
 
-def bracket(lower: float, upper: float) -> tuple[str, str]:
+def bracket(lower: float, upper: float, digits: int = 5) -> tuple[str, str]:
     """(lower, upper) as text: the lower rounded down, the upper up, with digits enough to tell them apart.
 
     The last digit is worth at most a quarter of the difference, so rounding hardly widens the bracket; it is at
-    least the third and at most the fifth significant one.
+    least the third significant one and at most that of so many `digits`.
     """
     if upper == 0:
         return "0", "0"
     size = math.floor(math.log10(abs(upper)))
     spread = upper - lower
-    finest = math.floor(math.log10(spread / 4)) if spread > 0 else size - 4
-    digit = min(max(finest, size - 4), size - 2)
+    last = size - digits + 1
+    finest = math.floor(math.log10(spread / 4)) if spread > 0 else last
+    digit = min(max(finest, last), size - 2)
     return rounded(lower, digit, ROUND_FLOOR), rounded(upper, digit, ROUND_CEILING)
 
 

@@ -77,7 +77,7 @@ def test_bars_are_as_long_as_their_numbers():
     }
     short, long = sorted(bars.values())
     assert long / short == pytest.approx(2, rel=1e-2)
-    assert {"Certified optimum", "Laplace", "0.5000", "1.000"} <= {
+    assert {"Certified optimum", "Laplace", "≤\u202f0.5000", "1.000"} <= {
         (one.text or "").strip() for one in picture.iter("text")
     }
 
