@@ -26,7 +26,7 @@ def test_the_axis_fits_what_is_drawn_and_no_label_is_on_the_band():
     assert figure.layout.xaxis.range[1] <= 2.0
     (labels,) = [trace for trace in figure.data if getattr(trace, "mode", "") == "text"]
     assert min(labels.x) >= 0.5 and len(labels.text) == 4
-    assert labels.text[0] == "\u00a00.5625<br>\u00a0±1.38"
+    assert labels.text[0] == "\u00a0≤\u202f0.5625<br>\u00a0±1.38"
     assert [bar.y[0] for bar in figure.data if bar.type == "bar"][-1] == "Certified optimum", "the last is the top"
 
 

@@ -160,7 +160,7 @@ class Atlas:
 def atlas() -> Atlas:
     """The atlas that comes with the package; empty where the file is missing or cannot be read."""
     try:
-        with resources.files(__package__).joinpath(FILE).open("rb") as file, np.load(file) as found:
+        with resources.files(__package__).joinpath(FILE).open("rb") as file, np.load(file, allow_pickle=False) as found:
             return Atlas(found["heads"].astype(HEADS), found["data"])
     except (OSError, ValueError, KeyError):
         return Atlas(np.empty(0, HEADS), np.empty(0, np.uint8))

@@ -331,16 +331,16 @@ class Schedule:
             return ()
         best, near = problem.paid_loss.minimiser(*problem.support)[0], (problem.joint.truncation() + 1) * D
         origin = origin_of(problem)
-        ends = (end for end in problem.support if abs(end - best) <= near and end != origin)
+        ends = (end for end in problem.support if math.isfinite(end) and abs(end - best) <= near and end != origin)
         return tuple((Fraction(end) - Fraction(origin)) / Fraction(D) for end in ends)
 
     def _fitted(self, kind: str, k: int, least: int) -> int:
         """A lattice near k, of at least so many per sensitivity, whose cells end near the ends of the support: outside
         of it for lower bounds, inside for upper bounds."""
-        cell, outwards = CELL if kind == "ends" else 1, 1 if kind in LOWER else -1
+        cell, outwards, ends = CELL if kind == "ends" else 1, 1 if kind in LOWER else -1, self._ends
 
         def misfit(k: int) -> tuple[float, int]:
-            off = max(float(-outwards * abs(end) * k / cell % 1) / k for end in self._ends)
+            off = max(float(-outwards * abs(end) * k / cell % 1) / k for end in ends)
             return round(off, FITTED), k
 
         first = max(least, math.ceil(FIT[0] * k))
