@@ -104,7 +104,8 @@ def _unpacked(head: np.void, data: Bytes) -> Basis | None:
     atom = int(head["kind"]) == LAWS
     pairs = np.concatenate([full, ties, loose], axis=1)
     square = len(columns) + loose.shape[1] == 1 + len(shifts) + ties.shape[1]
-    inside = k > 0 and shifts.max(initial=0) <= k and pairs.max(initial=0) < lattice.classes
+    events = pairs[0].max(initial=0) <= event_last  # nodes beyond gather what their covers do not [Thm 2]
+    inside = k > 0 and shifts.max(initial=0) <= k and pairs.max(initial=0) < lattice.classes and events
     if not square or not inside or not (_holds_laws(lattice) if atom else _rounds_laws(lattice)):
         return None
     if not atom and (lattice.classes in columns or 0 in shifts):

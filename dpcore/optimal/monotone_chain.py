@@ -158,6 +158,9 @@ class _Labels:
             order[1 : zero + 1] = _handed(self._asked(level, out, back)[:zero])
             extra += float(order[zero])  # what arrives at 0 has to go on
         order[zero] = 0.0
+        # an open end's label also holds what lies beyond, so it may outweigh its neighbour
+        order[1] *= self.ended[0]
+        order[-2] *= self.ended[1]
         shifts = np.repeat([-k, k], len(costs))
         places = np.tile(np.arange(self.first, self.first + len(costs)), 2)
         weights = np.concatenate([out, back])

@@ -227,6 +227,10 @@ class Address:
             if self.controls:  # a page without any has a bare address
                 _write({**FRAME.query(FRAME.values()), **self.query(self.values())})
 
+    def unlinked(self) -> dict[str, object]:
+        """First values of the controls that no address says anything about."""
+        return self._unlinked(self.read({})[0])
+
     def _unlinked(self, values: Mapping[str, object]) -> dict[str, object]:
         """Those of the values that no address says anything about."""
         return {key: value for key, value in values.items() if key not in _linked(self.controls)}

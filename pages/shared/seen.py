@@ -1,8 +1,9 @@
 """What was last seen at an address: headline and first picture, for whoever comes to that address next.
 
 `frame`, `drawing` and the map note what they draw during a run of the page; the frame keeps it once the run is whole.
-What is noted follows from the address alone, and pages that read people's data are never noted (`PRIVATE`). Nothing is
-computed for it: it becomes a still picture only when it is asked for (`pages.snapshot`).
+What is kept follows from the address alone: nothing is while a control that no address tells is moved (an answer, a
+guess, a true value), and pages that read people's data are never noted (`PRIVATE`). Nothing is computed for it: it
+becomes a still picture only when it is asked for (`pages.snapshot`).
 """
 
 from __future__ import annotations
@@ -75,7 +76,10 @@ def keep(page: Page, *, light: bool) -> None:
     those of both themes."""
     seen = _run.get()
     _run.set(None)
-    own = any(isinstance(value, UploadedFile) for value in st.session_state.to_dict().values())
+    state, controls = st.session_state.to_dict(), page.controls
+    own = any(isinstance(value, UploadedFile) for value in state.values()) or any(
+        state.get(key, first) != first for key, first in controls.unlinked().items()
+    )
     if seen is None or own or not light or seen.picture is None or not seen.headline:
         return
     if (key := _key(page, st.query_params.to_dict())) is not None:

@@ -1,6 +1,7 @@
 """First brackets without a program: bases solved again at other (ε, δ), the file, what nonsense in it can do."""
 
 import math
+from dataclasses import replace
 from importlib import resources
 
 import numpy as np
@@ -174,6 +175,18 @@ def test_nonsense_in_the_file_proves_nothing_false(monkeypatch):
             if law is not None:
                 assert audit.shortfall_upper(law, epsilon)[0] <= delta
                 assert audit.loss_upper(law, problem.loss) >= solved.lower
+
+
+def test_an_event_on_a_node_that_gathers_what_lies_beyond_is_passed_over():
+    """Its cover does not, so the row need not hold."""
+    problem = noise_problem(1.0, 0.2, 1.0)
+    basis = lower_program(problem, solve(problem, SolverSettings(gap=1e-3)).certificate.upper).basis()
+    full = basis.full.copy()
+    full[0, 0] = basis.lattice.event_last + 1
+    for one, read in ((basis, 1), (replace(basis, full=full), 0)):
+        head, part = packed(1, MULTIPLIERS, Entry(1.0, 0.2, one), 0)
+        found = Atlas(np.array([head], HEADS), np.frombuffer(bytes(part), np.uint8))
+        assert len(list(found.near(1, MULTIPLIERS, problem.privacy))) == read
 
 
 # First brackets ---------------------------------------------------------------------------------------

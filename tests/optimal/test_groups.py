@@ -235,6 +235,12 @@ def test_plateaus_are_private_and_no_bound_passes_them(epsilon, delta, loss, lef
     assert plateau_lower(problem) <= audit.loss_upper(law, problem.loss)
 
 
+def test_monotone_chains_ask_nothing_of_labels_that_hold_what_lies_beyond():
+    problem = noise_problem(0.02, 0.02, 1.0, "l1", support=(-7.0, math.inf), monotone=True)
+    order = monotone_chain(problem, Window(-3.5, 1.7), 8, -1.0).proof.monotone
+    assert order[1] == order[-2] == 0
+
+
 def test_asymmetric_monotone_laws_have_their_plateau_on_the_cheaper_side():
     problem = noise_problem(0.0527, 2.3e-12, 1.0, "asym:1:3.53", monotone=True)
     law = plateau(problem)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import plotly.graph_objects as go
 import pytest
+from screens import settle
 from streamlit.testing.v1 import AppTest
 
 import dpcore as dp
@@ -92,7 +93,7 @@ def test_of_other_pages_it_is_what_was_last_seen_at_that_address():
     app.switch_page("pages/composition/page.py")
     for key, text in LEARN.items():
         app.query_params[key] = text
-    app.run()
+    settle(app.run())
     live = [one.value for one in app.markdown if "uses of" in one.value]
     shown = Texts(snapshot.draw("composition", LEARN | {"co_epsilon": "0.30"}, ""))
     assert live[0].replace("**", "") in "".join(shown.texts) and "path" in shown.tags
@@ -113,6 +114,20 @@ def test_of_pages_that_read_people_s_data_nothing_is_kept():
     takes = re.compile(r"from pages.shared import [^\n]*\bupload\b")
     readers = {one.parent.name for one in ROOT.glob("pages/*/*.py") if takes.search(one.read_text(encoding="utf-8"))}
     assert readers == set(seen.PRIVATE)
+
+
+def test_what_no_address_tells_is_shown_to_nobody_else():
+    """Guesses of a game, say, of which the headline speaks."""
+    game = {"topic": "game", "seed": "4711"}
+    app = AppTest.from_file(APP, default_timeout=60).run()
+    app.switch_page("pages/what_epsilon_means/page.py")
+    for key, text in game.items():
+        app.query_params[key] = text
+    app.run()
+    app.button(key="guess_A").click().run()
+    assert any("after 1 round you are" in one.value for one in app.markdown)
+    page = snapshot.draw("what_epsilon_means", game, "")
+    assert page is None or "you are" not in "".join(Texts(page).texts)
 
 
 @pytest.mark.parametrize("path", ["tradeoff_maps", "no_such_page", "../app.py", "shared"])
