@@ -7,6 +7,7 @@ import streamlit as st
 from dpcore.data_dependent import DataDependentProblem, data_dependent_problem
 from dpcore.data_dependent.problem import MIRRORED
 from dpcore.data_dependent.weight import histogram, normal
+from dpcore.errors import InputError
 from dpcore.loss import FAMILIES, NAMED, labels, parameters
 from dpcore.mechanisms import MECHANISMS
 from dpcore.numbers import read_numbers
@@ -153,9 +154,17 @@ def _constraints() -> None:
     if PAGE["partition"] or PAGE["shared"] == "noise":
         help = "A law of the noise is added to the value; a law of the release forgets where in the interval it was."
         _choice("shared", "An interval shares", help)
-    if not FAMILIES[PAGE["loss"]].from_values(PAGE.values()).even or PAGE["below"]:
+    if _leans() or PAGE["below"]:
         help = "A loss that is not even, such as |x| steep below a threshold, then hurts on the side of 0."
         st.toggle("Below 0 errors count mirrored", key="below", help=help)
+
+
+def _leans() -> bool:
+    """The loss is not even; numbers of a loss that are refused are told beside their fields."""
+    try:
+        return not FAMILIES[PAGE["loss"]].from_values(PAGE.values()).even
+    except InputError:
+        return False
 
 
 def _effort() -> None:

@@ -87,7 +87,7 @@ def test_a_link_that_somebody_sent(hand, dashboard):
     page.goto(f"{dashboard}/vector_queries?epsilon=0.7&dimension=5")
     quiet(page)
     page.locator(HEADLINE).first.wait_for()
-    assert "5 coordinates, (0.7" in page.locator(HEADLINE).first.inner_text().replace("\u00a0", " ")
+    assert "5 coordinates, 0.7-DP" in page.locator(HEADLINE).first.inner_text().replace("\u00a0", " ")
     assert hand.presses <= MOST
 
 
