@@ -41,6 +41,11 @@ class Page:
         """The module whose tasks the processes of the pool may run for this page, if it has any."""
         return f"pages.{self.name}.work" if (ROOT / "pages" / self.name / "work.py").exists() else None
 
+    @cached_property
+    def controlled(self) -> bool:
+        """The page has controls, so that its address says what is on it."""
+        return (ROOT / "pages" / self.name / "controls.py").exists()
+
     @property
     def controls(self) -> Any:
         """The page's `pages.shared.address.Address`, for those who look at pages from outside."""

@@ -50,7 +50,7 @@ _lock = threading.Lock()
 
 def begin(page: Page) -> None:
     """A run of the page begins."""
-    _run.set(None if page.name in PRIVATE else Seen(page.title))
+    _run.set(None if page.name in PRIVATE or not page.controlled else Seen(page.title))
 
 
 def note(**said: str) -> None:
@@ -76,11 +76,11 @@ def keep(page: Page, *, light: bool) -> None:
     those of both themes."""
     seen = _run.get()
     _run.set(None)
-    state, controls = st.session_state.to_dict(), page.controls
-    own = any(isinstance(value, UploadedFile) for value in state.values()) or any(
-        state.get(key, first) != first for key, first in controls.unlinked().items()
-    )
-    if seen is None or own or not light or seen.picture is None or not seen.headline:
+    if seen is None or not light or seen.picture is None or not seen.headline:
+        return
+    state, first = st.session_state.to_dict(), page.controls.unlinked()
+    own = any(isinstance(value, UploadedFile) for value in state.values())
+    if own or any(state.get(key, value) != value for key, value in first.items()):
         return
     if (key := _key(page, st.query_params.to_dict())) is not None:
         with _lock:
@@ -89,6 +89,8 @@ def keep(page: Page, *, light: bool) -> None:
 
 def at(page: Page, query: Mapping[str, str]) -> Seen | None:
     """What was last seen there."""
+    if not page.controlled:
+        return None
     with _lock:
         return _kept.get(_key(page, query))
 
