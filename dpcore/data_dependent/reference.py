@@ -23,6 +23,7 @@ from ..loss import UNIT
 from ..lp import INFINITY, LinearProgram
 from ..partition import Partition
 from ..reference import infima
+from .noise_laws import shifted
 from .problem import DataDependentProblem
 
 Array = NDArray[np.float64]
@@ -152,7 +153,7 @@ class _Planes:
     def _excess(self, a: int, b: int, shift: int) -> Array:
         """p_a(i) − E p_b(i − shift) on the window."""
         assert self.masses is not None
-        return self.masses[a, self.window] - self.amplification * _shifted(self.masses[b], shift)[self.window]
+        return self.masses[a, self.window] - self.amplification * shifted(self.masses[b], shift)[self.window]
 
     def _add(self, a: int, b: int, shift: int, event: Flags) -> None:
         inside = np.flatnonzero(event) + (self.window.start or 0)
@@ -177,7 +178,7 @@ class _Planes:
         E = amplification_bounds(self.problem.privacy.epsilon)[0]
         missed = 0.0
         for a, b, shift in self.pairs:
-            excess = np.maximum(self.masses[a] - E * _shifted(self.masses[b], shift), 0.0)
+            excess = np.maximum(self.masses[a] - E * shifted(self.masses[b], shift), 0.0)
             missed = max(missed, math.fsum(excess.tolist()) + 16 * self.cells * UNIT)
         cost = math.fsum((np.outer(self.weights, self.costs) * self.masses).ravel().tolist())
         share = 0.0
@@ -207,7 +208,7 @@ class _Planes:
                 continue
             full = np.zeros(self.cells)
             full[self.window] = event
-            cover = _shifted(full, -shift)
+            cover = shifted(full, -shift)
             brackets[a] += rate * full
             brackets[b] -= E * rate * cover
             size[a] += rate * full
@@ -216,15 +217,6 @@ class _Planes:
         price = self.problem.privacy.delta * math.fsum(self.multipliers.tolist())
         total = math.fsum(brackets.min(axis=1).tolist()) - price
         return max(total - 64 * UNIT * (self.laws + price), 0.0)
-
-
-def _shifted(values: Array, shift: int) -> Array:
-    """Position i holds values[i − shift], 0 outside."""
-    out = np.zeros_like(values)
-    n = len(values)
-    if abs(shift) < n:
-        out[max(shift, 0) : n + min(shift, 0)] = values[max(-shift, 0) : n + min(-shift, 0)]
-    return out
 
 
 def _weights(problem: DataDependentProblem, laws: int, *, least: bool) -> Array:

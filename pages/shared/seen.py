@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
 
+import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 from cachetools import LRUCache
@@ -66,7 +67,7 @@ def picture(figure: go.Figure, alt: str) -> None:
     if (
         seen is not None
         and seen.picture is None
-        and sum(len(trace.x) for trace in figure.data if trace.x is not None) <= LARGEST
+        and sum(np.size(trace[part]) for trace in figure.data for part in ("x", "z") if part in trace) <= LARGEST
     ):
         seen.picture = seen.heading, figure, alt
 
