@@ -4,6 +4,7 @@
 const CELL = 4;
 const GAPS = [6, 14, 28, 44]; // between a line and its name, where type has 14 pixels
 const FAR = 14; // beyond which a name is hardly at its line
+const RIM = 16; // above the plot, which the framework cuts off
 /** A legend that takes this share of a chart leaves too little of it: names then may cross lines. */
 const CROWDED = 0.3;
 
@@ -150,7 +151,7 @@ function above(chart, { trace, shapes }, taken, width) {
         [h + 3, 2 * h + 5].map((up) => ({ box: [from, -up, from + w, h - up], rows, crossing: 0, cost: rows.length + up / h })),
       ),
     )
-    .filter(({ box }) => box[0] >= 0 && box[2] <= width && taken.every((other) => apart(box, other)))
+    .filter(({ box }) => box[0] >= 0 && box[1] >= RIM - corner(chart._fullLayout) && box[2] <= width && taken.every((other) => apart(box, other)))
     .sort((one, other) => one.cost - other.cost);
 }
 
