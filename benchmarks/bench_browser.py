@@ -102,7 +102,7 @@ def beside_a_bare_page(browser: Browser, address: str) -> list[tuple[str, float,
     ]
 
 
-MOVED = """() => new Promise(resolve => {
+MOVED = """() => new Promise((resolve, reject) => {
     const said = () => [...document.querySelectorAll('.st-key-headline p')].map(one => one.innerText).join();
     const before = said();
     let start = null, first = null;
@@ -110,9 +110,10 @@ MOVED = """() => new Promise(resolve => {
     const look = () => {
         if (start !== null && said() !== before) {
             first ??= performance.now() - start;
-            const gap = said().match(/within ([0-9.]+)/);
+            const gap = [...said().matchAll(/within ([0-9.]+)/g)].pop();
             if (gap && Number(gap[1]) <= 0.1) return resolve([first, performance.now() - start]);
         }
+        if (start !== null && performance.now() - start > 60000) return reject(new Error(said()));
         requestAnimationFrame(look);
     };
     look();
@@ -158,17 +159,18 @@ def steps(page: Page, server: Server) -> tuple[float, float]:
     return server.figures()["dp_frontier_jobs_started_total"] - before, waited
 
 
-STOPWATCH = """() => new Promise(resolve => {
+STOPWATCH = """() => new Promise((resolve, reject) => {
     let start = null;
     document.addEventListener('click', () => { start ??= performance.now(); }, true);
     const look = () => {
         const words = [...document.querySelectorAll('button')].map(button => button.innerText);
-        if (start !== null && words.some(word => word.includes('solve on'))) resolve(performance.now() - start);
-        else requestAnimationFrame(look);
+        if (start !== null && words.some(word => word.includes('go on'))) return resolve(performance.now() - start);
+        if (start !== null && performance.now() - start > 60000) return reject(new Error(words.join()));
+        requestAnimationFrame(look);
     };
     look();
 })"""
-"""Milliseconds from the next click to a page that offers to solve on."""
+"""Milliseconds from the next click to a page that offers to go on."""
 
 
 def cancel(page: Page, address: str) -> float:

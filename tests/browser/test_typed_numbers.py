@@ -68,6 +68,8 @@ READ = """() => Object.fromEntries([...document.querySelectorAll('[class*="st-ke
          .map(alert => alert.innerText.replace(/\\s+/g, ' ').replace(' :', ':')).join()]]))"""
 """Key → what the field holds, and the complaint beside it."""
 
+THERE = "keys => keys.every(key => document.querySelector(`.st-key-field_${key} input`))"
+
 TYPE = """([keys, text]) => keys.forEach(key => {
     const input = document.querySelector(`.st-key-field_${key} input`);
     input.focus();  // leaves the field before, which takes over what was typed there
@@ -114,18 +116,21 @@ def answer(page, keys: list[str], text: str, told: list) -> dict[str, list[str]]
     """What the fields hold and say once the text is typed into all of them; where a page that draws itself anew took
     fields away between two of the events, it is typed again."""
     for patience in (20_000, 60_000):
+        page.wait_for_function(THERE, arg=keys)
         page.evaluate(TYPE, [keys, text])
         try:
             return page.wait_for_function(ANSWERED, arg=told, timeout=patience).json_value()
         except TimeoutError:
             seen = f"{text!r}: {page.evaluate(READ)}, drawn: {page.evaluate(DRAWN)}"
-            print(seen)
+            print(seen, page.url, page.evaluate("document.body.innerHTML.slice(0, 2000)"))
     raise AssertionError(seen)
 
 
 @pytest.mark.parametrize("name", routes())
 def test_forms_of_numbers_in_every_field(dashboard, visitor, name):
     controls, page, typed = ADDRESSES[name].controls, visitor(1280, 2400), set()
+    page.on("console", lambda message: message.type == "error" and print(message.text[:2000]))
+    page.on("pageerror", lambda error: print(error.stack or error))
     topics = [
         {"topic": topic} for topic in getattr(controls.get("topic"), "options", ())
         if isinstance(controls.get(f"{topic}_answer"), Number)
