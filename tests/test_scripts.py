@@ -145,7 +145,13 @@ def test_names_of_files_tell_losses_sides_and_sensitivities_apart():
     assert all(one != other for one, other in combinations(names, 2))
 
 
-def test_names_of_files_of_data_dependent_noise_say_the_range():
+def test_names_of_files_of_data_dependent_noise_say_the_range_and_the_loss_below_0():
     name = files.file_stem(data_dependent_problem(1, 0.2, 2, "pinball:0.8", query_range=(0, 4), instance_cap=3.0))
     expected = "data-dependent_epsilon-1_delta-0.2_pinball-0.8_sensitivity-2_values-0-to-4_weight-uniform_cap-3"
     assert name == expected
+    other = [
+        data_dependent_problem(1, 0.2, 2, "pinball:0.8", query_range=(-1, 3), loss_below=below)
+        for below in (None, "mirrored", "l1", "steep:1")
+    ]
+    assert len({files.file_stem(problem) for problem in other}) == 4
+    assert "_pinball-0.8_below-0-mirrored_sensitivity-2_" in files.file_stem(other[1])

@@ -14,7 +14,7 @@ from .noise_laws import NoiseLaws
 from .problem import problem_to_dict
 from .solution import Solution
 
-_CHANNEL = '''\
+_HEAD = '''\
 """$summary
 
 Run this file to see one release, or import it: release(value) is a private release of a true value. Only whole numbers
@@ -27,6 +27,11 @@ VERSION = $version
 PROBLEM = $problem
 CERTIFICATE = $certificate
 
+'''
+
+_CHANNEL = (
+    _HEAD
+    + '''\
 # The range from LOW to HIGH, which is public, is cut into CELLS cells of length STEP, the first from LOW + FIRST on.
 # Cells LAWS[g] to LAWS[g + 1] - 1 share a law: with probability ATOMS[g]/2**62 the true value itself is released, with
 # probability WEIGHTS[g][b]/2**62 $released.
@@ -64,20 +69,11 @@ if __name__ == "__main__":
     print(CERTIFICATE)
     print("One release of the made-up value $example:", release($example))
 '''
+)
 
-_NOISE_LAWS = '''\
-"""$summary
-
-Run this file to see one release, or import it: release(value) is a private release of a true value. Only whole numbers
-and the operating system's random source are used; floats appear when all is done, and the number 0.1 means a tenth.
-"""
-
-$imports
-
-VERSION = $version
-PROBLEM = $problem
-CERTIFICATE = $certificate
-
+_NOISE_LAWS = (
+    _HEAD
+    + '''\
 # True values from ENDS[g] to ENDS[g + 1] share a law of the noise: cell i of it, from (FIRST[g] + i)*UNIT on and one
 # UNIT long, has probability WEIGHTS[g][i]/2**62, no noise at all ATOMS[g]/2**62.
 ENDS = [
@@ -117,6 +113,7 @@ if __name__ == "__main__":
     print(CERTIFICATE)
     print("One release of the made-up value $example:", release($example))
 '''
+)
 
 _POINTS = """\
 POINTS = [

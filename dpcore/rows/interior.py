@@ -128,17 +128,18 @@ class _System:
         """
         from ..kernels.privacy_system import root
 
-        size, width = self.size, self.width
-        for j, here in enumerate(self.panels):
+        size = self.size
+        for j, panel in enumerate(self.panels):
             self._watch()
-            for i in range(max(0, j - (width - 1) // size), j):
-                above = self.panels[i][:, (j - i) * size :]
+            here = panel[:, : (self.blocks - j) * size]  # nothing lies beyond the last column
+            for i in range(max(0, j - (self.width - 1) // size), j):
+                above = self.panels[i][:, (j - i) * size : (self.blocks - i) * size]
                 rows = min(size, above.shape[1])
                 here[:rows, : above.shape[1]] -= above[:, :rows].T @ above
             corner = here[:, :size]
             if not root(corner):
                 raise linalg.LinAlgError
-            if width > size:
+            if here.shape[1] > size:
                 here[:, size:] = linalg.solve_triangular(corner, here[:, size:], trans="T", check_finite=False)
 
     def solve(self, right: Array) -> Array:

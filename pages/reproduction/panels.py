@@ -94,8 +94,8 @@ def tables() -> None:
         figure = charts.deviations(known, table, found, relative=PAGE["error"] == "relative", colours=drawing.colours())
         alt = f"{table.title}: {len(known)} of 100 cells; {sum(map(data.agrees, known))} within the stated error."
         picked = drawing.draw(
-            figure, key="chart_table", alt=alt, table=lambda: st.dataframe(rows(known, table, found), hide_index=True),
-            clicks=True,
+            figure, key="chart_table", alt=alt, clicks=True,
+            table=lambda: st.dataframe(rows(known, table, found), hide_index=True, column_config=WIDTHS),
         )  # fmt: skip
         if picked is not None:
             open_cell(noise_problem(*picked[:2], 1.0, table.loss))
@@ -143,6 +143,18 @@ def place(one: Outcome) -> str:
     return f"({one.problem.privacy.epsilon:g}, {one.problem.privacy.delta:g})"
 
 
+WIDTHS = {
+    "cause": st.column_config.TextColumn(width=220),
+    "by the paper's recipe": st.column_config.TextColumn(width=400),
+}
+"""Widths, in pixels, of columns whose first rows say less than others."""
+
+
+def percent(share: float) -> str:
+    """Two decimals, without a sign before 0.00."""
+    return f"{round(100 * share, 2) + 0.0:.2f}"
+
+
 def rows(known: Sequence[Outcome], table: data.Table, found: Matches) -> list[dict[str, str]]:
     """The table behind the picture."""
     out = []
@@ -151,16 +163,15 @@ def rows(known: Sequence[Outcome], table: data.Table, found: Matches) -> list[di
         lower, upper = prose.bracket(one.certificate.lower, one.certificate.upper)
         match = found.get(privacy)
         out.append({
-            "ε": f"{privacy.epsilon:g}", "δ": f"{privacy.delta:g}",
+            "ε": f"{privacy.epsilon:g}", "δ": f"{privacy.delta:g}", "cause": data.cause(one, match).text,
             "published, %": f"{100 * data.share(table.key, privacy.epsilon, privacy.delta):.2f}",
-            "here, %": f"{100 * low:.2f} to {100 * high:.2f}", "published O": f"{data.midpoint(one):.5g}",
-            "optimum": f"{lower} to {upper}", "error/max(1, O), %": f"{100 * data.distance(one):.2f}",
-            "relative error, %": f"{100 * data.relative(one):.2f}",
+            "here, %": f"{percent(low)} to {percent(high)}", "published O": f"{data.midpoint(one):.5g}",
+            "optimum": f"{lower} to {upper}", "error/max(1, O), %": percent(data.distance(one)),
+            "relative error, %": percent(data.relative(one)),
             "by the paper's recipe": recipe_text(match),
-            "cause": data.cause(one, match).text,
         })  # fmt: skip
         if table.loss == "l1":
-            out[-1]["implied β, 4 (V − O)"] = f"{4 * (one.certificate.upper - data.midpoint(one)):.3f}"
+            out[-1]["implied β, 4 (V − O)"] = f"{round(4 * (one.certificate.upper - data.midpoint(one)), 3) + 0.0:.3f}"
             out[-1]["earlier bound, terms rounded"] = data.rounded(one)
     return out
 
