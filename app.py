@@ -15,7 +15,10 @@ from service import entrance
 from service.steps import Steps
 
 ASSETS = Path(__file__).parent / "assets"
-AROUND = [entrance.before(page="optimal_noise", meant=meant_for_noise), Middleware(Steps)]
+AROUND = [
+    entrance.before(page="optimal_noise", meant=meant_for_noise),
+    Middleware(Steps, pages=frozenset(page.address for page in PAGES)),
+]
 """What stands around the pages wherever they are served."""
 
 

@@ -8,6 +8,7 @@ Seconds are those of the processor.
 from __future__ import annotations
 
 import argparse
+import itertools
 import time
 
 import numpy as np
@@ -28,13 +29,13 @@ def main() -> None:
     began = time.process_time()
     atlas()
     print(f"{FILE}: {atlas().entries} entries, read in {1e3 * (time.process_time() - began):.0f} ms")
-    for loss in LOSSES.values():
+    for loss, granularity in itertools.product(LOSSES.values(), (None, 1.0)):
         rng = np.random.default_rng(options.seed)
         logs = (rng.uniform(*np.log(ends), options.points) for ends in (EPSILONS, DELTAS))
         found = []
-        first_bracket(noise_problem(1.0, 0.01, 1.0, loss))
+        first_bracket(noise_problem(1.0, 0.01, 1.0, loss, granularity=granularity))
         for epsilon, delta in zip(*(np.exp(one) for one in logs)):
-            problem = noise_problem(float(f"{epsilon:.6g}"), float(f"{delta:.6g}"), 1.0, loss)
+            problem = noise_problem(float(f"{epsilon:.6g}"), float(f"{delta:.6g}"), 1.0, loss, granularity=granularity)
             began = time.process_time()
             solution = first_bracket(problem)
             seconds = time.process_time() - began
@@ -42,11 +43,12 @@ def main() -> None:
             width = proof.upper / proof.lower - 1 if proof and proof.lower else np.inf
             found.append((width, problem.privacy.epsilon, problem.privacy.delta, seconds))
         widths, _, _, seconds = np.array(found).T
-        shares = "   ".join(f"{q} % within {100 * np.quantile(widths, q / 100):.2f} %" for q in (50, 75, 90, 99))
+        shares = "   ".join(f"{q} % within {100 * np.quantile(widths, q / 100):.2g} %" for q in (50, 75, 90, 99))
         width, epsilon, delta, _ = max(found)
-        print(f"\n{loss}: {options.points} points, ε {EPSILONS}, δ {DELTAS}\n  width: {shares}")
-        print(f"  worst {100 * width:.2f} % at ε = {epsilon:g}, δ = {delta:g}")
-        print("  worst five: " + ", ".join(f"{100 * w:.1f} % at ({e:g}, {d:g})" for w, e, d, _ in sorted(found)[-5:]))
+        kind = ", counts" if granularity else ""
+        print(f"\n{loss}{kind}: {options.points} points, ε {EPSILONS}, δ {DELTAS}\n  width: {shares}")
+        print(f"  worst {100 * width:.2g} % at ε = {epsilon:g}, δ = {delta:g}")
+        print("  worst five: " + ", ".join(f"{100 * w:.2g} % at ({e:g}, {d:g})" for w, e, d, _ in sorted(found)[-5:]))
         print(f"  time: median {1e3 * np.median(seconds):.0f} ms, largest {1e3 * seconds.max():.0f} ms", flush=True)
 
 

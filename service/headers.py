@@ -18,7 +18,7 @@ from service import log, steps
 def _scripts_in_the_page() -> list[str]:
     """The scripts that Streamlit's own page carries in itself, and what is put into it, as a policy names them."""
     page = Path(streamlit.__file__).with_name("static").joinpath("index.html").read_text(encoding="utf-8")
-    scripts = [*re.findall(r"<script>(.*?)</script>", page, re.S), steps.SCRIPT]
+    scripts = [*re.findall(r"<script>(.*?)</script>", page, re.S), steps.SCRIPT, steps.HOME]
     digests = [hashlib.sha256(text.encode()).digest() for text in scripts]
     return [f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests]
 
@@ -37,7 +37,7 @@ CONTENT = {
     "frame-ancestors": "'self'",
 }
 """The content security policy: the page may load and call nothing but its own server. Streamlit writes styles into the
-page, hence 'unsafe-inline' for these; of scripts in the page only those of its index and that of `service.steps` are
+page, hence 'unsafe-inline' for these; of scripts in the page only those of its index and those of `service.steps` are
 allowed, and blobs, which only a script that already runs can make (Streamlit's components come that way)."""
 
 HEADERS = {

@@ -11,13 +11,14 @@ tolerances play no part, so that supports with an end near the minimum, where de
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..privacy import Privacy
 from ..problem import NoiseProblem
 from ..search import bisection, least_argument
-from .lattice import NOT_ZERO, Array, Ints
+from .lattice import NOT_ZERO, Array, Ints, Lattice
 from .lower import rounded_costs, rounding_lattice
 from .step import Proof, Window, origin_of
 
@@ -96,8 +97,17 @@ def chain_proof(problem: NoiseProblem, window: Window, peak: float, near: float)
     """The best multipliers on nodes one sensitivity apart, the peak within `near` of a place; all in sensitivities."""
     lattice = rounding_lattice(problem, 1, 0, window)
     costs = rounded_costs(problem.paid_loss, problem, lattice, np.full(len(lattice.indices) - 1, 0.5))
-    epsilon, delta = problem.privacy.epsilon, problem.privacy.delta
     start = origin_of(problem) / problem.sensitivity
+    found = chain_on(lattice, costs, problem.privacy, None if problem.folds else (peak - start, near))
+    return replace(found, peak=found.peak + start)
+
+
+def chain_on(lattice: Lattice, costs: Array, privacy: Privacy, around: tuple[float, float] | None) -> Chain:
+    """The same on nodes with these costs, the peak in nodes from index 0.
+
+    around : (place, how far from it) where the peak may be; None: in the middle of node 0.
+    """
+    epsilon, delta = privacy.epsilon, privacy.delta
     events = costs[lattice.event_first - lattice.first : lattice.event_last - lattice.first + 1]
     highest = float(costs.max())
 
@@ -122,19 +132,20 @@ def chain_proof(problem: NoiseProblem, window: Window, peak: float, near: float)
         return level - delta * (left.largest(level)[0] + right.largest(level)[0])
 
     s = 0.5
-    if not problem.folds:
-        low, high = max(lattice.event_first, peak - start - near), min(lattice.event_last + 1.0, peak - start + near)
+    if around is not None:
+        (place, near), first, last = around, lattice.event_first, lattice.event_last + 1.0
+        low, high = max(first, place - near), min(last, place + near)
         s = least_argument(lambda t: -value(t), np.linspace(low, high, PLACES), tolerance=SEARCHED)
     at, share, left, right = sides(s)
     level = masses(left, right)[0]
-    amplification = problem.privacy.amplification
+    amplification = privacy.amplification
     ups = outward_weights(events[at::-1], share, level, amplification)
     downs = outward_weights(events[at:], 1 - share, level, amplification)
     node = lattice.event_first + at
     shifts = np.repeat(np.array([1, -1]), [len(ups), len(downs)])
     places = np.concatenate([node - np.arange(len(ups)), node + np.arange(len(downs))])
     proof = Proof(costs, lattice.first, shifts, places, np.concatenate([ups, downs]), None, False)
-    return Chain(proof, s + start, len(costs))
+    return Chain(proof, s, len(costs))
 
 
 CLASSES = 16

@@ -28,7 +28,7 @@ from ..solution import Certificate, Solution
 from . import jumps, laws
 from .anytime import Anytime, ProgressCallback
 from .groups import lattice_bounds
-from .integer_bounds import Found, Stretch, best_point, lower_bound, upper_bound
+from .integer_bounds import Found, Stretch, best_point, chain_lower, lower_bound, upper_bound
 from .orbit_bounds import orbit_bounds
 from .step import AUDIT_ROOM, Limits
 
@@ -113,6 +113,7 @@ class IntegerSearch(Anytime[NoiseProblem, Solution]):
         if self._settled:
             return self._solution()
         self._by_groups()
+        self._by_chain()
         self._on_the_line()
         stretch = self._first_stretch()
         chain = coarsenings(self._k, (stretch[1] - stretch[0]) * (0.5 if self.problem.folds else 1.0))
@@ -137,6 +138,25 @@ class IntegerSearch(Anytime[NoiseProblem, Solution]):
                 above = self._take(upper_bound(self.problem, above_by, stretch, seed, self._limits))
             stretch = self._next_stretch(stretch, [below, above], m)
         return self._solution()
+
+    def first(self) -> Solution:
+        """The answer before any linear program, for a sensitivity of one step and mirror images: both ends of the
+        bracket are closed forms. Milliseconds.
+
+        Raises
+        ------
+        InputError : no law was found, which a later program might find.
+        """
+        self._start()
+        if not self._settled:
+            self._by_chain()
+        return self._solution()
+
+    def _by_chain(self) -> None:
+        """The multipliers that belong to mixtures of truncated geometric laws."""
+        if has_first(self.problem):
+            self.lower = max(self.lower, chain_lower(self.problem, self._first_stretch()))
+            self._report()
 
     def _on_the_line(self) -> None:
         """Losses with one threshold: the bounds of the real-valued query that has the same optimum."""
@@ -192,11 +212,29 @@ class IntegerSearch(Anytime[NoiseProblem, Solution]):
             self._offer(*_cut_staircase(problem, staircase))
         self._offer_lossless()
         self._offer_uniform()
+        if has_first(problem):
+            self._offer_mixture()
         half = problem.privacy.truncation() * k
         if 2 * half + 3 <= self._most:
             for reach in (math.ceil(half), math.ceil(half) + 1):
                 masses = np.exp(-problem.privacy.epsilon * np.abs(np.arange(-reach, reach + 1)) / k)
                 self._offer(self._cheapest(reach) - reach, masses)
+
+    def _offer_mixture(self) -> None:
+        """For a sensitivity of one step: the geometric laws cut off n and n + 1 steps from 0, mixed so that δ is used
+        up. Of a law cut off at n, a shift uncovers its last point [method: atlas]."""
+        delta = self.problem.privacy.delta
+        n = np.arange(math.ceil(self.problem.privacy.truncation()) + 3)
+        falling = np.exp(-self.problem.privacy.epsilon * n)
+        ends = falling / (2 * np.cumsum(falling) - 1)
+        wide = int(np.searchsorted(-ends, -delta, side="right"))  # the first that uncovers less
+        if not 0 < wide < len(n) or 2 * wide + 1 > self._most:
+            return
+        for spare in (1e-13 * delta, min(AUDIT_ROOM, 1e-6 * delta)):
+            share = (delta - spare - ends[wide]) / (ends[wide - 1] - ends[wide])
+            masses = (1 - share) * ends[wide] / falling[wide] * falling
+            masses[:wide] += share * ends[wide - 1] / falling[wide - 1] * falling[:wide]
+            self._offer(-wide, np.concatenate([masses[wide:0:-1], masses[: wide + 1]]))
 
     def _cheapest(self, reach: int) -> int:
         """Where the middle of the truncated geometric law costs least, within the support; 0 for mirror images and
@@ -314,6 +352,13 @@ class IntegerSearch(Anytime[NoiseProblem, Solution]):
         return Solution(
             problem, self.settings, found.noise, certificate, trace, seconds, found.points, self._k, found.source
         )
+
+
+def has_first(problem: NoiseProblem) -> bool:
+    """Whether `IntegerSearch.first` may be asked: the sensitivity is one step, on the whole line, with a loss that is
+    even."""
+    one = problem.granularity is not None and problem.lattice_sensitivity == 1
+    return one and problem.folds and problem.whole_line and not problem.monotone and problem.profile is None
 
 
 def _reach(law: IntegerStaircase, delta: float) -> int:

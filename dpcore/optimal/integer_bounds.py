@@ -10,7 +10,7 @@ sensitivity) bounds from above.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -25,6 +25,7 @@ from ..noise.steps import lattice_points
 from ..places import Places
 from ..problem import NoiseProblem
 from . import laws
+from .chain import chain_on
 from .lattice import ROUNDED, Array, Lattice
 from .program import LatticeProgram, Outcome, Seed
 from .step import AUDIT_ROOM, LEAST_DELTA, TIGHTER, TINY, Limits
@@ -113,17 +114,7 @@ def lower_bound(problem: NoiseProblem, m: int, stretch: Stretch, seed: Seed | No
     """A lower bound from nodes m steps apart: the events lie in the stretch, the nodes reach one sensitivity further,
     where the outermost ones pay the least loss beyond them (a law may be thought clamped to them)."""
     lattice, anchor = _nodes(problem, m, stretch)
-    loss, step = problem.paid_loss, problem.lattice_step
-    points = _points(anchor, lattice, m, step)
-    places = Places(Fraction(0), decimal(step), anchor + m * lattice.indices)
-    costs = audit.lattice_costs(points, loss)[0] if m == 1 else node_values(loss, places)
-    for end, here, (lo, hi) in (
-        (0, lattice.open_left, (-math.inf, float(points[0]))),
-        (-1, lattice.open_right, (float(points[-1]), math.inf)),
-    ):
-        if here:
-            lowest = np.array([loss.minimiser(lo, hi)[0]])
-            costs[end] = min(costs[end], audit.lattice_costs(lowest, loss)[0][0])
+    costs = _node_costs(problem, lattice, anchor, m)
     delta = max(problem.privacy.delta, LEAST_DELTA)
     program = _program(problem, lattice, costs, delta, limits, (best_point(problem) - anchor) / m, own=m == 1)
     program.start(seed, limits.deadline)
@@ -150,6 +141,30 @@ def lower_bound(problem: NoiseProblem, m: int, stretch: Stretch, seed: Seed | No
     reach = (anchor + m * float(used.min()), anchor + m * float(used.max())) if used.size else None
     status = outcome.status
     return Found(bound, None, 0.0, 0, False, _seed(lattice, outcome), reach, lattice.classes, outcome.pairs, status)
+
+
+def chain_lower(problem: NoiseProblem, stretch: Stretch) -> float:
+    """The lower bound of a chain for a sensitivity of one step [method: groups], for mirror images: no program."""
+    lattice, anchor = _nodes(problem, 1, stretch)
+    lattice = replace(lattice, folded=False)  # a chain on either side
+    costs = _node_costs(problem, lattice, anchor, 1)
+    return chain_on(lattice, costs, problem.privacy, None).proof.lower(problem.privacy)
+
+
+def _node_costs(problem: NoiseProblem, lattice: Lattice, anchor: int, m: int) -> Array:
+    """What nodes m steps apart cost at least, the outermost the least beyond them where the line goes on. (indices,)"""
+    loss, step = problem.paid_loss, problem.lattice_step
+    points = _points(anchor, lattice, m, step)
+    places = Places(Fraction(0), decimal(step), anchor + m * lattice.indices)
+    costs = audit.lattice_costs(points, loss)[0] if m == 1 else node_values(loss, places)
+    for end, here, (lo, hi) in (
+        (0, lattice.open_left, (-math.inf, float(points[0]))),
+        (-1, lattice.open_right, (float(points[-1]), math.inf)),
+    ):
+        if here:
+            lowest = np.array([loss.minimiser(lo, hi)[0]])
+            costs[end] = min(costs[end], audit.lattice_costs(lowest, loss)[0][0])
+    return costs
 
 
 def _points(anchor: int, lattice: Lattice, m: int, step: float) -> Array:

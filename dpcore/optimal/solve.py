@@ -14,7 +14,7 @@ from .anytime import ProgressCallback
 from .atlas import power_of
 from .composed import ComposedSearch
 from .covered import CoveredSearch, worst_pair
-from .integer import solve_integer
+from .integer import IntegerSearch, has_first, solve_integer
 from .profile import ProfileSearch
 
 
@@ -51,8 +51,11 @@ def solve(
 
 def first_bracket(problem: NoiseProblem) -> Solution | None:
     """A certified answer without any linear program, in tens of milliseconds [method: atlas]: for |x| and x², one pair
-    (ε, δ) and the whole line it is mostly within 2 % of the optimum; None for other problems, which `solve` brackets as
-    soon."""
+    (ε, δ) and the whole line it is mostly within 2 % of the optimum, for counts of sensitivity 1 within a millionth;
+    None for other problems, which `solve` brackets as soon."""
+    if has_first(problem):
+        found = IntegerSearch(problem, SolverSettings(gap=FIRST), None).first()
+        return found if found.certificate.lower else None
     asked = problem.simplified
     plain = asked.whole_line and asked.granularity is None and asked.budget is None and asked.profile is None
     if not plain or power_of(asked.paid_loss) is None or len(asked.privacies) > 1 or _search(asked) is not Search:

@@ -174,8 +174,10 @@ def heading(title: str, explanation: str, beside: Callable[[], object] | None = 
 
 def experiments(page: Address, steps: Iterable[tuple[str, Mapping[str, object]]]) -> None:
     """Things to try, one click each: label and the controls it sets. What is on the screen already cannot be tried."""
-    st.header("What to try next", anchor=False)
-    with st.container(horizontal=True):
+    with st.container(key="next"):
+        st.header("What to try next", anchor=False)
+        row = st.container(horizontal=True)
+    with row:
         for number, (label, values) in enumerate(steps):
             here = all(page[key] == value for key, value in values.items())
             st.button(label, key=f"step_{number}", on_click=page.show, args=(dict(values),), disabled=here)

@@ -31,6 +31,7 @@ from dpcore.optimal.atlas import (
     proposals,
 )
 from dpcore.optimal.atlas_make import lower_program, upper_program
+from dpcore.optimal.lattice import Lattice
 from dpcore.privacy import Privacy
 from dpcore.problem import Budget, SolverSettings, noise_problem
 
@@ -238,3 +239,28 @@ def test_losses_that_are_no_multiples_of_the_two_have_none():
         assert power_of(parse_loss(spec)) is None
         assert first_bracket(noise_problem(1.0, 0.2, 1.0, spec)) is None
         assert atlas_lower(noise_problem(1.0, 0.2, 1.0, spec)) == 0.0
+
+
+# Counts -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("loss", ["l1", "l2", "huber:1", "table:-2=3,-1=1,0=0,1=1,2=3"])
+def test_counts_have_both_bounds_at_once_and_the_program_agrees(loss):
+    for epsilon, delta in random_pairs(12, seed=5):
+        problem = noise_problem(epsilon, delta, 1.0, loss, granularity=1.0)
+        found = first_bracket(problem)
+        law, first = found.noise, found.certificate
+        assert audit.lattice_shortfall_upper(law.masses, epsilon, 1)[0] <= delta
+        assert first.lower <= first.upper <= first.lower * (1 + 1e-6)
+        n = law.points.max()
+        nodes = Lattice(1, -int(n) - 4, int(n) + 4, -int(n) - 4, int(n) + 4, False)
+        if len(nodes.indices) <= 60:  # laws on so many points, every one an event
+            costs = audit.lattice_costs(nodes.indices.astype(float), problem.loss)[1]
+            value = whole_program(nodes, costs, epsilon, delta, atom=False)
+            assert value == pytest.approx(first.upper, rel=1e-6)
+
+
+def test_counts_that_are_not_even_or_of_more_steps_have_none():
+    for loss, sensitivity in (("asym:1:2", 1.0), ("l1", 2.0)):
+        assert first_bracket(noise_problem(1.0, 0.01, sensitivity, loss, granularity=1.0)) is None
+    assert first_bracket(noise_problem(1.0, 0.01, 1.0, support=(-9, 9), granularity=1.0)) is None

@@ -17,6 +17,7 @@ from dpcore.problem import SolverSettings, noise_problem
 from pages.optimal_noise import inputs, work
 from pages.optimal_noise.controls import EPSILON_STOPS
 from pages.optimal_noise.inputs import PRESETS
+from pages.shared import compute
 
 
 def test_opens_with_both_bounds_and_the_mechanisms_people_use():
@@ -253,6 +254,18 @@ def test_next_steps_change_the_problem():
     page.button(key="step_1").click()
     settle(page.run())
     assert page.selectbox(key="loss").value == "l2"
+
+
+def test_another_name_of_the_unit_computes_nothing():
+    page = visit(unit="patients")
+    before = None
+    while before != (before := compute.figures().jobs_started_total):  # where optimal noise matters is filled by and by
+        page.run()
+        idle(30)
+    (field,) = [one for one in page.text_input if "unit" in str(one.key)]
+    field.set_value("beds")
+    assert "beds on average" in words(settle(page.run()))
+    assert compute.figures().jobs_started_total == before
 
 
 def test_a_unit_cannot_inject_markup():

@@ -15,7 +15,7 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import Response
 
 from service.headers import CONTENT
-from service.steps import SCRIPT, Steps
+from service.steps import HOME, SCRIPT, Steps
 
 INDEX = Path(streamlit.__file__).with_name("static").joinpath("index.html").read_bytes()
 
@@ -32,7 +32,7 @@ def got(path: str, *headers: tuple[bytes, bytes], method: str = "GET") -> tuple[
         sent.append(message)
 
     scope = {"type": "http", "method": method, "path": path, "query_string": b"", "headers": list(headers)}
-    apart(Steps(GZipMiddleware(inside))(scope, None, send))
+    apart(Steps(GZipMiddleware(inside), pages={"", "optimal_noise"})(scope, None, send))
     told = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
     return told, b"".join(message.get("body", b"") for message in sent[1:])
 
@@ -42,8 +42,12 @@ def test_it_is_the_first_script_of_every_page(headers):
     told, body = got("/optimal_noise", *headers)
     assert re.search(rb"<script.*?>", body).group() == b"<script>"
     assert re.search(rb"<script>(.*?)</script>", body, re.S).group(1).decode() == SCRIPT
-    assert body.replace(f"<script>{SCRIPT}</script>".encode(), b"") == INDEX
+    assert body.replace(f"<script>{SCRIPT}</script><script>{HOME}</script>".encode(), b"") == INDEX
     assert told["content-length"] == str(len(body)) and "etag" not in told
+
+
+def test_a_name_that_is_no_page_may_be_where_the_dashboard_lies():
+    assert HOME.encode() not in got("/dashboard")[1] and SCRIPT.encode() in got("/dashboard")[1]
 
 
 def test_every_script_in_the_page_is_allowed_by_the_policy_and_no_other():
