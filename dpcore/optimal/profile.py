@@ -12,6 +12,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 
@@ -33,6 +34,7 @@ from ..solution import Certificate, Solution
 from .anytime import Anytime, ProgressCallback
 from .blocks import Blocks
 from .curve import CurveProgram
+from .jumps import threshold
 from .lattice import Array, Lattice
 from .laws import SEARCHED_TO
 from .lower import lower_step, rounded_costs, rounding_lattice
@@ -151,7 +153,7 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
 
     def run(self) -> Solution:
         """Start from the Gaussian itself, then programs from coarse to fine."""
-        self.lower = max(self.lower, variance_lower(self.problem))
+        self.lower = max(self.lower, variance_lower(self.problem), exceed_lower(self.problem))
         self._start()
         self._report()
         if self.problem.monotone:
@@ -410,6 +412,18 @@ def variance_lower(problem: NoiseProblem) -> float:
         return 0.0
     gain = 8 * math.pi**2 / mu**2 * second / (1 - 2 * first)
     return max(0.0, scale * (problem.sensitivity / mu) ** 2 * (1 - gain * (1 + 1e-9)) * (1 - 1e-12))
+
+
+def exceed_lower(problem: NoiseProblem) -> float:
+    """A lower bound for the probability of an error beyond ±t under μ-GDP: [−t, t] is shorter than n sensitivities, so
+    no more than 2Φ(nμ/2) − 1 of a law lies there; 0 for other losses [method: A whole profile]."""
+    t = threshold(problem.paid_loss)
+    if t is None or not isinstance(problem.profile, GaussianProfile):
+        return 0.0
+    lengths = 2 * Fraction(t) / Fraction(problem.sensitivity)
+    n = math.floor(lengths * (1 + Fraction(1, 10**12))) + 1  # whole but for rounding: whole
+    outside = math.erfc(n * problem.profile.mu / math.sqrt(8) * (1 + 1e-15))
+    return problem.paid_loss.pieces[-1].constant * outside * (1 - 1e-12)
 
 
 def _square(loss: Loss) -> float | None:

@@ -34,7 +34,7 @@ from dpcore.optimal import solve
 from dpcore.optimal.binary import binary_pairs, composed_delta_lower
 from dpcore.optimal.composed import exchange_weights
 from dpcore.optimal.lattice import Lattice
-from dpcore.optimal.profile import ProfileSearch, variance_lower
+from dpcore.optimal.profile import ProfileSearch, exceed_lower, variance_lower
 from dpcore.optimal.program import LatticeProgram
 from dpcore.privacy import Privacy
 from dpcore.privacy_profile import Composed, GaussianProfile, PairList, parse_profile
@@ -380,6 +380,36 @@ def test_the_variance_bound_is_below_what_it_bounds(mu):
     bound = variance_lower(problem_of(GaussianProfile(mu), "l2"))
     assert bound <= (1 - between) / mu**2 + 1e-12
     assert bound >= (1 - 1.5 * between) / mu**2 - 1e-9 or mu >= 3
+
+
+@pytest.mark.parametrize(("mu", "cells"), [(0.1, 0), (0.7, 2), (2.0, 1), (4.0, 1)])
+@pytest.mark.parametrize("room", [0.0, 0.3, 0.499])
+@pytest.mark.parametrize("sensitivity", [1.0, 0.1])
+def test_the_bound_beyond_a_threshold_is_what_a_rounded_gaussian_pays(mu, cells, room, sensitivity):
+    """Z/μ rounded to whole sensitivities keeps the curve at shifts by whole ones, which is all that the bound uses."""
+    t = (cells + room) * sensitivity
+    if t == 0:
+        return
+    problem = problem_of(GaussianProfile(mu), f"exceed:{t!r}", sensitivity=sensitivity)
+    places = np.arange(-400, 401)
+    masses = np.diff(norm.cdf(mu * (np.arange(-400, 402) - 0.5)))
+    paid = float(masses[np.abs(places) > cells].sum())
+    bound = exceed_lower(problem)
+    assert bound <= paid * (1 + 1e-9) + 1e-15
+    assert bound >= paid * (1 - 1e-9) - 1e-12
+    assert bound <= 2 * norm.cdf(-mu * t / sensitivity)  # the Gaussian's own, which is one of the laws
+
+
+@pytest.mark.parametrize("loss", ["l1", "l2"])
+def test_other_losses_have_no_bound_beyond_a_threshold(loss):
+    assert exceed_lower(problem_of(GaussianProfile(1.0), loss)) == 0
+
+
+@pytest.mark.parametrize(("mu", "t"), [(0.134, 0.128), (0.239, 0.887), (0.116, 5.64)])
+def test_weak_thresholds_under_small_mu_have_a_narrow_bracket_at_once(mu, t):
+    problem = problem_of(GaussianProfile(mu), f"exceed:{t}")
+    certificate = solve(problem, SolverSettings(gap=0.055)).certificate
+    assert exceed_lower(problem) <= certificate.lower <= certificate.upper <= 1.055 * certificate.lower
 
 
 def naive_curve(noise, epsilons, shift):
