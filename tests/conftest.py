@@ -94,6 +94,17 @@ def run_alone(tmp_path_factory) -> Callable[[str], str]:
 
 
 @pytest.fixture(scope="session")
+def scanned_once() -> Iterator[None]:
+    """Every AppTest looks through all installed packages for components of Streamlit; what it finds stays the same."""
+    from streamlit.components.v2 import manifest_scanner
+
+    found = manifest_scanner.scan_component_manifests()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(manifest_scanner, "scan_component_manifests", lambda: list(found))
+        yield
+
+
+@pytest.fixture(scope="session")
 def chromium_path() -> str:
     """Where Chromium is."""
     assert CHROMIUM, "browser tests need Chromium (Debian: apt-get install chromium)"

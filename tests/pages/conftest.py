@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(autouse=True)
-def from_the_root(monkeypatch) -> None:
+def from_the_root(monkeypatch, scanned_once) -> None:
     """Streamlit finds pages beside the working directory's app.py."""
     monkeypatch.chdir(ROOT)
     monkeypatch.syspath_prepend(str(ROOT))

@@ -24,7 +24,7 @@ CHUNKS = max(10, COUNT // 20)
 
 
 @pytest.fixture(autouse=True)
-def from_the_root(monkeypatch):
+def from_the_root(monkeypatch, scanned_once):
     monkeypatch.chdir(ROOT)
     monkeypatch.syspath_prepend(str(ROOT))
     yield
