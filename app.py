@@ -17,7 +17,7 @@ from service.steps import Steps
 ASSETS = Path(__file__).parent / "assets"
 AROUND = [
     entrance.before(page="optimal_noise", meant=meant_for_noise),
-    Middleware(Steps, pages=frozenset(page.address for page in PAGES)),
+    Middleware(Steps, pages=frozenset(page.address for page in PAGES if page.address)),
 ]
 """What stands around the pages wherever they are served."""
 

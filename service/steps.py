@@ -12,7 +12,8 @@ from service.answers import changed, page_asked
 
 SCRIPT = (Path(__file__).parents[1] / "assets/history.js").read_text(encoding="utf-8")
 HOME = "window.__streamlit = { BACKEND_BASE_URL: new URL('.', location.href).href };"
-"""In pages of the router: their server is where they lie, not below them, where Streamlit would look for it first."""
+"""In pages with an address: their server is where they lie, not below them, where Streamlit would look for it
+first. The front page's is its own address, which a proxy may have shortened: there Streamlit looks for it itself."""
 
 HEAD = b"<head>"
 
@@ -20,7 +21,7 @@ HEAD = b"<head>"
 class Steps:
     """ASGI middleware: the scripts in front of all others.
 
-    pages : addresses of the router.
+    pages : addresses of the router, without the front page's.
     """
 
     def __init__(self, app: ASGIApp, *, pages: Collection[str]) -> None:

@@ -138,7 +138,7 @@ def file_stem(problem: DataDependentProblem) -> str:
     low, high = problem.query_range
     cap = problem.instance_cap
     capped = "" if cap is None else f"cap-{cap if cap == 'auto' else format(cap, 'g')}"
-    below = "" if problem.loss_below is None else f"below-0-{spec_stem(problem_to_dict(problem)['loss_below'])}"
+    below = "" if problem.below_spec is None else f"below-0-{spec_stem(problem.below_spec)}"
     parts = [
         "data-dependent", f"epsilon-{problem.privacy.epsilon:g}", f"delta-{problem.privacy.delta:g}",
         spec_stem(problem.loss.spec), below, f"sensitivity-{problem.sensitivity:g}", f"values-{low:g}-to-{high:g}",

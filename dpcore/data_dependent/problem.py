@@ -152,6 +152,13 @@ class DataDependentProblem:
         """The loss, and that of true values below 0 if it is another one."""
         return (self.loss,) if self.loss_below is None else (self.loss, self.loss_below)
 
+    @property
+    def below_spec(self) -> str | None:
+        """What is written for the loss below 0: its text, or that it is the other one's mirror image; None without."""
+        if self.loss_below is None:
+            return None
+        return MIRRORED if self.loss_below == self.loss.mirrored else self.loss_below.spec
+
     @cached_property
     def turn(self) -> Fraction:
         """Where true values stop counting as below 0: a share of the range, 0 to 1."""
@@ -237,7 +244,6 @@ def problem_to_dict(problem: DataDependentProblem) -> dict[str, Any]:
     }
     if problem.shared != "release":
         told["shared"] = problem.shared
-    if problem.loss_below is not None:
-        mirrored = problem.loss_below == problem.loss.mirrored
-        told["loss_below"] = MIRRORED if mirrored else problem.loss_below.spec
+    if problem.below_spec is not None:
+        told["loss_below"] = problem.below_spec
     return told

@@ -182,8 +182,8 @@ def describe(solution: Solution) -> list[str]:
         constraints.append(f"no true value costs more than {solution.cap!r}")
     if problem.shared == "noise":
         constraints.append(f"one law of the noise for each of {solution.laws} intervals")
-    if problem.loss_below is not None:
-        constraints.append(f"below 0 the loss {problem_to_dict(problem)['loss_below']}")
+    if problem.below_spec is not None:
+        constraints.append(f"below 0 the loss {problem.below_spec}")
     return [
         f"DP Frontier {__version__}",
         f"Problem: data-dependent noise, epsilon = {problem.privacy.epsilon!r}, delta = {problem.privacy.delta!r}, "

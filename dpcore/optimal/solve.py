@@ -52,7 +52,8 @@ def solve(
 def first_bracket(problem: NoiseProblem) -> Solution | None:
     """A certified answer without any linear program, in tens of milliseconds [method: atlas]: for |x| and x², one pair
     (ε, δ) and the whole line it is mostly within 2 % of the optimum, for counts of sensitivity 1 within a millionth;
-    None for other problems, which `solve` brackets as soon."""
+    None for other problems, which `solve` brackets as soon, and for counts whose loss ends in a plateau, where nothing
+    may be proved."""
     if has_first(problem):
         found = IntegerSearch(problem, SolverSettings(gap=FIRST), None).first()
         return found if found.certificate.lower else None

@@ -152,7 +152,7 @@ WIDTHS = {
 
 def percent(share: float) -> str:
     """Two decimals, without a sign before 0.00."""
-    return f"{round(100 * share, 2) + 0.0:.2f}"
+    return f"{100 * share:z.2f}"
 
 
 def rows(known: Sequence[Outcome], table: data.Table, found: Matches) -> list[dict[str, str]]:
@@ -171,7 +171,7 @@ def rows(known: Sequence[Outcome], table: data.Table, found: Matches) -> list[di
             "by the paper's recipe": recipe_text(match),
         })  # fmt: skip
         if table.loss == "l1":
-            out[-1]["implied β, 4 (V − O)"] = f"{round(4 * (one.certificate.upper - data.midpoint(one)), 3) + 0.0:.3f}"
+            out[-1]["implied β, 4 (V − O)"] = f"{4 * (one.certificate.upper - data.midpoint(one)):z.3f}"
             out[-1]["earlier bound, terms rounded"] = data.rounded(one)
     return out
 
