@@ -50,6 +50,10 @@ FIRST = 6.0
 """Seconds that whoever comes right after a start has the machine for: only then do the processes that solve start."""
 
 
+RARELY = 700, 10, 100
+"""When garbage is collected; the last number, of full collections, which take 50 ms, is ten times the usual one."""
+
+
 @asynccontextmanager
 async def lifespan(_: st.App) -> AsyncIterator[None]:
     """From the first request possible to the last one answered."""
@@ -77,15 +81,10 @@ def prepare() -> None:
 
 
 def load() -> None:
-    """Load, compile and draw what the first visitor would otherwise wait for.
-
-    What is there then stays: a full collection of garbage need not look through it again, which would hold up every
-    session for a tenth of a second.
-    """
+    """Load, compile and draw what the first visitor would otherwise wait for."""
     solution = warm.warm()
     figures.density([figures.Law("optimal", "", solution.noise)], unit="", colours=figures.LIGHT).to_json()
-    gc.collect()
-    gc.freeze()
+    _keep()
 
 
 def preload() -> None:
@@ -94,6 +93,17 @@ def preload() -> None:
         if place.stem == "page":
             continue  # it runs when it is imported
         import_module(f"pages.{place.parent.name}.{place.stem}")
+    _keep()
+
+
+def _keep() -> None:
+    """What is there now stays: a full collection of garbage need not look through it again, which would hold up every
+    session for a tenth of a second. Nor is one needed for every run of a page: most of what is thrown away
+    is young.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*RARELY)
 
 
 def failed(error: Exception) -> None:

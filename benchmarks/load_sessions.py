@@ -32,6 +32,7 @@ import tempfile
 import time
 import urllib.request
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -203,8 +204,12 @@ class Server:
         return [own, *(int(pid) for task in tasks for pid in (task / "children").read_text().split())]
 
     def memory(self) -> float:
-        """The most that they ever held, together, in MB."""
-        return sum(self.status("VmHWM", pid) for pid in self.family()) / 1024
+        """What they hold together now, in MB; what they share counts once."""
+        held = 0
+        for pid in self.family():
+            with suppress(OSError):  # it has just ended
+                held += int(re.search(r"^Pss:\s+(\d+)", Path(f"/proc/{pid}/smaps_rollup").read_text(), re.M)[1])
+        return held / 1024
 
     def figures(self) -> dict[str, float]:
         """What the monitoring is told."""
@@ -251,15 +256,24 @@ def ask_health(port: int, results: Connection) -> None:
     results.send(seconds)
 
 
-async def drive(sessions: Sequence[Session | Scrubber], seconds: float, pause: float) -> None:
-    """All sessions, opened within five seconds, for so many seconds after that."""
-    until = time.monotonic() + 5 + seconds
+async def drive(server: Server, sessions: Sequence[Session | Scrubber], seconds: float, pause: float) -> float:
+    """All sessions, opened within five seconds, for so many seconds after that; the most memory seen meanwhile."""
+    until, most = time.monotonic() + 5 + seconds, server.memory()
+
+    async def look() -> None:
+        nonlocal most
+        while True:
+            most = max(most, await asyncio.to_thread(server.memory))
+            await asyncio.sleep(1)
 
     async def one(number: int, session: Session | Scrubber) -> None:
         await asyncio.sleep(5 * number / len(sessions))
         await session.live(until, pause)
 
+    looking = asyncio.create_task(look())
     await asyncio.gather(*(one(number, session) for number, session in enumerate(sessions)))
+    looking.cancel()
+    return most
 
 
 def settled(server: Server, before: dict[str, float], threads: int) -> tuple[int, int]:
@@ -304,13 +318,13 @@ def main() -> int:
             Scrubber(Visitor(server.address, query, page), random.Random(number), dragged, other)
             for number, (page, query, dragged, other) in zip(range(options.scrubbing), itertools.cycle(DRAGGED))
         ]
-        asyncio.run(drive([*sessions, *scrubbers], options.seconds, options.pause))
+        memory = asyncio.run(drive(server, [*sessions, *scrubbers], options.seconds, options.pause))
         busy = server.figures()["process_cpu_seconds_total"] - busy
         ours.send("stop")
         health = ours.recv()
         probe.join()
         left = settled(server, idle, threads)
-        memory, faults = server.memory(), server.errors()
+        faults = server.errors()
     finally:
         server.stop()
     faults += [fault for one in (*sessions, *scrubbers) for fault in one.faults]
@@ -352,7 +366,11 @@ async def warm_up(server: Server) -> int:
     async with Visitor(server.address).visit() as visitor:
         await visitor.finished(60)
         await asyncio.sleep(2)
-    await asyncio.sleep(10)  # the processes that solve start six seconds after the server
+    await asyncio.sleep(6)  # then the processes that solve start
+    deadline = time.monotonic() + 60
+    while len(server.family()) == 1 and time.monotonic() < deadline:
+        await asyncio.sleep(0.5)
+    await asyncio.sleep(4)  # the thread that prepares has ended, those that listen have begun
     return server.status("Threads")
 
 
