@@ -30,6 +30,8 @@ from typing import Any
 
 from dpcore.provenance import PROVENANCE
 
+from .packing import packed
+
 ROOT = Path(__file__).parents[1]
 
 PATIENCE = 60.0
@@ -275,6 +277,6 @@ class _Process:
             conversation.heard.put(("lost", None))
 
     def _say(self, number: int, kind: str, what: Any) -> None:
-        packed = bytes(ForkingPickler.dumps(what))
+        said = packed(what)
         with contextlib.suppress(OSError), self._lock:  # whoever listens will hear that it is gone
-            self._line.send((number, kind, packed))
+            self._line.send((number, kind, said))

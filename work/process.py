@@ -18,6 +18,7 @@ from typing import Any
 
 from dpcore.provenance import PROVENANCE
 
+from .packing import packed
 from .warm import warm
 
 NEWS = 0.02
@@ -33,9 +34,9 @@ def serve(line: Connection) -> None:
     lock, inboxes = threading.Lock(), {}
 
     def say(number: int, kind: str, what: Any) -> None:
-        packed = bytes(ForkingPickler.dumps(what))
+        said = packed(what)
         with lock:
-            line.send((number, kind, packed))
+            line.send((number, kind, said))
 
     with contextlib.suppress(EOFError, OSError):
         while True:
@@ -99,7 +100,7 @@ class _Work:
         with contextlib.suppress(OSError):
             try:
                 if kind == "error":
-                    ForkingPickler.loads(ForkingPickler.dumps(what))
+                    ForkingPickler.loads(packed(what))
                 self.say(self.number, kind, what)
             except Exception as error:  # it cannot be sent: a bug of the task, and no reason to leave who asked waiting
                 told = what if kind == "error" else error
