@@ -246,7 +246,7 @@ def descent(known: Sequence[Tuned], printed: Mapping[str, float], last: int, *, 
         title="passes over the coordinates", type="log", tickvals=PASSES, ticktext=list(map(str, PASSES))
     )
     figure.update_yaxes(title="relative error, %", **log_ticks(0.7 * min(values), 1.4 * max(values)))
-    return below(finish(figure, colours, height=400), colours)
+    return finish(figure, colours, height=400)
 
 
 def certain(epsilons: Sequence[float], most: Sequence[float], *, colours: Palette) -> go.Figure:
