@@ -155,3 +155,12 @@ def test_names_of_files_of_data_dependent_noise_say_the_range_and_the_loss_below
     ]
     assert len({files.file_stem(problem) for problem in other}) == 4
     assert "_pinball-0.8_below-0-mirrored_sensitivity-2_" in files.file_stem(other[1])
+
+
+def test_names_of_files_of_data_dependent_noise_tell_partitions_apart():
+    partitions = [(), (1,), (2,), (1, 2), tuple(range(1, 40)), tuple(range(2, 41)), (12,), (-1, 2)]
+    problems = [data_dependent_problem(1, 0.2, 2, query_range=(-2, 50), partition=ends) for ends in partitions]
+    problems.append(data_dependent_problem(1, 0.2, 2, query_range=(-2, 50), partition=(1,), shared="noise"))
+    names = [files.file_stem(problem) for problem in problems]
+    assert len(set(names)) == 9 and all(re.fullmatch(r"[A-Za-z0-9_.+-]{10,160}", name) for name in names)
+    assert names[3].endswith("_weight-uniform_sets-at-1-2") and names[8].endswith("_sets-at-1_shared-noise")

@@ -39,7 +39,7 @@ REPAIR = 1e-2
 FEW_TERMS = 2500
 """Programs with fewer terms are solved by the simplex method, with those that are violated."""
 
-ACCURACY = 3e-5
+ACCURACY = 1e-5
 """Relative gap at which the interior point method ends."""
 
 RELEASED = 1e-3

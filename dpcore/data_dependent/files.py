@@ -15,6 +15,7 @@ from ..export import layout, noise_to_csv, solution_from_dict, solution_to_dict,
 from ..noise.files import MAX_AUDIT_WORK
 from ..noise.piecewise import PiecewiseNoise
 from ..noise.whole import TOTAL
+from ..numbers import write_number
 from ..problem import SolverSettings
 from ..problem_fields import finite
 from ..reload import FORMAT, RELOADED, load_json, parse_json
@@ -138,13 +139,14 @@ def file_stem(problem: DataDependentProblem) -> str:
     low, high = problem.query_range
     cap = problem.instance_cap
     capped = "" if cap is None else f"cap-{cap if cap == 'auto' else format(cap, 'g')}"
+    ends = ",".join(map(write_number, problem.partition))
     below = "" if problem.below_spec is None else f"below-0-{spec_stem(problem.below_spec)}"
     parts = [
         "data-dependent", f"epsilon-{problem.privacy.epsilon:g}", f"delta-{problem.privacy.delta:g}",
         spec_stem(problem.loss.spec), below, f"sensitivity-{problem.sensitivity:g}", f"values-{low:g}-to-{high:g}",
         f"weight-{spec_stem(problem.weight.spec)}", capped,
         *(name for name in ("monotone", "ordered") if getattr(problem, name)),
-        "shared-noise" if problem.shared == "noise" else "",
+        spec_stem(f"sets-at-{ends}") if ends else "", "shared-noise" if problem.shared == "noise" else "",
     ]  # fmt: skip
     return "_".join(filter(None, parts))
 

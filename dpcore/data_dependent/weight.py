@@ -128,6 +128,17 @@ class Density:
     def largest(self) -> float:
         return max(self.left + self.right)
 
+    @property
+    def variation(self) -> Fraction:
+        """Total variation of w over the line, w = 0 outside [0, 1]; exactly."""
+        steps = [
+            (0.0, self.left[0]),
+            *zip(self.left, self.right),
+            *zip(self.right, self.left[1:]),
+            (self.right[-1], 0.0),
+        ]
+        return sum((abs(Fraction(b) - Fraction(a)) for a, b in steps), Fraction(0))
+
     def at(self, u: Array) -> Array:
         """w at fractions u of the range, normalised to mean 1 (the larger side counts at a jump); for drawings."""
         u = np.clip(np.asarray(u, dtype=float), 0.0, 1.0)

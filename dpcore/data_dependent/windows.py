@@ -1,4 +1,5 @@
-"""Long ranges: lower bounds from windows of the range, and the points that few laws on a long range need.
+"""Long ranges: lower bounds from windows of the range and from the average of all noise; the points
+that few laws on a long range need.
 
 Dropping true values drops constraints and, their losses being at least 0, loss: V is at least the sum over disjoint
 windows of the window's share of the weight times the least loss on it [docs/data_dependent.md, Thm 6].
@@ -74,6 +75,14 @@ def _finer(density: Density, width: Fraction) -> Density:
     times = each.numerator if each.denominator == 1 else next(m for m in _ROUND if m >= each)
     left = tuple(v for v in density.left for _ in range(times))
     return Density(left, left)
+
+
+def average_delta(problem: DataDependentProblem) -> float:
+    """δ for which the noise of all true values together, each with its weight, is (ε, δ)-DP additive noise, whatever
+    the mechanism [docs/data_dependent.md, Thm 6]; rounded up."""
+    density = problem.density
+    most = decimal(problem.sensitivity) / problem.width * density.variation / density.total / 2
+    return math.nextafter(problem.privacy.delta + float(most) * (1 + 2.0**-50), math.inf)
 
 
 _ROUND = sorted(2**a * 5**b for a in range(14) for b in range(6))

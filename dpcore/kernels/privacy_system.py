@@ -29,6 +29,52 @@ def gathered(events, covers, E, y, n):
 
 
 @njit(cache=True, nogil=True)
+def moves(events, covers, starts, E, x, g):
+    """x_e − E x_c of every term, and g times these added up over every limit."""
+    out, sums = np.empty(len(events)), np.zeros(len(starts) - 1)
+    for r in range(len(sums)):
+        for t in range(starts[r], starts[r + 1]):
+            out[t] = x[events[t]] - E * x[covers[t]]
+            sums[r] += g[t] * out[t]
+    return out, sums
+
+
+@njit(cache=True, nogil=True)
+def pulled(events, covers, starts, E, y, g, rates, n):
+    """As `gathered`, of y_t + g_t·(rate of the limit)."""
+    out = np.zeros(n)
+    for r in range(len(rates)):
+        for t in range(starts[r], starts[r + 1]):
+            value = y[t] + g[t] * rates[r]
+            out[events[t]] += value
+            out[covers[t]] -= E * value
+    return out
+
+
+@njit(cache=True, nogil=True)
+def condensed(starts, s, r, a, inverse, g, ks, kr, missed_slacks, missed_rates):
+    """(e, y₀, Σ e·inverse over every limit) of a direction that reaches ks, kr [rows.interior]."""
+    e, y, sums = np.empty(len(s)), np.empty(len(s)), np.zeros(len(starts) - 1)
+    for limit in range(len(sums)):
+        for t in range(starts[limit], starts[limit + 1]):
+            here = kr[t] / r[t] - a[t] * missed_slacks[t]
+            e[t] = ks[t] / s[t] + here - missed_rates[t]
+            y[t] = here - g[t] * e[t]
+            sums[limit] += e[t] * inverse[t]
+    return e, y, sums
+
+
+@njit(cache=True, nogil=True)
+def longest(values, steps):
+    """The longest step, at most 1, for which nothing becomes negative."""
+    length = 1.0
+    for i in range(len(values)):
+        if -steps[i] * length > values[i]:
+            length = values[i] / -steps[i]
+    return length
+
+
+@njit(cache=True, nogil=True)
 def assemble(panels, events, covers, starts, E, w, g, loose_starts, loose_columns, loose_values, D):
     """Add Vᵀ diag(w) V + Gᵀ diag(1/D) G to the upper half of a banded matrix, V the terms, row ℓ of G the sum of g_t
     times the terms of limit ℓ (starts[ℓ] to starts[ℓ + 1]) and its loose entries.
@@ -78,12 +124,29 @@ def root(a):
     for j in range(n):
         if not a[j, j] > 0:
             return False
-        pivot = np.sqrt(a[j, j])
+        pivot, row = np.sqrt(a[j, j]), a[j]
         for k in range(j, n):
-            a[j, k] /= pivot
+            row[k] /= pivot
         for i in range(j + 1, n):
-            factor = a[j, i]
+            factor, other = row[i], a[i]
             if factor != 0.0:
                 for k in range(i, n):
-                    a[i, k] -= factor * a[j, k]
+                    other[k] -= factor * row[k]
     return True
+
+
+@njit(cache=True, nogil=True)
+def inverted(root):
+    """The inverse of an upper triangular matrix, (n, n) with zeros below."""
+    n = root.shape[0]
+    out = np.zeros((n, n))
+    for i in range(n - 1, -1, -1):
+        row = out[i]
+        row[i] = 1.0
+        for k in range(i + 1, n):
+            factor, below = root[i, k], out[k]
+            for j in range(k, n):
+                row[j] -= factor * below[j]
+        for j in range(i, n):
+            row[j] /= root[i, i]
+    return out

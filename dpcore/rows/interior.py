@@ -6,7 +6,7 @@
 Every term has a slack and every slack a row, many more than there are unknowns; both are eliminated by hand, and so are
 the limits. What is left of a step is one symmetric system in x, banded where laws far apart never meet. HiGHS, which
 has to find that in a matrix with a row per term, takes ten times as long from some thousand terms on; for fewer, and
-where next to no term matters, `program` is faster. Steps are Mehrotra's, with one correction of Gondzio's. Nothing
+where next to no term matters, `program` is faster. Steps are Mehrotra's, with a few corrections of Gondzio's. Nothing
 returned is believed: any multipliers prove a bound (`referee`).
 """
 
@@ -24,14 +24,21 @@ from scipy import linalg
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-BLOCK = 192
+BLOCK = 128
 """Rows of the system that are eliminated together."""
 
 LARGEST = 3e7
 """Numbers a system may have: 240 MB."""
 
-TO_BORDER = 0.995
-"""Share of the way to the border that a step goes."""
+TO_BORDER = 0.9
+"""Share of the way to the border that a step goes: nearer to it, the next steps are short."""
+
+CORRECTIONS = 3
+"""Most corrections of a step; one costs a fraction of a factorisation."""
+
+RIDGE = 1e-9
+"""Added to the diagonal of the system, whose entries are about 1 on the way: at ε = 0 nothing else tells some columns
+apart."""
 
 ROUNDS = 150
 
@@ -120,13 +127,13 @@ class _System:
         self.panels[:, at, at] = padded.reshape(self.blocks, self.size)
 
     def factorise(self) -> None:
-        """A = Rᵀ R, R in place of A.
+        """A = Rᵀ R, R in place of A, its corners inverted.
 
         Raises
         ------
         LinAlgError : rounding left no positive definite matrix.
         """
-        from ..kernels.privacy_system import root
+        from ..kernels.privacy_system import inverted, root
 
         size = self.size
         for j, panel in enumerate(self.panels):
@@ -139,8 +146,8 @@ class _System:
             corner = here[:, :size]
             if not root(corner):
                 raise linalg.LinAlgError
-            if here.shape[1] > size:
-                here[:, size:] = linalg.solve_triangular(corner, here[:, size:], trans="T", check_finite=False)
+            corner[:] = inverted(corner)
+            here[:, size:] = corner.T @ here[:, size:]
 
     def solve(self, right: Array) -> Array:
         """A⁻¹ right, (n,) or (n, m)."""
@@ -149,54 +156,37 @@ class _System:
         x[: self.n] = right.reshape(self.n, -1)
         for j, here in enumerate(self.panels):
             at, end = j * size, min(j * size + self.width, total)
-            x[at : at + size] = linalg.solve_triangular(
-                here[:, :size], x[at : at + size], trans="T", check_finite=False
-            )
+            x[at : at + size] = here[:, :size].T @ x[at : at + size]
             x[at + size : end] -= here[:, size : end - at].T @ x[at : at + size]
         for j in reversed(range(self.blocks)):
             here, at, end = self.panels[j], j * size, min(j * size + self.width, total)
             x[at : at + size] -= here[:, size : end - at] @ x[at + size : end]
-            x[at : at + size] = linalg.solve_triangular(here[:, :size], x[at : at + size], check_finite=False)
+            x[at : at + size] = here[:, :size] @ x[at : at + size]
         return x[: self.n].reshape(right.shape)
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Point:
-    """An iterate or a direction: unknowns x with reduced costs zx; slacks s, with zs; room r of the slacks' rows, with
-    multipliers y; room u of the limits, with multipliers lam; nu of the laws."""
+    """An iterate or a direction: what is not negative, `here`, and what is complementary to it, `there`.
 
-    x: Array
-    s: Array
-    r: Array
-    u: Array
-    zx: Array
-    zs: Array
-    y: Array
-    lam: Array
+    here : unknowns x, slacks s, room r of the slacks' rows, room u of the limits.
+    there : reduced costs zx, multipliers zs of s ≥ 0, y of the slacks' rows, lam of the limits.   nu : of the laws.
+    """
+
+    here: Array
+    there: Array
     nu: Array
 
-    @property
-    def pairs(self) -> list[tuple[Array, Array]]:
-        """What is complementary."""
-        return [(self.x, self.zx), (self.s, self.zs), (self.r, self.y), (self.u, self.lam)]
-
-    def moved(self, way: _Point, primal: float, dual: float) -> _Point:
+    def moved(self, way: _Point, reach: tuple[float, float]) -> _Point:
         """This point, steps further along a direction."""
-        ahead = [a + primal * da for a, da in zip((self.x, self.s, self.r, self.u), (way.x, way.s, way.r, way.u))]
-        pairs = zip((self.zx, self.zs, self.y, self.lam, self.nu), (way.zx, way.zs, way.y, way.lam, way.nu))
-        return _Point(*ahead, *(a + dual * da for a, da in pairs))
+        primal, dual = reach
+        return _Point(self.here + primal * way.here, self.there + dual * way.there, self.nu + dual * way.nu)
 
     def reach(self, way: _Point) -> tuple[float, float]:
         """The longest steps, at most 1, for which nothing becomes negative."""
-        sides: list[float] = []
-        for side in (0, 1):
-            longest = 1.0
-            for here, step in zip(self.pairs, way.pairs):
-                falls = step[side] < 0
-                if falls.any():
-                    longest = min(longest, float((here[side][falls] / -step[side][falls]).min()))
-            sides.append(longest)
-        return sides[0], sides[1]
+        from ..kernels.privacy_system import longest
+
+        return longest(self.here, way.here), longest(self.there, way.there)
 
 
 class InteriorProgram:
@@ -209,6 +199,7 @@ class InteriorProgram:
         counts = int(limits.laws.max()) + 1
         self._laws = np.zeros((counts, len(costs)))
         self._laws[limits.laws, np.arange(len(costs))] = limits.counts
+        self._parts = np.cumsum([len(costs), len(limits.events), len(limits.events)])
 
     @staticmethod
     def fits(columns: int, band: int) -> bool:
@@ -238,12 +229,17 @@ class InteriorProgram:
             except linalg.LinAlgError:
                 status = "rounding"
                 break
-            if not np.isfinite(point.x).all() or not np.isfinite(point.y).all():
+            if not (np.isfinite(point.here).all() and np.isfinite(point.there).all()):
                 point, status = best, "rounding"
                 break
         if best is None:
             return None
-        return Interior(point.x, point.y * self.scale, point.lam * self.scale, status)
+        x, (_, _, y, lam) = self._split(point.here)[0], self._split(point.there)
+        return Interior(x, y * self.scale, lam * self.scale, status)
+
+    def _split(self, values: Array) -> list[Array]:
+        """The four parts of what stands together in a point."""
+        return np.split(values, self._parts)
 
     def _first(self) -> _Point:
         limits = self.limits
@@ -256,7 +252,8 @@ class InteriorProgram:
         lam = np.full(len(limits.most), 0.1)
         y = 0.5 * lam[limits.owners]
         zx = np.maximum(self.costs + self._gathered(y), 0.1)
-        return _Point(x, s, r, u, zx, lam[limits.owners] - y, y, lam, np.zeros(len(self._laws)))
+        here, there = np.concatenate([x, s, r, u]), np.concatenate([zx, lam[limits.owners] - y, y, lam])
+        return _Point(here, there, np.zeros(len(self._laws)))
 
     def _differences(self, x: Array) -> Array:
         from ..kernels.privacy_system import differences
@@ -277,69 +274,68 @@ class InteriorProgram:
 
     def _state(self, p: _Point) -> tuple[float, float]:
         """Relative distance of the bracket's ends, and by how much laws and slacks miss."""
-        primal = float(self.costs @ p.x)
-        dual = float(p.nu.sum() - self.limits.most @ p.lam)
-        missed = float(np.abs(1 - self._laws @ p.x).max())
-        slack = float(np.abs(p.s - self._differences(p.x) - p.r).max(initial=0.0))
+        (x, s, r, _), lam = self._split(p.here), self._split(p.there)[3]
+        primal = float(self.costs @ x)
+        dual = float(p.nu.sum() - self.limits.most @ lam)
+        missed = float(np.abs(1 - self._laws @ x).max())
+        slack = float(np.abs(s - self._differences(x) - r).max(initial=0.0))
         return abs(primal - dual) / max(abs(primal), 1e-300), max(missed, slack)
 
     def _next(self, system: _System, p: _Point) -> _Point:
-        """One step: predictor, corrector, correction of outliers."""
-        from ..kernels.privacy_system import assemble
+        """One step: predictor, corrector, corrections of outliers."""
+        from ..kernels.privacy_system import assemble, condensed, moves, pulled
 
-        limits, owners = self.limits, self.limits.owners
-        a, b = p.y / p.r, p.zs / p.s
+        limits = self.limits
+        terms = limits.events, limits.covers, limits.starts, limits.amplification
+        (x, s, r, u), (zx, zs, y, lam) = self._split(p.here), self._split(p.there)
+        a, b = y / r, zs / s
         inverse = 1 / (a + b)
         g = a * inverse
-        D = self._summed(inverse) + p.u / p.lam
-        system.start(p.zx / p.x)
+        D = self._summed(inverse) + u / lam
+        system.start(zx / x + RIDGE)
         assemble(
-            system.panels, limits.events, limits.covers, limits.starts, limits.amplification, a * b * inverse, g,
-            limits.loose_starts, limits.loose_columns, limits.loose_values, D,
+            system.panels, *terms, b * g, g, limits.loose_starts, limits.loose_columns, limits.loose_values, D
         )  # fmt: skip
         system.factorise()
         across = system.solve(self._laws.T)
         laws = linalg.cho_factor(self._laws @ across, check_finite=False)
-        missed_laws = 1 - self._laws @ p.x
-        missed_slacks = p.s - self._differences(p.x) - p.r
-        missed_limits = limits.most - self._summed(p.s) - limits.loose(p.x) - p.u
-        missed_costs = self.costs - self._laws.T @ p.nu + self._gathered(p.y) + limits.loosely(p.lam) - p.zx
-        missed_rates = p.lam[owners] - p.y - p.zs
+        missed_laws = 1 - self._laws @ x
+        missed_slacks = s - self._differences(x) - r
+        missed_limits = limits.most - self._summed(s) - limits.loose(x) - u
+        missed_costs = self.costs - self._laws.T @ p.nu + self._gathered(y) + limits.loosely(lam) - zx
+        missed_rates = lam[limits.owners] - y - zs
 
-        def direction(wanted: list[Array]) -> _Point:
-            kx, ks, kr, ku = wanted
-            e = ks / p.s + kr / p.r - a * missed_slacks - missed_rates
-            y0 = kr / p.r - a * missed_slacks - g * e
-            d = self._summed(e * inverse) + ku / p.lam - missed_limits
-            right = kx / p.x - missed_costs - self._gathered(y0 + g * (d / D)[owners]) - limits.loosely(d / D)
+        def direction(wanted: Array) -> _Point:
+            kx, ks, kr, ku = self._split(wanted)
+            e, fixed, sums = condensed(limits.starts, s, r, a, inverse, g, ks, kr, missed_slacks, missed_rates)
+            d = sums + ku / lam - missed_limits
+            right = kx / x - missed_costs - pulled(*terms, fixed, g, d / D, len(x)) - limits.loosely(d / D)
             free = system.solve(right)
             nu = linalg.cho_solve(laws, missed_laws - self._laws @ free, check_finite=False)
-            x = free + across @ nu
-            moved = self._differences(x)
-            lam = (self._summed(g * moved) + limits.loose(x) + d) / D
-            s = (e - lam[owners] + a * moved) * inverse
-            r = s - moved + missed_slacks
-            return _Point(
-                x, s, r, (ku - p.u * lam) / p.lam, (kx - p.zx * x) / p.x, (ks - p.zs * s) / p.s, (kr - p.y * r) / p.r,
-                lam, nu,
-            )  # fmt: skip
+            dx = free + across @ nu
+            moved, sums = moves(*terms, dx, g)
+            dlam = (sums + limits.loose(dx) + d) / D
+            ds = (e - dlam[limits.owners] + a * moved) * inverse
+            here = np.concatenate([dx, ds, ds - moved + missed_slacks, (ku - u * dlam) / lam])
+            there = (wanted - p.there * here) / p.here
+            there[self._parts[2] :] = dlam
+            return _Point(here, there, nu)
 
-        number = sum(len(v) for v, _ in p.pairs)
-        mean = sum(float(v @ z) for v, z in p.pairs) / number
-        first = direction([-v * z for v, z in p.pairs])
-        ahead = p.moved(first, *p.reach(first))
-        after = sum(float(v @ z) for v, z in ahead.pairs) / number
-        target = mean * (after / mean) ** 3
-        wanted = [target - v * z - dv * dz for (v, z), (dv, dz) in zip(p.pairs, first.pairs)]
+        mean = float(p.here @ p.there) / len(p.here)
+        first = direction(-p.here * p.there)
+        ahead = p.moved(first, p.reach(first))
+        target = mean * (float(ahead.here @ ahead.there) / len(p.here) / mean) ** 3
+        wanted = target - p.here * p.there - first.here * first.there
         way = direction(wanted)
         reach = p.reach(way)
-        farther = p.moved(way, *(min(1.0, 1.08 * length + 0.08) for length in reach))
-        wanted = [
-            w + np.maximum(np.clip(v * z, 0.1 * target, 10 * target) - v * z, -10 * target)
-            for w, (v, z) in zip(wanted, farther.pairs)
-        ]
-        corrected = direction(wanted)
-        longer = p.reach(corrected)
-        if min(longer[0] - reach[0], longer[1] - reach[1]) > -0.02 and sum(longer) > sum(reach):
+        for _ in range(CORRECTIONS):
+            farther = p.moved(way, (min(1.0, reach[0] + 0.2), min(1.0, reach[1] + 0.2)))
+            products = farther.here * farther.there
+            wanted = wanted + np.maximum(np.clip(products, 0.1 * target, 10 * target) - products, -10 * target)
+            corrected = direction(wanted)
+            longer = p.reach(corrected)
+            if min(longer[0] - reach[0], longer[1] - reach[1]) <= -0.02 or sum(longer) <= sum(reach):
+                break
             way, reach = corrected, longer
-        return p.moved(way, *(1.0 if length >= 1 else TO_BORDER * length for length in reach))
+        primal, dual = (1.0 if length >= 1 else TO_BORDER * length for length in reach)
+        return p.moved(way, (primal, dual))

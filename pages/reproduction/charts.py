@@ -13,6 +13,8 @@ from dpcore.optimal.midpoint import Match, Midpoint
 from dpcore.privacy import Privacy
 from dpcore.solution import Solution
 from dpcore.sweeps import Outcome
+from dpcore.vector.scales import RULES
+from dpcore.vector.tuned import PASSES, Tuned
 from pages.data_dependent.charts import Table
 from pages.shared import prose
 from pages.tradeoff_maps.charts import Scale, ink, ticks
@@ -221,6 +223,30 @@ def plane(ours: Mapping[str, float], printed: Mapping[str, float], *, colours: P
     top = max([*ours.values(), *printed.values()])
     figure.update_xaxes(title="E‖X‖₁, in sensitivities", range=[0, 1.15 * top])
     return finish(figure, colours, height=440)
+
+
+def descent(known: Sequence[Tuned], printed: Mapping[str, float], last: int, *, colours: Palette) -> go.Figure:
+    """Relative errors by passes of every rule, with two standard errors, and the printed ones after the last pass."""
+    figure = go.Figure()
+    for n, (rule, name) in enumerate(RULES.items()):
+        found = [one for one in known if one.rule == rule]
+        figure.add_scatter(
+            x=[one.passes for one in found], y=[100 * one.error for one in found], name=name, mode="lines+markers",
+            line=series(colours, n), error_y={"array": [200 * one.spread for one in found], "thickness": 1, "width": 4},
+            hovertemplate=f"{name}, %{{x}} passes: %{{y:.3g}} %<extra></extra>",
+        )  # fmt: skip
+        if name in printed:
+            figure.add_scatter(
+                x=[last], y=[printed[name]], mode="markers", name=f"{name}, printed",
+                marker={"symbol": "x", "size": 10, "color": series(colours, n)["color"]},
+                hovertemplate=f"{name}, printed: %{{y:.3g}} %<extra></extra>",
+            )  # fmt: skip
+    values = [100 * one.error for one in known] + list(printed.values())
+    figure.update_xaxes(
+        title="passes over the coordinates", type="log", tickvals=PASSES, ticktext=list(map(str, PASSES))
+    )
+    figure.update_yaxes(title="relative error, %", **log_ticks(0.7 * min(values), 1.4 * max(values)))
+    return finish(figure, colours, height=400)
 
 
 def certain(epsilons: Sequence[float], most: Sequence[float], *, colours: Palette) -> go.Figure:

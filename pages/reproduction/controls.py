@@ -48,12 +48,14 @@ PEOPLE = {"1": "1 person", "5": "5 people", "20": "20 people", "100": "100 peopl
 
 LOSSES = {"l1": "loss |x|", "l2": "loss x²"}
 
+REGRESSIONS = {"lasso": "Figure 5: ℓ1 linear", "logistic": "Figure 6: ℓ2 logistic"}
+
 PAGE = Address(
     "published figures",
     tab=Choice(TABS[0], TABS), table=Choice("1", TABLES), study=Choice("figure 3", STUDIES),
     regime=Choice("medium", PRIVACY_NAMES), shape=Choice("medium", SHAPES),
     error=Choice("absolute", ERRORS), plane=Choice("2", PLANE), people=Choice("5", PEOPLE),
-    mixture_loss=Choice("l1", LOSSES),
+    mixture_loss=Choice("l1", LOSSES), regression=Choice("lasso", REGRESSIONS),
     row=Choice("0.1", [f"{delta:g}" for delta in data.published()["deltas"]]),
 )  # fmt: skip
 """Every control of the page."""

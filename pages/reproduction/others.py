@@ -1,5 +1,5 @@
-"""The tab with figures of other papers: mixtures of Gaussians, private principal components, programs of high
-sensitivity."""
+"""The tab with figures of other papers: mixtures of Gaussians, private principal components and coordinate
+descent, programs of high sensitivity."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from dpcore.privacy import Privacy
 from dpcore.private_optimization.high_sensitivity import answers, most_certain
 from dpcore.problem import noise_problem
 from dpcore.sweeps import Outcome
+from dpcore.vector.scales import RULES
+from dpcore.vector.tuned import PASSES, Tuned
 from pages.shared import compute, drawing, frame, prose
 from pages.shared.watching import live
 from pages.tradeoff_maps import charts as maps
@@ -33,11 +35,11 @@ GAP = 3e-3
 
 
 def others() -> None:
-    """Mixtures of [LSW26], Table III of [MK], Appendix A of [MSVV]."""
+    """Mixtures of [LSW26], Table III and Figures 5, 6 of [MK], Appendix A of [MSVV]."""
     mixtures()
     components()
+    descent()
     high_sensitivity()
-    st.markdown(TEXT["figures mk"])
 
 
 def mixtures() -> None:
@@ -138,6 +140,64 @@ def component_rows(source: dict, known: list) -> list[dict[str, str]]:
             row[f"printed, ε = {epsilon:g}"] = f"{printed[column]:.4f}" if printed else "–"
             one = found.get(epsilon)
             row[f"here, ε = {epsilon:g}"] = "…" if one is None else f"{one.error:.3f} ± {2 * one.spread:.3f}"
+        rows.append(row)
+    return rows
+
+
+def descent() -> None:
+    """Relative errors of tuned coordinate descent by the number of passes, beside the printed ones."""
+    heading("Muthukrishnan and Kalyani, Figures 5 and 6: coordinate descent", TEXT["descent"], regression="Regression")
+    model, source = PAGE["regression"], data.published()["mk_descent"]
+    asked = work.Descent(model)
+    job = compute.ask(f"descent {model}", asked, None, task=work.descent, wait=0.1)
+
+    def draw() -> None:
+        known = [one for one in (job.solution or job.trace) if isinstance(one, Tuned)]
+        rows = descent_rows(source[model], known)
+        last = {one.rule: one for one in known if one.passes == source["passes"]}
+        if last.keys() == RULES.keys():
+            st.markdown(descent_words(source[model], last))
+        figure = charts.descent(known, source[model], source["passes"], colours=drawing.colours())
+        alt = "; ".join(f"{row['noise']}: {', '.join(list(row.values())[1:])}" for row in rows)
+        drawing.draw(figure, key="chart_descent", alt=f"Relative error by passes. {alt}.",
+                     table=lambda: st.dataframe(rows, hide_index=True))  # fmt: skip
+
+    waiting(f"descent {model}", job, len(PASSES) * len(RULES))
+    live([job], draw)
+    st.markdown(TEXT["descent note"])
+
+
+def descent_words(printed: dict[str, float], last: dict[str, Tuned]) -> str:
+    """What the rules come to after the last pass, and which is best."""
+    iid, optimal, spr = (last[rule].error for rule in ("iid", "optimal", "spr"))
+    least = "below both" if spr < min(iid, optimal) else "not below both"
+    return (
+        f"After {last['iid'].passes} passes identical noise is **{percent(iid)}** above the optimum (printed "
+        f"{printed['identical']:g} %), optimal noise **{percent(optimal)}** ({printed['optimal']:g} %), a factor of "
+        f"{iid / optimal:.1f} (printed {printed['identical'] / printed['optimal']:.1f}). Scale-perturb-rescale ends at "
+        f"**{percent(spr)}**, {least}; without noise the same settings end at "
+        f"{percent(max(one.quiet for one in last.values()))} at most."
+    )
+
+
+def percent(share: float) -> str:
+    """A relative error with two digits after the point."""
+    return f"{100 * share:.2f} %"
+
+
+def descent_rows(printed: dict[str, float], known: Sequence[Tuned]) -> list[dict[str, str]]:
+    """Errors by rule and number of passes, those printed for the last one, and the settings that were best there."""
+    rows = []
+    for rule, name in RULES.items():
+        found = {one.passes: one for one in known if one.rule == rule}
+        row = {"noise": name}
+        for passes in PASSES:
+            one = found.get(passes)
+            row[f"{passes} passes"] = "…" if one is None else f"{100 * one.error:.3f} ± {200 * one.spread:.3f} %"
+        last = found.get(PASSES[-1])
+        row["printed"] = f"{printed[name]:g} %" if name in printed else "–"
+        row["without noise"] = "…" if last is None else f"{100 * last.quiet:.3f} %"
+        row["step, clipping"] = "…" if last is None else f"{last.step:g}, {last.clip:g}"
         rows.append(row)
     return rows
 

@@ -144,7 +144,7 @@ def place(one: Outcome) -> str:
 
 
 WIDTHS = {
-    "cause": st.column_config.TextColumn(width=220),
+    "cause": st.column_config.TextColumn(width=380),
     "by the paper's recipe": st.column_config.TextColumn(width=400),
 }
 """Widths, in pixels, of columns whose first rows say less than others."""

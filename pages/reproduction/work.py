@@ -19,6 +19,7 @@ from dpcore.solution import Solution
 from dpcore.store import Store
 from dpcore.vector.components import private_components
 from dpcore.vector.datasets import SYNTHETIC, load
+from dpcore.vector.tuned import PEOPLE, Tuned, simulated, tuned_descent
 from service import configuration
 from work.question import TICK
 
@@ -110,6 +111,24 @@ def components(asked: Components, settings: None, progress: Report) -> tuple[Rec
             if progress(found[-1]):
                 return tuple(found)
     return tuple(found)
+
+
+@dataclass(frozen=True)
+class Descent:
+    """Tuned coordinate descent on simulated data [MK, Figs. 5, 6]; model: of `dpcore.vector.descent.MODELS`."""
+
+    model: str
+
+    @property
+    def privacy(self) -> Privacy:
+        """ε = 1, δ one over the square of the number of people, as in the work whose settings the paper takes over."""
+        return Privacy(1.0, 1 / PEOPLE**2)
+
+
+def descent(asked: Descent, settings: None, progress: Report) -> tuple[Tuned, ...]:
+    """The best setting of every rule after every number of passes, each reported."""
+    report = lambda one: progress(TICK if one is None else one)  # noqa: E731
+    return tuple(tuned_descent(simulated(asked.model), asked.model, asked.privacy, progress=report))
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from dpcore.privacy import Privacy
 from dpcore.problem import SolverSettings, noise_problem
 from dpcore.solution import Certificate
 from dpcore.sweeps import Outcome, grid, sweep
+from dpcore.vector.tuned import PASSES, Tuned
 from pages.data_dependent.charts import Table
 from pages.reproduction import charts, data, figures, others
 from pages.tradeoff_maps import charts as maps
@@ -246,6 +247,27 @@ def test_what_mixtures_close_of_the_gaussians_gap():
     assert np.isfinite(names).sum() == 2 and cells[1, 0].endswith("%*")
 
 
+def test_tuned_descent_beside_the_printed_errors():
+    """Words, rows and chart of a descent, of numbers as they may come."""
+    found = [
+        Tuned(rule, passes, error * 2 / passes, error / 100, 1e-4, 0.5, 1.0)
+        for passes in PASSES
+        for rule, error in (("iid", 0.47), ("spr", 0.05), ("optimal", 0.1125))
+    ]
+    printed, last = data.published()["mk_descent"]["lasso"], {one.rule: one for one in found[-3:]}
+    said = others.descent_words(printed, last)
+    assert "identical noise is **1.88 %** above the optimum (printed 1.88 %), optimal noise **0.45 %** (0.45 %)" in said
+    assert "a factor of 4.2 (printed 4.2). Scale-perturb-rescale ends at **0.20 %**, below both" in said
+    first, second, third = others.descent_rows(printed, found[:-1])
+    assert (first["printed"], second["printed"], third["50 passes"]) == ("1.88 %", "–", "…")
+    assert first["2 passes"] == "47.000 ± 0.940 %"
+    figure = charts.descent(found, printed, 50, colours=LIGHT)
+    assert [curve.name for curve in figure.data] == [
+        "identical", "identical, printed", "scale-perturb-rescale", "optimal", "optimal, printed",
+    ]  # fmt: skip
+    assert charts.descent([], printed, 50, colours=LIGHT).data[1].y == (1.88,)
+
+
 def words(page: AppTest) -> str:
     return "\n".join(str(b.value) for b in [*page.markdown, *page.caption, *page.info, *page.warning, *page.error])
 
@@ -262,6 +284,7 @@ def words(page: AppTest) -> str:
         ("Two dimensions", "bilinear"),
         ("Other papers", "50.5"),
         ("Other papers", "mixture_loss"),
+        ("Other papers", 'Where "optimal" loses'),
     ],
 )
 def test_every_tab_opens(tab, expected, monkeypatch):

@@ -14,7 +14,10 @@ from dpcore.vector.components import _clipped_sum, noises, private_components
 from dpcore.vector.datasets import BUNDLED, load, read_table, unit_rows
 from dpcore.vector.descent import _descend, _objective, private_descent
 from dpcore.vector.layers import LAYERS, layer_noise
-from dpcore.vector.scales import gaussian_family, laplace_family
+from dpcore.vector.profile import SensitivityProfile
+from dpcore.vector.query import VectorQuery
+from dpcore.vector.scales import RULES, allocate, gaussian_family, laplace_family
+from dpcore.vector.tuned import SETTINGS, simulated, tuned_descent
 
 PRIVACY = Privacy(1.0, 1e-6)
 
@@ -131,3 +134,34 @@ def test_layers(make):
         counts = [count for _, count in LAYERS]
         assert one.total == pytest.approx(math.fsum(c * s * s for c, s in zip(counts, one.deviations)), rel=1e-9)
     assert found["optimal"].total == min(one.total for one in found.values())
+
+
+@pytest.mark.parametrize("model", ["lasso", "logistic"])
+def test_tuned_descent(model):
+    """Every rule picks the best of its settings; identical noise is worst, scale-perturb-rescale best."""
+    privacy, seen = Privacy(1.0, 1 / 20_000**2), []
+    found = tuned_descent(simulated(model), model, privacy, passes=(20,), progress=lambda one: seen.append(one))
+    assert [one.rule for one in found] == ["iid", "spr", "optimal"] and [one for one in seen if one] == found
+    assert len(seen) == 3 * (1 + math.prod(map(len, SETTINGS[model])))
+    errors = {one.rule: one.error for one in found}
+    assert errors["spr"] < errors["optimal"] < errors["iid"]
+    assert all(0 <= one.quiet < 0.01 and one.error > 0 for one in found)
+    assert tuned_descent(simulated(model), model, privacy, passes=(2,), progress=lambda _: True) == []
+    for wrong in ("ridge", ""):
+        with pytest.raises(InputError):
+            simulated(wrong)
+
+
+def test_no_allocation_beats_scale_perturb_rescale_for_the_objective():
+    """½Σ M σ² of the rules as docs/vector.md says, and random allocations of the same resource never below."""
+    rng = np.random.default_rng(4)
+    M, family = 10 ** rng.uniform(-2, 2, size=6), gaussian_family(PRIVACY)
+    lam = 1 / np.sqrt(M)
+    query = VectorQuery(PRIVACY, SensitivityProfile(tuple(lam)))
+    cost = {rule: float(M @ allocate(query, family, rule).scales ** 2) * family.radius**2 for rule in RULES}
+    assert cost["iid"] == pytest.approx(M.sum() * (1 / M).sum())
+    assert cost["optimal"] == pytest.approx(np.sqrt(M).sum() * (1 / np.sqrt(M)).sum())
+    assert cost["spr"] == pytest.approx(36)
+    for _ in range(200):
+        shares = rng.dirichlet(np.ones(6))
+        assert M @ (lam**2 / shares) >= 36 * (1 - 1e-9)  # λ²/σ² = shares of the resource
