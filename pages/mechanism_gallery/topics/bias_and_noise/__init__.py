@@ -82,8 +82,8 @@ def picture(values: Values, colours: Palette) -> Picture:
     )
     curves = tuple(
         Curve(name, np.array([getattr(one, key) for one in rows]), getattr(here, key), ringed=key == "total",
-              style=number)
-        for number, (name, key) in enumerate((("both", "total"), ("bias: the ridge", "bias"), ("noise", "noise")))
+              style=style)
+        for name, key, style in (("both", "total", "objective"), ("bias: the ridge", "bias", 0), ("noise", "noise", 2))
     )  # fmt: skip
     every = np.concatenate([one.y for one in curves])
     panel = Plot(
