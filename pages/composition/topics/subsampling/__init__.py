@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 
 import numpy as np
+from scipy.optimize import brentq
 
 from dpcore import figures
-from dpcore.accounting.curves import least_epsilon
 from dpcore.accounting.mechanisms import Release, parse_mechanism
 from dpcore.accounting.subsampling import KINDS, Sampling, amplified, amplified_tradeoff, subsampled_tradeoff
 from dpcore.accounting.tradeoff import guarantee_tradeoff
@@ -53,9 +54,18 @@ def exact(text: str, kind: str, rate: float, delta: float) -> dict[str, float]:
 
 
 def _least(release: Release, side: str, delta: float) -> float:
-    """By bisection on the exact curve of the pair, whose values are right to a relative 1e-10."""
-    pair = release.pair(side)
-    return least_epsilon(lambda e: float(pair.delta(np.array([e]))[0]) * (1 + 1e-9) <= delta, within=1e-9, most=500.0)
+    """The root on the exact curve of the pair, whose values are right to a relative 1e-10, checked and rounded up; ∞
+    beyond 500."""
+    pair, high = release.pair(side), 1.0
+    over = lambda e: math.log(max(float(pair.delta(np.array([e]))[0]) * (1 + 1e-9), 1e-300) / delta)  # noqa: E731
+    if over(0.0) <= 0:
+        return 0.0
+    while over(high) > 0:
+        high *= 2
+        if high > 500:
+            return math.inf
+    found = brentq(over, 0.0, high, xtol=1e-14, rtol=1e-10)
+    return next(e for e in (*(found * (1 + 1e-10 * 4**step) for step in range(12)), high) if over(e) <= 0)
 
 
 def picture(values: Values, colours: Palette) -> Picture:
@@ -99,11 +109,10 @@ def against_rate(values: Values, colours: Palette) -> Panel:
         Curve("formula ln(1 + p(e<sup>ε</sup> − 1))", formula, float(formula[place]), style="bound"),
         Curve("rate times ε", np.array(RATES) * epsilon, style=lines.reference(colours)),
     )  # fmt: skip
-    top = max(float(formula.max()), *(float(y.max()) for y in found.values()))
     return Plot(
         "ε after sampling", Axis("sampling rate p", figures.log_ticks(0.001, 1), "{:g}".format, "p"),
         Axis(
-            f"ε at δ = {prose.delta_text(delta)}", figures.log_ticks(0.0005 * epsilon, 1.4 * top),
+            f"ε at δ = {prose.delta_text(delta)}", figures.log_ticks(1e-5, 10) | {"range": [-4.5, 0.9]},
             lambda v: prose.at_most(v, 3),
         ),
         np.array(RATES), curves, hover="p = %{x}: ε = %{y:.3g}", here=rate, most=len(RATES),

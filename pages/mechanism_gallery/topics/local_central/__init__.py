@@ -85,10 +85,9 @@ def errors(values: Values, colours: Palette) -> Panel:
     drawing = Curve(
         "chance in drawing people", np.array([chance(n) for n in grid]), chance(people), style=lines.reference(colours)
     )
-    low, high = min(one.y.min() for one in curves), max(one.y.max() for one in curves)
     return Plot(
         "Error of the noise", people_axis(),
-        Axis("standard error (percentage points)", figures.log_ticks(float(low), float(high))), grid,
+        Axis("standard error (percentage points)", figures.log_ticks(1e-5, 100) | {"range": [-4.7, 2.1]}), grid,
         (*curves, drawing), hover="n = %{x:,.0f}: ±%{y:.3g} points", here=people,
         remark="Local errors fall like 1/√n, the curator's like 1/n.",
     ).panel(colours)  # fmt: skip

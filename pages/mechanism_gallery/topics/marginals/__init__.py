@@ -85,11 +85,11 @@ def needed(values: Values, colours: Palette) -> Panel:
         for people, tail, width in kinds
         for law in core.LAWS
     )  # fmt: skip
-    low, high = min(float(one.y.min()) for one in curves), max(float(one.y.max()) for one in curves)
     return Plot(
         "People it takes", Axis("columns d", figures.log_ticks(1, COLUMNS[-1]) | {"range": [-0.1, 4.2]}),
-        Axis("people n", figures.log_ticks(low, high)), d, curves, hover="d = %{x:,}: n = %{y:,.3~r}", here=at,
-        label="your table", point=int(values["mg_people"]), remark=f"For an error of {alpha:g}.",
+        Axis("people n", figures.log_ticks(1, 1e9) | {"range": [0.5, 8.5]}), d, curves,
+        hover="d = %{x:,}: n = %{y:,.3~r}", here=at, label="your table",
+        point=int(values["mg_people"]), remark=f"For an error of {alpha:g}.",
     ).panel(colours)  # fmt: skip
 
 

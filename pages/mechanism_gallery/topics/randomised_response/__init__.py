@@ -85,8 +85,9 @@ def law(epsilon: float, share: float, people: int, colours: Palette) -> Panel:
             hovertemplate=f"{name}<br>%{{x:.3g}} %: probability %{{customdata:.3g}} %<extra></extra>",
         )  # fmt: skip
     parts.upright(figure, 100 * share, "true share", colours)
-    figure.update_xaxes(title="estimated share (%)")
-    figure.update_yaxes(title="probability per percentage point", rangemode="tozero")
+    figure.update_xaxes(title="estimated share (%)", range=[0, 100])
+    highest = honest.max() * people / 100
+    figure.update_yaxes(title="probability per percentage point", range=[0, 1.04 * highest])
     total = math.sqrt(sum(core.variance(epsilon, share, people)))
     alt = f"Law of the estimate around the true share {100 * share:g} %, with standard deviation {points(total)}."
     table = quantiles(100 * core.estimate(grid, epsilon), lied) | {

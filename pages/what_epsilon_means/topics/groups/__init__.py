@@ -52,17 +52,17 @@ def picture(values: Values, colours: Palette) -> Picture:
 
 def curves(law: Law, size: int, total: float, bound: float, colours: Palette) -> Panel:
     """δ(ε) for one person, for half the group, for all, with the formula's point."""
-    reach = max(1.15 * total, 1.5 * law.privacy.epsilon)
+    epsilon, reach = law.privacy.epsilon, max(1.15 * size, 1.5)
     x = np.linspace(0, reach, 161)
     sizes = sorted({1, max(size // 2, 1), size}, reverse=True)
     return Plot(
-        "δ(ε) by size of the group", Axis("ε", {"range": [0, reach]}, lambda v: prose.number(v, 3)),
+        "δ(ε) by size of the group", Axis("ε′ in multiples of one person's ε", {"range": [0, reach]}, name="ε′/ε"),
         Axis("δ(ε)", figures.log_ticks(1e-6, 1) | {"range": [-6.2, 0.05]}, lambda v: told(law, v)), x,
         tuple(
-            Curve("1 person" if k == 1 else f"{k} people", law.profile(x, k), float(law.profile(total, k)))
+            Curve("1 person" if k == 1 else f"{k} people", law.profile(epsilon * x, k), float(law.profile(total, k)))
             for k in sizes
         ),
-        hover="δ(%{x:.3g}) = %{y:.3g}", here=total, label="the formula", point=min(bound, 1.0), most=11,
+        hover="δ(%{x:.3g} ε) = %{y:.3g}", here=float(size), label="the formula", point=min(bound, 1.0), most=11,
     ).panel(colours)  # fmt: skip
 
 

@@ -60,11 +60,11 @@ def picture(values: Values, colours: Palette) -> Picture:
 
 def by_output(law: Law, shift: float, colours: Palette) -> Panel:
     """L(y), clipped to a window around ±ε; where one database is impossible, a strip at the rim."""
-    low, high = window(law.noise, shift, 0.995)
+    low, high = window(law.noise, 1.0, 0.995)  # also for smaller changes: the axes stay
     x = places(law.noise, low, high, shift)
     y, epsilon = privacy_loss(law.noise, x, shift=shift), law.privacy.epsilon
-    finite = np.abs(y[np.isfinite(y)])
-    rim = 1.25 * max(min(float(finite.max(initial=0.0)), 4 * epsilon), epsilon)
+    finite, widest = (np.abs(one[np.isfinite(one)]) for one in (y, privacy_loss(law.noise, x, shift=1.0)))
+    rim = 1.25 * max(min(float(widest.max(initial=0.0)), 4 * epsilon), epsilon)
     figure = go.Figure()
     band = {"type": "rect", "x0": 0, "x1": 1, "xref": "x domain", "y0": -epsilon, "y1": epsilon, "yref": "y"}
     figure.layout.shapes = ({**band, "fillcolor": GREY, "line": {"width": 0}, "layer": "below"},)
