@@ -68,7 +68,7 @@ SAID = {
     "exponential mechanism": "exponential mechanism", "K-norm gradient": "gradient", "perturbed objective": "objective",
     "objective perturbation": "objective", "perturbed answer": "answer", "trusted curator": "curator",
     "central, Laplace noise": "curator", "central model": "curator", "randomised response": "local",
-    "local model": "local", "local, Laplace": "laplace", "Laplace": "laplace", "Gaussian": "gaussian",
+    "local model": "local", "local Laplace": "laplace", "Laplace": "laplace", "Gaussian": "gaussian",
     "database A": "A", "database B": "B", "basic": "basic", "Rényi": "renyi", "exact, certified": "exact",
 }  # fmt: skip
 """How names of curves begin → their roles."""

@@ -22,7 +22,7 @@ PEOPLE = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 1
 SHARES = tuple(round(0.05 * k, 2) for k in range(21))
 MOMENTS = {"2": "k = 2 (finite variance)", "3": "k = 3", "4": "k = 4", "8": "k = 8", "inf": "k = ∞ (bounded)"}
 NAMES = {
-    "response": "local, randomised response", "local-laplace": "local, Laplace noise", "central": "trusted curator",
+    "response": "randomised response", "local-laplace": "local Laplace noise", "central": "trusted curator",
 }  # fmt: skip
 ROLES = {"response": "local", "local-laplace": "laplace", "central": "curator"}
 DRAWS = 400
@@ -83,7 +83,7 @@ def errors(values: Values, colours: Palette) -> Panel:
         for model, name in NAMES.items()
     ]  # fmt: skip
     drawing = Curve(
-        "chance in drawing people", np.array([chance(n) for n in grid]), chance(people), style=lines.reference(colours)
+        "chance of drawing", np.array([chance(n) for n in grid]), chance(people), style=lines.reference(colours)
     )
     return Plot(
         "Error of the noise", people_axis(),

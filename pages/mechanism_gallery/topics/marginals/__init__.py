@@ -76,7 +76,7 @@ def needed(values: Values, colours: Palette) -> Panel:
     d, at = np.unique(np.geomspace(1, COLUMNS[-1], 41).round().astype(int)), int(values["mg_columns"])
     need = lambda law, k: core.people_needed(law, int(k), privacy, error=alpha, measure=measure)  # noqa: E731
     free = lambda law, k: core.free_from(law, int(k), privacy, measure=measure)  # noqa: E731
-    kinds = ((need, "", 2.5), (free, ": noise as large as chance", 1.2))
+    kinds = ((need, "", 2.5), (free, ": below chance", 1.2))
     curves = tuple(
         Curve(
             short(law) + tail if tail else NAMES[law], np.array([people(law, k) for k in d]), people(law, at),

@@ -54,10 +54,11 @@ def curves(law: Law, size: int, total: float, bound: float, colours: Palette) ->
     """δ(ε) for one person, for half the group, for all, with the formula's point."""
     epsilon, reach = law.privacy.epsilon, max(1.15 * size, 1.5)
     x = np.linspace(0, reach, 161)
+    low = 0.003 * (law.privacy.delta or 1.0)
     sizes = sorted({1, max(size // 2, 1), size}, reverse=True)
     return Plot(
         "δ(ε) by size of the group", Axis("ε′ in multiples of one person's ε", {"range": [0, reach]}, name="ε′/ε"),
-        Axis("δ(ε)", figures.log_ticks(1e-6, 1) | {"range": [-6.2, 0.05]}, lambda v: told(law, v)), x,
+        Axis("δ(ε)", figures.log_ticks(low, 1) | {"range": [math.log10(low), 0.05]}, lambda v: told(law, v)), x,
         tuple(
             Curve("1 person" if k == 1 else f"{k} people", law.profile(epsilon * x, k), float(law.profile(total, k)))
             for k in sizes
