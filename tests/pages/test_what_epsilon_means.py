@@ -321,3 +321,11 @@ def test_numbers_of_the_pictures_are_the_cores():
     laplace = laws.closed_form("laplace", Privacy(1.0, 0.1))
     shown = float(bold(topics["tradeoff"].picture({**values, "law": laplace}, LIGHT).headline)[-1])
     assert mu <= shown < mu + 0.01, "three digits, rounded up"
+
+
+def test_a_large_delta_is_said_to_be_there_to_be_seen():
+    said = lambda delta: " ".join(  # noqa: E731
+        one.value for one in visit(topic="worst-event", mechanism="gaussian", delta=delta).caption
+    )
+    assert "of more than 10 people it may give a whole row away" in said("0.1")
+    assert "Large, to be seen" not in said("1e-05")

@@ -137,8 +137,8 @@ def exponents(values: Values, best: float, colours: Palette) -> Panel:
     theta = np.unique([*_grid(found["norm_gradient"], low, high, target), best])
     loss, gradient = target.loss(theta, rows), np.abs(target.gradient(theta, rows))
     curves = {
-        "|gradient|, K-norm gradient": epsilon / (2 * target.gradient_sensitivity) * gradient,
-        "loss, exponential mechanism": epsilon / (2 * target.loss_sensitivity) * (loss - loss.min()),
+        "|gradient| (K-norm gradient)": epsilon / (2 * target.gradient_sensitivity) * gradient,
+        "loss (exponential mechanism)": epsilon / (2 * target.loss_sensitivity) * (loss - loss.min()),
     }
     top = max(2.0, min(float(max(y.max() for y in curves.values())), 12.0))
     return Plot(

@@ -157,7 +157,7 @@ TOPIC = Topic(
     (
         Experiment("Gaussian: a straight line", {"mechanism": "gaussian", "epsilon": 1.0, "delta": 0.01}),
         Experiment("Laplace: levels off at ε", {"mechanism": "laplace", "epsilon": 1.0}),
-        Experiment("Solved noise: none", {"mechanism": "optimal", "epsilon": 1.0, "delta": 0.1}),
+        Experiment("Certified optimum: none", {"mechanism": "optimal", "epsilon": 1.0, "delta": 0.1}),
     ),
     concentrated(1.5), section="12", vary=lambda rng: concentrated(rng.choice((0.3, 0.7, 2.0, 2.5, 3.0))),
      moves=Moves("epsilon", "ε = {:g}"), start={"mechanism": "laplace"},

@@ -121,7 +121,7 @@ TOPIC = Topic(
         Experiment("Laplace noise: no event at ε", {"mechanism": "laplace", "probe": 1.0}),
         Experiment("The edges of bounded noise",
                    {"mechanism": "truncated-laplace", "epsilon": 1.0, "delta": 0.1, "probe": 1.0}),
-        Experiment("Solved noise, where it is best",
+        Experiment("The certified optimum, where it is best",
                    {"mechanism": "optimal", "epsilon": 5.0, "delta": 0.2, "probe": 1.0}),
     ),
     asked(1.0), section="3.1", moves=Moves("probe", "ε′ = {:g} ε"),
