@@ -39,7 +39,7 @@ def states(step: path.Step) -> tuple[float, int]:
     found = moving.states(moving.Asked(step.place.name, topic.name, own, False, 14), None, progress=lambda _: False)
     spent, stops = time.process_time() - start, course.page.controls[topic.moves.key].stops
     values = course.known({**course.page.read({})[0], **topic.start})
-    still = topic.picture(values, LIGHT).panels[0].figure
+    still = topic.picture(moving.worked_out(topic, values, lambda _: False), LIGHT).panels[0].figure
     labels = list(map(topic.moves.label.format, stops))
     return spent, len(moving.moving(still, found, 0, labels, LIGHT).to_json())
 

@@ -31,7 +31,7 @@ def _found(folder: str, topic: str) -> moving.Moving:
 def still(step: path.Step, number: int):
     course, moves = step.course, step.topic.moves
     values = course.known({**course.page.read({})[0], moves.key: course.page.controls[moves.key].stops[number]})
-    return step.topic.picture(values, LIGHT)
+    return step.topic.picture(moving.worked_out(step.topic, values, lambda _: False), LIGHT)
 
 
 def shown(traces) -> list[dict]:

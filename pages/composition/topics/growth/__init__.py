@@ -17,41 +17,13 @@ from dpcore.figures import Palette
 from pages.composition import work
 from pages.composition.pieces import DELTA, EPSILON, LEGEND, SIGMA, between, curves, least, name, shown, truth
 from pages.lessons import lines, widgets
-from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values, Work
+from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values, Work
 from pages.lessons.widgets import HEIGHT, Stops
 from pages.shared import prose
 from pages.shared.address import FRAME, Choice, Choices
 
-COUNTS = (
-    1,
-    2,
-    3,
-    4,
-    5,
-    6,
-    8,
-    10,
-    13,
-    16,
-    20,
-    25,
-    30,
-    40,
-    50,
-    60,
-    80,
-    100,
-    130,
-    160,
-    200,
-    250,
-    300,
-    400,
-    500,
-    600,
-    800,
-    1000,
-)
+COUNTS = (1, 2, 3, 4, 5, 6, 8, 10, 13, 16, 20, 25, 30, 40, 50, 60, 70, 80, 100, 130, 160, 200, 250, 300, 400, 500, 600,
+          700, 800, 1000)  # fmt: skip
 """Where the chart is computed; between them lines guide the eye."""
 
 EACH = Stops(1e-6, (1e-12, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5))
@@ -256,6 +228,7 @@ TOPIC = Topic(
     sidebar=sidebar,
     picture=picture,
     work=Work(work.grow, asked),
+    moves=Moves("co_count", "k = {:g}"),
     experiments=(
         Experiment(
             "A hundred Laplace releases at ε = 1",
