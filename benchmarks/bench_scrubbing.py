@@ -1,8 +1,9 @@
 """Moving pictures of the Learn pages in a real browser: `python -m benchmarks.bench_scrubbing` (`--topic NAME`).
 
 For each: processor seconds of all its states, characters of the figure with them, seconds from the still picture on
-the page to its slider, and, while that is dragged to and fro, states shown and frames painted a second. Then the memory
-of the processes that compute. What else runs on the machine counts: its load is printed first.
+the page to its slider, and, while that is dragged to and fro, states shown and frames painted a second, which depend on
+what else runs (the load is printed first), and processor time of the browser's main thread for each state, which does
+not: 33 ms are 30 states a second. Then the memory of the processes that compute.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ COUNTED = """(key) => {
     requestAnimationFrame(paint);
 }"""
 RAIL = ".slider-rail-touch-rect"
-TURNS = 4
+TURNS = 3
 """Times that the slider is dragged from one end to the other."""
 
 
@@ -44,8 +45,9 @@ def states(step: path.Step) -> tuple[float, int]:
     return spent, len(moving.moving(still, found, 0, labels, LIGHT).to_json())
 
 
-def scrubbed(page: Page, address: str, step: path.Step) -> tuple[float, float, float]:
-    """(seconds from the picture to its slider, states shown a second, frames painted a second)."""
+def scrubbed(page: Page, address: str, step: path.Step) -> tuple[float, float, float, float]:
+    """(seconds from the picture to its slider, states shown a second, frames painted a second, milliseconds of the main
+    thread's processor time for a state)."""
     topic, controls = step.topic, step.course.page.controls
     chosen = "&".join(f"{key}={controls[key].write(value)}" for key, value in topic.start.items())
     key = f"chart_{topic.name}"
@@ -62,13 +64,19 @@ def scrubbed(page: Page, address: str, step: path.Step) -> tuple[float, float, f
     height = box["y"] + box["height"] / 2
     page.mouse.move(ends[0], height)
     page.mouse.down()
-    before, start = page.evaluate("({ ...window.seen })"), time.monotonic()
+    clock = page.context.new_cdp_session(page)
+    clock.send("Performance.enable", {"timeDomain": "threadTicks"})
+    busy = lambda: next(  # noqa: E731
+        one["value"] for one in clock.send("Performance.getMetrics")["metrics"] if one["name"] == "TaskDuration"
+    )
+    before, used, start = page.evaluate("({ ...window.seen })"), busy(), time.monotonic()
     for turn in range(TURNS):
         page.mouse.move(ends[(turn + 1) % 2], height, steps=count)
     spent = time.monotonic() - start
-    after = page.evaluate("({ ...window.seen })")
+    after, used = page.evaluate("({ ...window.seen })"), busy() - used
     page.mouse.up()
-    return waited, *((after[name] - before[name]) / spent for name in ("shown", "painted"))
+    shown, painted = (after[name] - before[name] for name in ("shown", "painted"))
+    return waited, shown / spent, painted / spent, 1000 * used / max(shown, 1)
 
 
 def main() -> None:
@@ -78,8 +86,9 @@ def main() -> None:
     steps = [one for one in path.steps() if one.topic.moves is not None and asked in (None, one.topic.name)]
     chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors")
-    print("| topic | states (s of processor) | characters | to its slider (s) | states a second | frames a second |")
-    print("|---|--:|--:|--:|--:|--:|")
+    heads = ("topic", "states (s of processor)", "characters", "to its slider (s)", "states a second",
+             "frames a second", "main thread (ms a state)")  # fmt: skip
+    print(f"| {' | '.join(heads)} |", "|---" + "|--:" * (len(heads) - 1) + "|", sep="\n")
     server = Server(port := free_port())
     try:
         with sync_playwright() as driver:
@@ -88,8 +97,8 @@ def main() -> None:
             page.set_default_timeout(60_000)
             for step in steps:
                 spent, size = states(step)
-                waited, shown, painted = scrubbed(page, f"http://127.0.0.1:{port}", step)
-                told = f"{spent:.2f} | {size} | {waited:.2f} | {shown:.0f} | {painted:.0f}"
+                waited, shown, painted, busy = scrubbed(page, f"http://127.0.0.1:{port}", step)
+                told = f"{spent:.2f} | {size} | {waited:.2f} | {shown:.0f} | {painted:.0f} | {busy:.0f}"
                 print(f"| {step.topic.name} | {told} |", flush=True)
             browser.close()
         held = [f"{server.status('VmHWM', pid) / 1024:.0f}" for pid in server.family()]
