@@ -4,9 +4,10 @@
 const CELL = 4;
 const GAPS = [6, 14, 28, 44]; // between a line and its name, where type has 14 pixels
 const FAR = 14; // beyond which a name is hardly at its line
+const INK = 65; // per cent of a line's colour in its name, the rest is that of text: names need more contrast than lines
 const RIM = 16; // above the plot, which the framework cuts off
 /** A legend that takes this share of a chart leaves too little of it: names then may cross lines. */
-const CROWDED = 0.3;
+const CROWDED = 0.2;
 
 /** The axes of a trace, and where their plot begins. */
 function axes({ _fullLayout: layout }, trace) {
@@ -276,7 +277,8 @@ function draw(chart) {
       name.setAttribute("x", (box[0] + box[2]) / 2);
       name.setAttribute("y", box[1] + (1.15 * row + 0.9) * legend.font.size);
       name.style.font = pen.font;
-      name.style.fill = hue(trace) ?? legend.font.color;
+      const own = hue(trace) ?? legend.font.color;
+      name.style.fill = `color-mix(in srgb, ${own} ${INK}%, ${legend.font.color})`;
       group.append(name);
     });
   chart.querySelector(".infolayer").append(group);

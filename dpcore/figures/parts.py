@@ -125,7 +125,7 @@ def chosen(figure: go.Figure, x: float, y: float, label: str, colours: Palette) 
     figure.add_scatter(
         x=[x], y=[y], mode="markers", name=label, cliponaxis=False,
         marker={"symbol": "circle-open", "size": colours.type, "color": colours.text, "line": {"width": 2.5}},
-        hovertemplate=f"{label}<br>%{{x:.4g}}, %{{y:.5g}}<extra></extra>",
+        hovertemplate=f"{label}<br>%{{x:.3~r}}, %{{y:.3~r}}<extra></extra>",
     )  # fmt: skip
 
 

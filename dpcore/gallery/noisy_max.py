@@ -50,11 +50,8 @@ def probabilities(groups: Groups, epsilon: float, noise: str) -> Array:
         raise InputError("noise", noise, ", ".join(NOISES))
     law = _laplace if noise == "laplace" else _exponential
     x, weights = _grid(gaps, counts)
-    density, log_cdf = law(x[None, :] - gaps[:, None])
-    below = counts @ log_cdf
-    with np.errstate(invalid="ignore", over="ignore"):
-        others = np.exp(below - log_cdf)  # all but one of the group; −∞ − (−∞) where none is below: no mass
-    wins = counts * (np.where(density > 0, density * np.nan_to_num(others), 0.0) @ weights)
+    hazard, log_cdf = law(x[None, :] - gaps[:, None])
+    wins = counts * (hazard @ (np.exp(counts @ log_cdf) * weights))  # one of the group is there, all others below
     shares = wins / wins.sum()
     return shares
 
@@ -108,16 +105,16 @@ _Law = Callable[[Array], tuple[Array, Array]]
 
 
 def _laplace(x: Array) -> tuple[Array, Array]:
-    """(density, log of the distribution function) of scale 1."""
+    """(density over distribution function, log of the latter) of scale 1."""
     tail = 0.5 * np.exp(-np.abs(x))
-    return tail, np.where(x < 0, -math.log(2) + np.minimum(x, 0), np.log1p(-np.where(x < 0, 0.5, tail)))
+    return np.where(x < 0, 1.0, tail / (1 - tail)), np.where(x < 0, x - math.log(2), np.log1p(-tail))
 
 
 def _exponential(x: Array) -> tuple[Array, Array]:
-    """(density, log of the distribution function) of one-sided exponential noise of scale 1."""
-    tail = np.exp(-np.maximum(x, 0))
-    with np.errstate(divide="ignore"):
-        return np.where(x > 0, tail, 0.0), np.where(x > 0, np.log1p(-np.where(x > 0, tail, 0.5)), -np.inf)
+    """(density over distribution function, log of the latter) of one-sided exponential noise of scale 1."""
+    inside = x > 1e-300  # next to 0 the quotient would overflow
+    below = -np.expm1(-np.where(inside, x, 1.0))
+    return np.where(inside, (1 - below) / below, 0.0), np.where(inside, np.log(below), -np.inf)
 
 
 # Shapes of scores -----------------------------------------------------------------------------------

@@ -17,10 +17,11 @@ that is found by itself; `pages/mechanism_gallery/topics/randomised_response` is
 * **picture(values, colours)** is pure: values of the controls → `Picture` (headline, panels, facts, notes), in less
   than 0.3 s. Every number in it is exact, certified, or called a simulation with its seed or an estimate. Curves over
   one x are described once, by a `plot.Plot`, from which the figure, the table behind it and its words are made. Other
-  figures end in `figures.finish(figure, colours, height=HEIGHT)`; they, like the numbers, take their style from
-  `dpcore.figures` and `pages.shared.prose`.
-* **moves**, if the picture is a closed form: the control along which it moves while it is dragged, as
-  `moves=Moves("epsilon", "ε = {:g}")`.
+  figures end in `figures.finish(figure, colours, height=HEIGHT)`. Lines and colours come from `lines`: solid for what
+  is computed, thin and pale for what it is compared with, dashed for estimates alone, one colour for one role in all
+  topics. Numbers come from `pages.shared.prose`, with three significant digits (facts, which are cited, have more).
+* **moves**, if the picture is a closed form, or its task one of hundredths of a second: the control along which it
+  moves while it is dragged, as `moves=Moves("epsilon", "ε = {:g}")`.
   Nothing else is to be written: the states are the control's stops, thirty to sixty (`moving`).
 * **work**, if a picture takes longer than that: a task for the background and the question to it (`topic.Work`); the
   picture finds the answer in `values["found"]`, and until then the one before stays on the page, pale. Tasks are in

@@ -2,28 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-import numpy as np
 import plotly.graph_objects as go
 
 from dpcore import figures
 from dpcore.figures import Palette
 
-
-def lines(
-    figure: go.Figure, x: np.ndarray, curves: Mapping[str, np.ndarray], colours: Palette, *, hover: str, first: int = 0
-) -> None:
-    """Curves over one x in the colours and dashes of `figures.series`, from the `first`-th on; what is not above 0 is
-    left out where an axis is logarithmic.
-
-    hover : what stands below a curve's name, with %{x} and %{y}.
-    """
-    for number, (name, y) in enumerate(curves.items()):
-        figure.add_scatter(
-            x=x, y=y, name=name, mode="lines", line=figures.series(colours, first + number),
-            hovertemplate=f"<b>{name}</b><br>{hover}<extra></extra>",
-        )  # fmt: skip
+from . import lines
 
 
 def square(figure: go.Figure) -> go.Figure:
@@ -33,8 +17,16 @@ def square(figure: go.Figure) -> go.Figure:
     return figure
 
 
-def upright(figure: go.Figure, x: float, name: str, colours: Palette, *, dash: str = "dot") -> None:
+def upright(figure: go.Figure, x: float, name: str, colours: Palette) -> None:
     """A line from the bottom to the top of the plot, with its place in the legend."""
-    style = {"color": colours.text, "width": 1.5, "dash": dash}
+    style = lines.reference(colours)
     figures.upright(figure, x, line=style)
     figures.entry(figure, name, {"mode": "lines", "line": style}, area=(x, x, None, None))
+
+
+def level(figure: go.Figure, y: float, name: str, colours: Palette) -> None:
+    """The same from the left to the right."""
+    style = lines.reference(colours)
+    shape = {"type": "line", "x0": 0, "x1": 1, "xref": "x domain", "y0": y, "y1": y, "yref": "y", "line": style}
+    figure.layout.shapes = (*figure.layout.shapes, shape)
+    figures.entry(figure, name, {"mode": "lines", "line": style}, area=(None, None, y, y))

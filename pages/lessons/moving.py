@@ -21,6 +21,8 @@ import plotly.graph_objects as go
 from dpcore.figures import Palette, palette
 from work.question import TICK
 
+from .topic import Topic, Values
+
 PLAIN = 250
 """Points that a line may have before some are left out."""
 
@@ -62,12 +64,20 @@ def states(asked: Asked, settings: None, *, progress: Callable[[Any], bool]) -> 
     values, colours = {**course.page.read({})[0], **dict(asked.values)}, replace(palette(asked.dark), type=asked.size)
     drawn, headlines = [], []
     for stop in course.page.controls[topic.moves.key].stops:
-        picture = topic.picture(course.known({**values, topic.moves.key: stop}), colours)
+        found = worked_out(topic, course.known({**values, topic.moves.key: stop}), progress)
+        picture = topic.picture(found, colours)
         drawn.append(picture.panels[0].figure.to_plotly_json())
         headlines.append(picture.headline)
         if progress(TICK):
             break
     return joined(drawn, headlines)
+
+
+def worked_out(topic: Topic, values: Values, progress: Callable[[Any], bool]) -> Values:
+    """The values with what the topic's task finds for them, at once."""
+    if topic.work is None:
+        return values
+    return {**values, "found": topic.work.task(topic.work.asked(values), None, progress=progress)}
 
 
 def joined(drawn: Sequence[Mapping[str, Any]], headlines: Sequence[str]) -> Moving:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from dpcore import figures
 from dpcore.figures import Palette
 from pages.shared import prose
 
+from . import lines
 from .curves import square
 from .topic import Panel
 from .widgets import HEIGHT
@@ -26,7 +28,7 @@ class Axis:
 
     title: str
     style: Mapping[str, Any] = field(default_factory=dict)
-    show: Callable[[float], str] = prose.number
+    show: Callable[[float], str] = field(default=partial(prose.number, digits=3))
     name: str = ""
 
     @property
@@ -38,7 +40,7 @@ class Axis:
 class Curve:
     """y : at every place of the plot; what is not finite is left out.
     here : at the place that was chosen, exactly; ringed : and marked there.
-    style : number in `figures.series`, key of a mechanism, or a line's properties; its place among the curves, if none.
+    style : a role or number for `lines.series`, or a line's properties; its place among the curves, if none.
     marks : the places where it was computed are marked.   hover : instead of the plot's.   drawn : else only listed.
     """
 
@@ -53,9 +55,7 @@ class Curve:
 
     def line(self, number: int, colours: Palette) -> Mapping[str, Any]:
         style = number if self.style is None else self.style
-        if isinstance(style, int):
-            return figures.series(colours, style)
-        return figures.line(style, colours) if isinstance(style, str) else style
+        return lines.series(colours, style) if isinstance(style, int | str) else style
 
 
 @dataclass(frozen=True)
@@ -119,9 +119,9 @@ class Plot:
         """What is drawn, and the values at the chosen place or, where there is none, at both ends."""
         told = [one for one in self.curves if one.here is not None]
         if told:
-            at = f"at {prose.plain(self.here)}: " + ", ".join(f"{c.name} {self._told(c.here)}" for c in told)
+            at = f"at {prose.plain(self.here, 3)}: " + ", ".join(f"{c.name} {self._told(c.here)}" for c in told)
         else:
-            first, last = (prose.plain(float(self.at[end])) for end in (0, -1))
+            first, last = (prose.plain(float(self.at[end]), 3) for end in (0, -1))
             at = f"from {first} to {last}: " + ", ".join(
                 f"{c.name} from {self._told(c.y[0])} to {self._told(c.y[-1])}" for c in self.curves
             )

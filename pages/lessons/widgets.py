@@ -71,9 +71,18 @@ def epsilon(page: Address) -> None:
         st.html('<div class="ends"><span>stronger privacy</span><span>more accurate</span></div>')
 
 
-def delta(page: Address, key: str = "delta", label: str = "δ") -> None:
-    """A privacy parameter δ."""
-    slider(page, key, label, show=prose.delta_text, help=prose.ABOUT_DELTA)
+SEEN_DELTA = 1e-3
+"""From which on a δ is one to look at, and none to publish with."""
+
+
+def delta(
+    page: Address, key: str = "delta", label: str = "δ", *, on_change: Callable[[], None] | None = None
+) -> None:  # fmt: skip
+    """A privacy parameter δ; a large one is there to be seen, which is said."""
+    slider(page, key, label, show=prose.delta_text, help=prose.ABOUT_DELTA, on_change=on_change)
+    if page[key] >= SEEN_DELTA and not FRAME["projector"]:
+        people = prose.count(round(1 / page[key]))
+        st.caption(f"Large, to be seen: of more than {people} people it may give a whole row away.")
 
 
 def slider(

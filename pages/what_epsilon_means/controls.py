@@ -9,8 +9,8 @@ from dpcore.privacy import Privacy
 from pages.lessons import screen
 from pages.lessons.course import Course, Moved, address
 from pages.lessons.topic import Topic, Values
-from pages.lessons.widgets import EPSILON, Stops, slider
-from pages.shared import compute, prose
+from pages.lessons.widgets import EPSILON, Stops, delta, slider
+from pages.shared import compute
 from pages.shared.address import FRAME, Choice
 
 from . import laws
@@ -60,9 +60,7 @@ def sidebar(topic: Topic) -> None:
     if not FRAME["projector"]:
         st.html('<div class="ends"><span>stronger privacy</span><span>more accurate</span></div>')
     if PAGE["mechanism"] not in PURE:
-        slider(
-            PAGE, "delta", "Privacy δ", show=prose.delta_text, on_change=_new_game, help=prose.ABOUT_DELTA,
-        )  # fmt: skip
+        delta(PAGE, "delta", "Privacy δ", on_change=_new_game)
 
 
 def _new_game() -> None:

@@ -7,9 +7,9 @@ import math
 import numpy as np
 import plotly.graph_objects as go
 
-from dpcore import figures
 from dpcore.figures import Palette
 from dpcore.noise import Noise
+from pages.lessons import lines
 from pages.lessons.widgets import Stops
 from pages.shared import prose
 
@@ -21,8 +21,8 @@ SHARE = Stops(1.0, tuple(round(0.025 * k, 3) for k in range(1, 41)))
 PROBE = Stops(1.0, tuple(round(0.1 * k, 1) for k in range(31)))
 """ε′, at which an event is looked for, in multiples of ε."""
 
-A, B = 0, 1
-"""Numbers in `figures.series` of the two databases: everywhere the same hue and dash."""
+A, B = "A", "B"
+"""The two databases."""
 GREY = "rgba(127,127,127,0.16)"
 
 
@@ -57,22 +57,22 @@ def densities(
     low, high = window(noise, shift)
     x = places(noise, low, high, shift)
     top = 0.0
-    for number, moved in ((A, 0.0), (B, shift)):
+    for side, moved in ((A, 0.0), (B, shift)):
         y = noise.density(x - moved)
         top = max(top, float(y.max()))
         figure.add_scatter(
-            x=x, y=y, name=names[number], mode="lines", line=figures.series(colours, number),
-            hovertemplate=f"<b>{names[number]}</b><br>release %{{x:.4g}}<br>density %{{y:.4g}}<extra></extra>",
+            x=x, y=y, name=names[side == B], mode="lines", line=lines.series(colours, side),
+            hovertemplate=f"<b>{names[side == B]}</b><br>release %{{x:.3g}}<br>density %{{y:.3g}}<extra></extra>",
         )  # fmt: skip
     top = top or 1.0
-    for number, moved in ((A, 0.0), (B, shift)):
+    for side, moved in ((A, 0.0), (B, shift)):
         for place, mass in noise.atoms:
             if mass > 1e-9:
                 figure.add_scatter(
                     x=[place + moved] * 2, y=[0, 1.06 * top], mode="lines+markers+text", showlegend=False,
-                    line=figures.series(colours, number), marker={"size": [0, 10]},
+                    line=lines.series(colours, side), marker={"size": [0, 10]},
                     text=["", prose.number(mass, 3)], textposition="middle right",
-                    hovertemplate=f"<b>{names[number]}</b><br>exactly %{{x:.4g}}: {mass:.4g}<extra></extra>",
+                    hovertemplate=f"<b>{names[side == B]}</b><br>exactly %{{x:.3g}}: {mass:.3g}<extra></extra>",
                 )  # fmt: skip
     figure.update_xaxes(title="released answer (in sensitivities)", range=[low, high])
     figure.update_yaxes(title="probability density", range=[0, 1.16 * top])
@@ -92,17 +92,17 @@ def event(x: np.ndarray, upper: np.ndarray, lower: np.ndarray) -> tuple[list, li
     return outline_x, outline_y
 
 
-def probability(value: float, digits: int = 4) -> str:
+def probability(value: float, digits: int = 3) -> str:
     """A probability for people; tiny ones as powers."""
     return tidy(prose.number(value, digits))
 
 
-def at_most(value: float, digits: int = 4) -> str:
+def at_most(value: float, digits: int = 3) -> str:
     """An upper bound for people, rounded up."""
     return tidy(prose.at_most(value, digits))
 
 
-def told(law: Law, value: float, digits: int = 4) -> str:
+def told(law: Law, value: float, digits: int = 3) -> str:
     """A δ of the law, or a chance of guessing right, for people: of an exact formula the nearest number, a certified
     upper bound rounded up. One quantity, one text, whichever topic says it."""
     return at_most(value, digits) if law.solved else probability(value, digits)

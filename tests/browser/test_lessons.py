@@ -241,7 +241,17 @@ def test_a_projectors_picture_is_as_large_as_its_screen_and_controls_hide(dashbo
     bar = page.locator(".st-key-bar")
     page.wait_for_function("() => getComputedStyle(document.querySelector('.st-key-bar')).opacity === '0'")
     page.mouse.move(700, 500)
+    page.wait_for_function("() => document.body.hasAttribute('data-awake')")
+    assert not page.evaluate("() => document.body.hasAttribute('data-menus')"), "the headline stays in sight"
+    page.mouse.move(700, 40)
     page.wait_for_function("() => getComputedStyle(document.querySelector('.st-key-bar')).opacity === '1'")
+    rail = page.locator(".slider-rail-touch-rect").first.bounding_box()
+    page.mouse.move(rail["x"] + 50, rail["y"] + 4)
+    page.mouse.down()
+    page.mouse.move(rail["x"] + 150, rail["y"] + 4, steps=3)
+    assert not page.evaluate("() => document.body.hasAttribute('data-menus')"), "also while it is dragged"
+    page.mouse.up()
+    page.mouse.move(700, 40)
     page.get_by_text("Projector", exact=True).click()
     page.wait_for_function("() => !location.search.includes('projector')")
     quiet(page)

@@ -57,8 +57,8 @@ def test_people_for_marginals():
 def test_the_mean_by_its_gradient_is_laplace_noise():
     """Scale 2/(nε) against a normal law of variance 1/(nε); cut off far from the ends."""
     kink, parabola = headline("norm_gradient", kg_target="mean", kg_people=2000, epsilon=1.0)
-    assert kink == pytest.approx(2 / 2000, rel=1e-3)
-    assert parabola == pytest.approx(math.sqrt(2 / math.pi / 2000), rel=1e-3)
+    assert kink == pytest.approx(2 / 2000, rel=5e-3)
+    assert parabola == pytest.approx(math.sqrt(2 / math.pi / 2000), rel=5e-3)
 
 
 def test_simulated_topics_say_so_and_repeat_themselves():
@@ -163,9 +163,9 @@ def test_the_wheel_is_the_coin_of_the_theorem(epsilon):
     """Truth with probability 1 − p and a fair coin else, e^ε = (2 − p)/p: an answer is the truth with 1 − p/2."""
     picture = BY_NAME["randomised_response"].picture({**PAGE.read({})[0], "epsilon": epsilon}, LIGHT)
     p = float(re.search(r"p = ([\d.]+)", picture.notes[0])[1]) / 100
-    assert (2 - p) / p == pytest.approx(math.exp(epsilon), rel=2e-3)
+    assert (2 - p) / p == pytest.approx(math.exp(epsilon), rel=2e-2)
     truth = float(re.search(r"the truth with probability \*\*([\d.]+)", picture.headline)[1]) / 100
-    assert truth == pytest.approx(1 - p / 2, abs=1e-4)
+    assert truth == pytest.approx(1 - p / 2, abs=6e-4)
     story = prose.sections("mechanism_gallery/topics/randomised_response")["in 60 seconds"]
     assert "fair coin answer" in " ".join(story.replace("*", "").split()) and "opposite" not in story
 

@@ -31,7 +31,7 @@ def _found(folder: str, topic: str) -> moving.Moving:
 def still(step: path.Step, number: int):
     course, moves = step.course, step.topic.moves
     values = course.known({**course.page.read({})[0], moves.key: course.page.controls[moves.key].stops[number]})
-    return step.topic.picture(values, LIGHT)
+    return step.topic.picture(moving.worked_out(step.topic, values, lambda _: False), LIGHT)
 
 
 def shown(traces) -> list[dict]:
@@ -86,6 +86,36 @@ def test_every_state_is_the_still_picture_of_its_value(step):
         lines_agree(state, before)
         plain = expected.panels[0].figure.layout.to_plotly_json()
         assert {name: value for name, value in {**moved.layout, **layout}.items() if value is not None} == plain
+
+
+FOLLOW = {
+    "additive_noise", "differencing", "empirical_risk", "exponential_mechanism", "noisy_max", "norm_gradient",
+    "neighbours", "renyi", "subsample_aggregate", "inference",
+}  # fmt: skip
+"""Topics whose axes follow: from one end to the other what is drawn grows a hundredfold."""
+
+
+@by_topic
+def test_axes_stay_where_they_are_while_the_picture_moves(step):
+    """Their ranges are the same in all states, or follow from data that are."""
+    moved = found(step)
+    if step.topic.name in FOLLOW:
+        return
+    for number, (data, layout) in enumerate(moved.frames):
+        assert not {"xaxis", "yaxis"} & set(layout), number
+        for name in "xy":
+            if "range" in moved.layout[f"{name}axis"]:
+                continue
+            every = [{**one, **rest}.get(name) for one, rest in zip(moved.traces, data)]
+            ends = [(min(one), max(one)) for one in map(_finite, every) if len(one)]
+            if number == 0:
+                first = {}
+            first.setdefault(name, (min(low for low, _ in ends), max(high for _, high in ends)))
+            assert (min(low for low, _ in ends), max(high for _, high in ends)) == pytest.approx(first[name]), number
+
+
+def _finite(values) -> list[float]:
+    return [float(one) for one in values if one is not None and np.isfinite(one)] if values is not None else []
 
 
 @by_topic

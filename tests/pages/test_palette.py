@@ -77,6 +77,17 @@ def test_lines_and_words_stand_out(theme):
 
 
 @pytest.mark.parametrize("theme", THEMES)
+def test_names_at_lines_can_be_read(theme):
+    """They have their line's colour with some of the text's: 4.5 : 1, as text needs (WCAG 2.2, 1.4.3)."""
+    palette = THEMES[theme]
+    share = int(re.search(r"const INK = (\d+);", Path("assets/labels.js").read_text())[1]) / 100
+    codes = lambda code: [int(code[i : i + 2], 16) for i in (1, 3, 5)]  # noqa: E731
+    for code in (palette.accent, palette.muted, *palette.hues.values()):
+        mixed = (round(share * one + (1 - share) * text) for one, text in zip(codes(code), codes(palette.text)))
+        assert contrast("#" + "".join(f"{one:02X}" for one in mixed), palette.background) >= 4.5, code
+
+
+@pytest.mark.parametrize("theme", THEMES)
 def test_the_theme_of_the_page_is_the_palette(theme):
     settings = tomllib.loads(Path(".streamlit/config.toml").read_text())["theme"][theme]
     palette = THEMES[theme]

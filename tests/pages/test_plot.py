@@ -21,7 +21,7 @@ def plot(**changes) -> Plot:
 
 def test_figure_table_and_words_say_the_same():
     panel = plot(remark="It grows.").panel(figures.LIGHT)
-    assert panel.alt == "area (m²) against side (m); at 5: square 25.00. It grows."
+    assert panel.alt == "area (m²) against side (m); at 5: square 25.0. It grows."
     assert list(panel.table) == ["side", "square", "nothing", "told"]
     assert panel.table["side"][0] == "1" and panel.table["square"][-1] == "10\u202f000"
     assert {len(column) for column in panel.table.values()} == {13}
@@ -39,10 +39,10 @@ def test_a_logarithmic_axis_leaves_out_what_is_not_above_zero():
 
 def test_without_a_chosen_place_both_ends_are_told():
     words = plot(curves=(Curve("square", X**2),), here=None).words()
-    assert words == "area (m²) against side (m); from 1 to 100: square from 1.000 to 10\u202f000."
+    assert words == "area (m²) against side (m); from 1 to 100: square from 1.00 to 10\u202f000."
 
 
 def test_a_ring_on_no_curve_and_what_is_unknown():
     made = plot(curves=(Curve("square", np.append(X[:-1], np.inf), np.nan),), point=7.0, label="yours", most=3)
-    assert made.table()["square"][-1] == "–" and made.words().endswith("at 5: square –; yours: 7.000.")
+    assert made.table()["square"][-1] == "–" and made.words().endswith("at 5: square –; yours: 7.00.")
     assert made.figure(figures.LIGHT).data[-1].y == (7.0,)

@@ -82,7 +82,7 @@ def test_the_probability_of_large_losses_is_not_delta(epsilon, delta):
     surplus = lambda sigma: above(sigma)[0] - math.exp(epsilon) * above(sigma)[1]  # noqa: E731
     own, other = above(brentq(lambda sigma: surplus(sigma) - delta, 0.1, 100, xtol=1e-14))
     page = visit(topic="privacy-loss", mechanism="gaussian", epsilon=repr(epsilon), delta=repr(delta))
-    assert float(re.search(r"with probability \*\*([\d.]+)", headline(page))[1]) == pytest.approx(own, rel=3e-4)
+    assert float(re.search(r"with probability \*\*([\d.]+)", headline(page))[1]) == pytest.approx(own, rel=5e-3)
     note = next(block.value for block in page.caption if "That probability is not δ" in block.value)
     numbers = [float(number) for number in re.findall(r"\d+\.\d+", note)]
     assert numbers == pytest.approx([other, own, math.exp(epsilon), other, delta], rel=3e-3) and own > 2 * delta
@@ -202,10 +202,10 @@ def bold(text: str) -> list[str]:
 
 
 def test_after_rounding_both_directions_are_said():
-    """At (1, .1) δ(.5) of Gaussian noise stays .2056 one way, however much it falls the other way."""
+    """At (1, .1) δ(.5) of Gaussian noise stays .206 one way, however much it falls the other way."""
     said = headline(visit(topic="processing")).replace("\u202f", "")
-    assert "δ(0.5) goes from **0.2069** to **0.1246** (0 against 1) and **0.2056** (1 against 0)" in said
-    assert "from **67.74%** to **66.07%**" in said
+    assert "δ(0.5) goes from **0.207** to **0.125** (0 against 1) and **0.206** (1 against 0)" in said
+    assert "from **67.7%** to **66.1%**" in said
 
 
 @pytest.mark.parametrize(("key", "epsilon", "delta"), CLOSED)
@@ -219,29 +219,29 @@ def test_both_directions_after_processing(key, epsilon, delta, step, width):
         text = drawn("processing", key, epsilon, delta, step=step, width=width, compare=share).headline
         shown = [float(number.removesuffix("%").replace("10⁻⁵", "1e-5")) for number in bold(text)]
         expected = surplus(p, q, share * epsilon), surplus(q, p, share * epsilon)
-        assert shown[1] == pytest.approx(expected[0], rel=6e-4, abs=1e-12)
-        assert shown[-3] == pytest.approx(expected[1], rel=6e-4, abs=1e-12)
-        assert shown[-1] == pytest.approx(50 + 50 * surplus(p, q, 0.0), rel=6e-4)
+        assert shown[1] == pytest.approx(expected[0], rel=5e-3, abs=1e-12)
+        assert shown[-3] == pytest.approx(expected[1], rel=5e-3, abs=1e-12)
+        assert shown[-1] == pytest.approx(50 + 50 * surplus(p, q, 0.0), rel=5e-3)
         assert ("against" in text) == (shown[1] != shown[-3])
 
 
 @pytest.mark.parametrize(("key", "epsilon", "delta"), CLOSED)
 def test_one_quantity_has_one_text_in_all_topics(key, epsilon, delta):
-    """δ(ε/2), the best attacker's share and P{loss > ε}, to the four digits that are shown."""
+    """δ(ε/2), the best attacker's share and P{loss > ε}, to the three digits that are shown."""
     event, processed, game, loss, belief = (
         drawn(topic, key, epsilon, delta, probe=0.5, compare=0.5)
         for topic in ("worst-event", "processing", "game", "privacy-loss", "posterior")
     )
     p, q = masses(distribution(key, epsilon, delta), FINE)
     worst, before = bold(event.headline)[2], bold(processed.headline)[0]
-    assert worst == before and float(worst) == pytest.approx(surplus(p, q, epsilon / 2), rel=6e-4)
+    assert worst == before and float(worst) == pytest.approx(surplus(p, q, epsilon / 2), rel=5e-3)
     assert any(trace.name == f"area δ(ε′) = {worst}" for trace in event.panels[0].figure.data)
     best, also = bold(game.headline)[0], bold(processed.headline)[-2]
-    assert best == also and float(best[:-1]) == pytest.approx(50 + 50 * surplus(p, q, 0.0), abs=0.006)
+    assert best == also and float(best[:-1]) == pytest.approx(50 + 50 * surplus(p, q, 0.0), abs=0.06)
     if key != "laplace":
         often = bold(loss.headline)[0]
         assert f"with probability {often} " in belief.notes[0]
-        assert float(often) == pytest.approx(float(p[p > math.exp(epsilon) * q * (1 + 1e-6)].sum()), rel=1e-3)
+        assert float(often) == pytest.approx(float(p[p > math.exp(epsilon) * q * (1 + 1e-6)].sum()), rel=5e-3)
 
 
 @pytest.mark.parametrize(
@@ -264,11 +264,11 @@ def test_groups_compare_at_one_delta(key, epsilon, delta):
                 assert bound >= 1 or surplus(p, q, 600.0) > allowed
                 continue
             shown = float(row[name])
-            assert surplus(p, q, shown * 1.002) <= allowed * 1.001 + 1e-9
-            assert shown < 1e-9 or surplus(p, q, shown * 0.998) > allowed * 0.999 - 1e-9
+            assert surplus(p, q, shown * 1.006) <= allowed * 1.001 + 1e-9
+            assert shown < 1e-9 or surplus(p, q, shown * 0.994) > allowed * 0.999 - 1e-9
         if bound < 1:
-            assert float(row["exact ε at the formula's δ"]) <= float(row["kε by the formula, at its δ"]) * (1 + 1e-3)
-            assert float(row["kε by the formula, at its δ"]) == pytest.approx(k * epsilon, rel=1e-3)
+            assert float(row["exact ε at the formula's δ"]) <= float(row["kε by the formula, at its δ"]) * (1 + 1e-2)
+            assert float(row["kε by the formula, at its δ"]) == pytest.approx(k * epsilon, rel=5e-3)
         else:
             assert row["kε by the formula, at its δ"] == row["exact ε at the formula's δ"] == "none"
 
@@ -278,11 +278,11 @@ def test_the_formula_for_groups_is_never_below_the_truth(key, size):
     """For two people the walk is exact for truncated Laplace noise of (1, .1): the same number, so the same text."""
     formula, exact = bold(drawn("groups", key, 1.0, 0.1, size=size).headline)
     bound = 0.1 * (1 + math.e)
-    assert float(re.search(r"\(2, ([\d.]+)\)", formula)[1]) == pytest.approx(bound, abs=1e-4)
+    assert float(re.search(r"\(2, ([\d.]+)\)", formula)[1]) == pytest.approx(bound, abs=6e-4)
     assert float(exact) <= float(re.search(r"\(2, ([\d.]+)\)", formula)[1])
     if key != "optimal":
         p, q = (np.diff(distribution(key, 1.0, 0.1)(FINE - moved)) for moved in (0, size))
-        assert float(exact) == pytest.approx(surplus(p, q, 2.0), abs=6e-5)
+        assert float(exact) == pytest.approx(surplus(p, q, 2.0), abs=6e-4)
 
 
 @pytest.mark.parametrize("key", ["gaussian", "laplace"])
@@ -291,13 +291,13 @@ def test_the_gaussian_curve_is_the_curve_or_nowhere_above_it(key):
     lines = {trace.name.partition(",")[0]: trace for trace in picture.panels[0].figure.data if trace.name}
     curve, mu = lines["trade-off function"], re.search(r"μ = ([\d.]+)", picture.notes[0])[1]
     misses = np.array(curve.y) - norm.cdf(norm.isf(np.array(curve.x)) - float(mu))
-    assert "G<sub>μ</sub>" in lines and float(mu) <= float(bold(picture.headline)[-1]) < float(mu) + 0.01
+    assert "G<sub>μ</sub>" in lines and float(mu) == float(bold(picture.headline)[-1])
     if key == "gaussian":
         assert "is the curve itself" in picture.notes[0] and "below" not in picture.notes[0]
-        assert np.abs(misses).max() < 1e-4
+        assert np.abs(misses).max() < 5e-4
     else:
         assert "nowhere above the curve and touches it" in picture.notes[0]
-        assert misses.min() > -1e-6 and misses[(np.array(curve.x) > 0.2) & (np.array(curve.x) < 0.4)].min() < 1e-4
+        assert misses.min() > -1e-6 and misses[(np.array(curve.x) > 0.2) & (np.array(curve.x) < 0.4)].min() < 5e-3
 
 
 def test_the_game_is_fair_and_its_machine_plays_by_likelihood():
@@ -321,3 +321,11 @@ def test_numbers_of_the_pictures_are_the_cores():
     laplace = laws.closed_form("laplace", Privacy(1.0, 0.1))
     shown = float(bold(topics["tradeoff"].picture({**values, "law": laplace}, LIGHT).headline)[-1])
     assert mu <= shown < mu + 0.01, "three digits, rounded up"
+
+
+def test_a_large_delta_is_said_to_be_there_to_be_seen():
+    said = lambda delta: " ".join(  # noqa: E731
+        one.value for one in visit(topic="worst-event", mechanism="gaussian", delta=delta).caption
+    )
+    assert "of more than 10 people it may give a whole row away" in said("0.1")
+    assert "Large, to be seen" not in said("1e-05")

@@ -17,8 +17,8 @@ from dpcore.accounting.truth import Truth
 from dpcore.errors import InputError
 from dpcore.figures import Palette
 from pages.composition import work
-from pages.composition.pieces import DELTA, STYLES, name, shown
-from pages.lessons import widgets
+from pages.composition.pieces import DELTA, LEGEND, name, shown
+from pages.lessons import lines, widgets
 from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values, Work
 from pages.lessons.widgets import HEIGHT, Stops
 from pages.shared import prose
@@ -28,8 +28,7 @@ from pages.shared.messages import explain
 TOTAL = Stops(1.0, (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0, 10.0))
 LONGEST_NAME = 40
 COLUMNS = ("query", "sensitivity", "uses", "weight")
-SYMBOLS = ("circle", "square-open", "diamond-open", "triangle-up-open", "cross-open", "x-open")
-"""By the numbers in `STYLES`."""
+SYMBOLS = dict(zip(LEGEND, ("circle", "square-open", "diamond-open", "diamond-open", "triangle-up-open", "cross-open")))
 
 
 class Queries(Text):
@@ -90,10 +89,10 @@ def picture(values: Values, colours: Palette) -> Picture:
         headline = (
             f"{within}exact accounting needs **{prose.number(gain, 3)} times** less noise than adding up; "
             f"“{queries[0].name}” errs by "
-            f"**{prose.number(best.errors[0])}** instead of {prose.number(plain.errors[0])} on average."
+            f"**{prose.number(best.errors[0], 3)}** instead of {prose.number(plain.errors[0], 3)} on average."
         )
     else:
-        error = prose.number(best.errors[0])
+        error = prose.number(best.errors[0], 3)
         headline = f"{within}“{queries[0].name}” errs by **{error}** on average; no rule gains over adding up."
     facts = {
         "total ε, certified": f"at most {prose.at_most(best.total, 8)}",
@@ -112,12 +111,12 @@ def errors(queries: tuple[Query, ...], found: tuple[Plan, ...], values: Values, 
     """Mean error of every query under the split of every rule."""
     figure, names = go.Figure(), [f"{i + 1}. {one.name}" for i, one in enumerate(queries)]
     for plan in found:
-        line = figures.series(colours, STYLES[plan.rule])
+        hue = lines.colour(colours, plan.rule)
         figure.add_scatter(
             x=plan.errors, y=names, name=name(plan.rule), mode="markers", cliponaxis=False,
-            marker={"color": line["color"], "symbol": SYMBOLS[STYLES[plan.rule]], "size": 0.85 * colours.type,
-                    "line": {"width": 2, "color": line["color"]}},
-            hovertemplate=f"<b>{name(plan.rule)}</b><br>%{{y}}: mean error %{{x:.4g}}<extra></extra>",
+            marker={"color": hue, "symbol": SYMBOLS[plan.rule], "size": 0.85 * colours.type,
+                    "line": {"width": 2, "color": hue}},
+            hovertemplate=f"<b>{name(plan.rule)}</b><br>%{{y}}: mean error %{{x:.3~r}}<extra></extra>",
         )  # fmt: skip
     low = min(min(plan.errors) for plan in found)
     high = max(max(plan.errors) for plan in found)
@@ -132,13 +131,13 @@ def errors(queries: tuple[Query, ...], found: tuple[Plan, ...], values: Values, 
         "query": [one.name for one in queries], "sensitivity": [f"{one.sensitivity:g}" for one in queries],
         "uses": [prose.count(one.uses) for one in queries], "weight": [f"{one.weight:g}" for one in queries],
         "σ" if gaussian else "ε of each use": [
-            prose.number(best.scales[i], 5) if gaussian else prose.number(best.factor * one.weight, 5)
+            prose.number(best.scales[i], 3) if gaussian else prose.number(best.factor * one.weight, 3)
             for i, one in enumerate(queries)
         ],
-        **{f"error, {name(plan.rule)}": [prose.number(error) for error in plan.errors] for plan in found},
+        **{f"error, {name(plan.rule)}": [prose.number(error, 3) for error in plan.errors] for plan in found},
     }  # fmt: skip
     alt = "Mean error of every query: " + "; ".join(
-        f"{one.name} {prose.number(best.errors[i])} by exact accounting, {prose.number(found[0].errors[i])} by "
+        f"{one.name} {prose.number(best.errors[i], 3)} by exact accounting, {prose.number(found[0].errors[i], 3)} by "
         f"adding up"
         for i, one in enumerate(queries)
     )
@@ -153,13 +152,13 @@ def totals(found: tuple[Plan, ...], values: Values, colours: Palette) -> Panel:
     figure, rows = go.Figure(), sorted(found, key=lambda one: one.total)
     figure.add_bar(
         y=[name(one.rule) for one in rows], x=[one.total for one in rows], orientation="h", showlegend=False,
-        marker={"color": [figures.series(colours, STYLES[one.rule])["color"] for one in rows]},
-        text=[prose.at_most(one.total, 4) for one in rows], textposition="inside", insidetextanchor="end",
-        hovertemplate="%{y}: %{x:.6g}<extra></extra>",
+        marker={"color": [lines.colour(colours, one.rule) for one in rows]},
+        text=[prose.at_most(one.total, 3) for one in rows], textposition="inside", insidetextanchor="end",
+        hovertemplate="%{y}: %{x:.3~r}<extra></extra>",
     )  # fmt: skip
-    figures.upright(figure, values["bu_epsilon"], line={"color": colours.text, "width": 1.5, "dash": "dot"})
+    figures.upright(figure, values["bu_epsilon"], line=lines.reference(colours))
     figure.update_xaxes(title="ε that is really spent (certified, rounded up)", range=[0, 1.2 * values["bu_epsilon"]])
-    table = {"rule": [name(one.rule) for one in found], "ε spent, at most": [shown(one.total, 8) for one in found]}
+    table = {"rule": [name(one.rule) for one in found], "ε spent, at most": [shown(one.total, 3) for one in found]}
     alt = "ε that each split really spends: " + ", ".join(f"{name(one.rule)} {shown(one.total)}" for one in found)
     return Panel("What each split really spends", figures.finish(figure, colours, height=260), alt, table, "spent")
 

@@ -12,7 +12,7 @@ from dpcore.figures import Palette
 from dpcore.gallery import randomised_response
 from dpcore.gallery.converging_losses import Responses
 from dpcore.noise.gaussian import gaussian_delta
-from pages.lessons import piles, widgets
+from pages.lessons import lines, piles, widgets
 from pages.lessons.plot import Axis, Curve, Plot
 from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values, later
 from pages.lessons.widgets import HEIGHT, Stops
@@ -49,9 +49,9 @@ def picture(values: Values, colours: Palette) -> Picture:
     )
     facts = {"distance": prose.number(off, 6), "δ(1)": f"{prose.number(found.delta(1.0), 6)}, exact binomial sum"}
     note = (
-        f"Distance: the largest difference of distribution functions, exact. μ of these k is {prose.number(found.mu)}, "
-        f"in the limit {total:g}. Theorem 13.5 allows errors of γ = {prose.number(found.error, 3)}"
-        + (", which says nothing (γ < ½ is needed)." if found.error >= 0.5 else ".")
+        f"Distance: the largest difference of distribution functions, exact. μ of these k is "
+        f"{prose.number(found.mu, 3)}, in the limit {total:g}. Theorem 13.5 allows errors of γ = "
+        f"{prose.number(found.error, 3)}" + (", which says nothing (γ < ½ is needed)." if found.error >= 0.5 else ".")
     )
     panels = (
         losses(found, total, colours), later(walks, found, total, int(values["seed"]), colours),
@@ -72,18 +72,18 @@ def losses(found: Responses, total: float, colours: Palette) -> Panel:
     figure.add_bar(
         x=at[near], y=masses[near] / width, width=[0.92 * width] * int(near.sum()), name="k releases, exact",
         marker={"color": colours.accent, "opacity": 0.55}, customdata=masses[near],
-        hovertemplate="total loss %{x:.4g}<br>probability %{customdata:.4g}<extra></extra>",
+        hovertemplate="total loss %{x:.3g}<br>probability %{customdata:.3g}<extra></extra>",
     )  # fmt: skip
     figure.add_scatter(
-        x=x, y=bell, mode="lines", name="the limit: N(μ²/2, μ²)", line=figures.series(colours, 1),
-        hovertemplate="%{x:.3g}: %{y:.4g}<extra></extra>",
+        x=x, y=bell, mode="lines", name="the limit: N(μ²/2, μ²)", line=lines.series(colours, "gaussian"),
+        hovertemplate="%{x:.3g}: %{y:.3g}<extra></extra>",
     )  # fmt: skip
     figure.update_xaxes(title="total privacy loss", range=[centre - reach, centre + reach])
     figure.update_yaxes(title="probability per unit of loss", range=[0, 0.62 / total])
     rows = np.flatnonzero(near)[:: max(1, int(near.sum()) // 12)]
     table = {
-        "total loss": [prose.number(float(at[row])) for row in rows],
-        "probability": [prose.number(float(masses[row])) for row in rows],
+        "total loss": [prose.number(float(at[row]), 3) for row in rows],
+        "probability": [prose.number(float(masses[row]), 3) for row in rows],
     }  # fmt: skip
     alt = (
         f"Probabilities of the {found.count + 1} possible total losses as bars, and the bell that they tend to; the "
@@ -112,16 +112,16 @@ def walks(found: Responses, total: float, seed: int, colours: Palette) -> Panel:
     )  # fmt: skip
     figure.add_scatter(
         x=np.tile(steps, WALKS), y=ways.ravel(), mode="lines", name="walks before", opacity=0.35,
-        line={"color": colours.muted, "width": 1}, hoverinfo="skip",
+        line=lines.reference(colours), hoverinfo="skip",
     )  # fmt: skip
     figure.add_scatter(
-        x=times, y=ways[-1, :-1], mode="lines", name="one walk", line=figures.series(colours, 0),
+        x=times, y=ways[-1, :-1], mode="lines", name="one walk", line=lines.series(colours, "exact"),
         hovertemplate="after %{x:.0f} releases: %{y:.3g}<extra></extra>",
     )  # fmt: skip
     figure.add_scatter(
         x=end + dot * (rank - 0.5), y=y, mode="markers", name="its end", showlegend=False, customdata=paths[:, -1],
         marker={"color": colours.accent, "size": colours.type // 2, "line": {"width": 0}},
-        hovertemplate="total loss %{customdata:.4g}<extra></extra>",
+        hovertemplate="total loss %{customdata:.3g}<extra></extra>",
     )  # fmt: skip
     ticks = np.unique(np.linspace(0, count, min(count, 4) + 1).round().astype(int)).tolist()
     figure.update_xaxes(title="releases", range=[-0.02 * count, 1.6 * count], tickvals=ticks)
@@ -142,7 +142,7 @@ def walks(found: Responses, total: float, seed: int, colours: Palette) -> Panel:
         f"deviation {spread:.3g}; the mean that is expected is {exact:.3g}."
     )
     table = {
-        "total loss": [prose.number(one) for one in middles.tolist()],
+        "total loss": [prose.number(one, 3) for one in middles.tolist()],
         "expected": [prose.number(one, 3) for one in (WALKS * parts).tolist()],
         "simulated": [int(np.sum(np.abs(y - middle) < 0.5 * wide)) for middle in middles],
     }
@@ -158,8 +158,8 @@ def profiles(found: Responses, total: float, colours: Palette) -> Panel:
     return Plot(
         "δ(ε) of all together", Axis("ε", show=lambda v: prose.number(v, 3)),
         Axis("δ", {**figures.log_ticks(low, 1), "range": [math.log10(low), 0]}), x,
-        (Curve("k releases, exact", exact), Curve("Gaussian of the limit", limit)), hover="δ(%{x:.3g}) = %{y:.4g}",
-        about="profile", height=330,
+        (Curve("k releases, exact", exact), Curve("Gaussian of the limit", limit, style="gaussian")),
+        hover="δ(%{x:.3g}) = %{y:.3g}", about="profile", height=330,
     ).panel(colours)  # fmt: skip
 
 

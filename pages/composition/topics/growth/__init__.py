@@ -15,43 +15,15 @@ from dpcore.accounting.rules import NAMES, Total
 from dpcore.accounting.truth import Band, Truth
 from dpcore.figures import Palette
 from pages.composition import work
-from pages.composition.pieces import DELTA, EPSILON, SIGMA, STYLES, between, curves, least, name, shown, truth
-from pages.lessons import widgets
-from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values, Work
+from pages.composition.pieces import DELTA, EPSILON, LEGEND, SIGMA, between, curves, least, name, shown, truth
+from pages.lessons import lines, widgets
+from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values, Work
 from pages.lessons.widgets import HEIGHT, Stops
 from pages.shared import prose
 from pages.shared.address import FRAME, Choice, Choices
 
-COUNTS = (
-    1,
-    2,
-    3,
-    4,
-    5,
-    6,
-    8,
-    10,
-    13,
-    16,
-    20,
-    25,
-    30,
-    40,
-    50,
-    60,
-    80,
-    100,
-    130,
-    160,
-    200,
-    250,
-    300,
-    400,
-    500,
-    600,
-    800,
-    1000,
-)
+COUNTS = (1, 2, 3, 4, 5, 6, 8, 10, 13, 16, 20, 25, 30, 40, 50, 60, 70, 80, 100, 130, 160, 200, 250, 300, 400, 500, 600,
+          700, 800, 1000)  # fmt: skip
 """Where the chart is computed; between them lines guide the eye."""
 
 EACH = Stops(1e-6, (1e-12, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5))
@@ -143,13 +115,13 @@ def parameters(values: Values) -> str:
 
 def growth(values: Values, found: dict[str, list[Total]], band: Band, colours: Palette) -> Panel:
     """Total ε against the number of releases."""
-    rules = [rule for rule in STYLES if rule in values["co_rules"]]
+    rules = [rule for rule in LEGEND if rule in values["co_rules"]]
     bands = [Band(one.lower or 0.0, one.upper) for one in found["exact"]]
-    lines = {rule: [one.upper for one in found[rule]] for rule in rules}
+    proved = {rule: [one.upper for one in found[rule]] for rule in rules}
     axes = values["co_axes"]
     part = np.array(COUNTS) if axes == "each" else np.ones(len(COUNTS))
-    figure, hover = go.Figure(), "k = %{x}: " + ("%{y:.6g} per release" if axes == "each" else "ε at most %{y:.6g}")
-    curves(figure, COUNTS, {rule: (np.array(y) / part).tolist() for rule, y in lines.items()}, colours, hover=hover)
+    figure, hover = go.Figure(), "k = %{x}: " + ("%{y:.3~r} per release" if axes == "each" else "ε at most %{y:.3~r}")
+    curves(figure, COUNTS, {rule: (np.array(y) / part).tolist() for rule, y in proved.items()}, colours, hover=hover)
     drawn = [Band(one.lower / n, one.upper / n) for one, n in zip(bands, part.tolist())]
     truth(figure, COUNTS, drawn, colours, hover=hover)
     count = int(values["co_count"])
@@ -159,16 +131,16 @@ def growth(values: Values, found: dict[str, list[Total]], band: Band, colours: P
         figure,
         axes,
         [one.upper for one in drawn],
-        [y for one in lines.values() for y in (np.array(one) / part).tolist()],
+        [y for one in proved.values() for y in (np.array(one) / part).tolist()],
     )
     rows = [i for i, k in enumerate(COUNTS) if k in (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)]
     table = {"k": [prose.count(COUNTS[i]) for i in rows]}
-    table |= {"exact, at least": [least(bands[i].lower, 6) for i in rows]}
-    table |= {"exact, at most": [shown(bands[i].upper, 6) for i in rows]}
-    table |= {name(rule): [shown(lines[rule][i], 6) for i in rows] for rule in rules}
+    table |= {"exact, at least": [least(bands[i].lower, 3) for i in rows]}
+    table |= {"exact, at most": [shown(bands[i].upper, 3) for i in rows]}
+    table |= {name(rule): [shown(proved[rule][i], 3) for i in rows] for rule in rules}
     last = f"{shown(bands[-1].upper)} at k = 1000"
     alt = f"Total ε against the number of releases: exact {last}; " + ", ".join(
-        f"{name(rule)} {shown(lines[rule][-1])}" for rule in rules
+        f"{name(rule)} {shown(proved[rule][-1])}" for rule in rules
     )
     return Panel("Total ε against k", figures.finish(figure, colours, height=HEIGHT), alt, table)
 
@@ -195,20 +167,20 @@ def bars(here: dict[str, Total], count: int, delta: float, colours: Palette) -> 
     figure.add_bar(
         y=[name(one.rule) for one in rows], x=[one.upper for one in rows], orientation="h", showlegend=False,
         marker={
-            "color": [figures.series(colours, STYLES[one.rule])["color"] for one in rows],
+            "color": [lines.colour(colours, one.rule) for one in rows],
             "pattern": {"shape": ["" if one.certified else "/" for one in rows], "solidity": 0.25},
         },
-        text=[best if one.rule == "exact" else prose.at_most(one.upper, 5) for one in rows], textposition="outside",
+        text=[best if one.rule == "exact" else prose.at_most(one.upper, 3) for one in rows], textposition="outside",
         cliponaxis=False,
-        hovertemplate="%{y}: %{x:.7g}<extra></extra>",
+        hovertemplate="%{y}: %{x:.3~r}<extra></extra>",
     )  # fmt: skip
     if rows:
         figure.update_xaxes(title=f"total ε at δ = {prose.delta_text(delta)}", range=[0, 1.2 * rows[0].upper])
     every = list(here.values())
     table = {
-        "rule": [name(one.rule) for one in every], "ε at most": [shown(one.upper, 8) for one in every],
+        "rule": [name(one.rule) for one in every], "ε at most": [shown(one.upper, 3) for one in every],
         "proved": ["yes" if one.certified else "no: an approximation" for one in every],
-        "remark": [f"at least {least(one.lower, 8)}" if one.lower is not None else one.note for one in every],
+        "remark": [f"at least {least(one.lower, 3)}" if one.lower is not None else one.note for one in every],
     }  # fmt: skip
     alt = f"Total ε of {count} releases: " + ", ".join(
         f"{name(one.rule)} {best if one.rule == 'exact' else shown(one.upper)}" for one in every
@@ -256,6 +228,7 @@ TOPIC = Topic(
     sidebar=sidebar,
     picture=picture,
     work=Work(work.grow, asked),
+    moves=Moves("co_count", "k = {:g}"),
     experiments=(
         Experiment(
             "A hundred Laplace releases at ε = 1",

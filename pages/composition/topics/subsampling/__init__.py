@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 
 import numpy as np
+from scipy.optimize import brentq
 
 from dpcore import figures
-from dpcore.accounting.curves import least_epsilon
 from dpcore.accounting.mechanisms import Release, parse_mechanism
 from dpcore.accounting.subsampling import KINDS, Sampling, amplified, amplified_tradeoff, subsampled_tradeoff
 from dpcore.accounting.tradeoff import guarantee_tradeoff
 from dpcore.figures import Palette
 from pages.composition.pieces import DELTA, EPSILON
-from pages.lessons import widgets
+from pages.lessons import lines, widgets
 from pages.lessons.plot import Axis, Curve, Plot
 from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values, later
 from pages.lessons.widgets import Stops
@@ -53,9 +54,18 @@ def exact(text: str, kind: str, rate: float, delta: float) -> dict[str, float]:
 
 
 def _least(release: Release, side: str, delta: float) -> float:
-    """By bisection on the exact curve of the pair, whose values are right to a relative 1e-10."""
-    pair = release.pair(side)
-    return least_epsilon(lambda e: float(pair.delta(np.array([e]))[0]) * (1 + 1e-9) <= delta, within=1e-9, most=500.0)
+    """The root on the exact curve of the pair, whose values are right to a relative 1e-10, checked and rounded up; ∞
+    beyond 500."""
+    pair, high = release.pair(side), 1.0
+    over = lambda e: math.log(max(float(pair.delta(np.array([e]))[0]) * (1 + 1e-9), 1e-300) / delta)  # noqa: E731
+    if over(0.0) <= 0:
+        return 0.0
+    while over(high) > 0:
+        high *= 2
+        if high > 500:
+            return math.inf
+    found = brentq(over, 0.0, high, xtol=1e-14, rtol=1e-10)
+    return next(e for e in (*(found * (1 + 1e-10 * 4**step) for step in range(12)), high) if over(e) <= 0)
 
 
 def picture(values: Values, colours: Palette) -> Picture:
@@ -64,10 +74,10 @@ def picture(values: Values, colours: Palette) -> Picture:
     formula, spent = amplified(epsilon, own, rate)
     found = exact(text, values["su_kind"], rate, delta)
     best = max(found.values())
-    sides = ", ".join(f"**{prose.at_most(found[side], 4)}** {CHANGES[side]}" for side in found)
+    sides = ", ".join(f"**{prose.at_most(found[side], 3)}** {CHANGES[side]}" for side in found)
     sample = f"A secret {prose.percent(rate)} sample" if rate < 1 else "Without sampling, everything"
     headline = (
-        f"{sample} turns ε = {epsilon:g} into **{prose.at_most(formula, 4)}** by the formula, at "
+        f"{sample} turns ε = {epsilon:g} into **{prose.at_most(formula, 3)}** by the formula, at "
         f"δ = {prose.plain(spent)}; exactly, at δ = {prose.delta_text(delta)}, it is {sides}."
     )
     neighbours = (
@@ -94,19 +104,18 @@ def against_rate(values: Values, colours: Palette) -> Panel:
     curves = (
         *(
             Curve(SIDES[side], y, float(y[place]), side == worst, style, marks={"size": 5})
-            for (side, y), style in zip(found.items(), (0, 3))
+            for (side, y), style in zip(found.items(), (0, 2))
         ),
-        Curve("formula ln(1 + p(e<sup>ε</sup> − 1))", formula, float(formula[place]), style=1),
-        Curve("rate times ε", np.array(RATES) * epsilon, style=5),
+        Curve("formula ln(1 + p(e<sup>ε</sup> − 1))", formula, float(formula[place]), style="bound"),
+        Curve("rate times ε", np.array(RATES) * epsilon, style=lines.reference(colours)),
     )  # fmt: skip
-    top = max(float(formula.max()), *(float(y.max()) for y in found.values()))
     return Plot(
         "ε after sampling", Axis("sampling rate p", figures.log_ticks(0.001, 1), "{:g}".format, "p"),
         Axis(
-            f"ε at δ = {prose.delta_text(delta)}", figures.log_ticks(0.0005 * epsilon, 1.4 * top),
-            lambda v: prose.at_most(v, 5),
+            f"ε at δ = {prose.delta_text(delta)}", figures.log_ticks(1e-5, 10) | {"range": [-4.5, 0.9]},
+            lambda v: prose.at_most(v, 3),
         ),
-        np.array(RATES), curves, hover="p = %{x}: ε = %{y:.5g}", here=rate, most=len(RATES),
+        np.array(RATES), curves, hover="p = %{x}: ε = %{y:.3g}", here=rate, most=len(RATES),
     ).panel(colours)  # fmt: skip
 
 
@@ -116,18 +125,18 @@ def tradeoffs(values: Values, colours: Palette) -> Panel:
     own = values["delta"] if values["su_mechanism"] == "gaussian" else 0.0
     alphas = np.unique(np.concatenate([np.linspace(0, 1, 201), np.geomspace(1e-4, 1, 60)]))
     pair = parse_mechanism(spec(values)).pair
-    lines = {
+    errors = {
         "mechanism on a sample, C_p(f)": subsampled_tradeoff(pair, alphas, rate),
         "C_p of (ε, δ)-DP (Corollary 13.2)": amplified_tradeoff(alphas, epsilon, own, rate),
         "the pair (ε′, δ′) alone": guarantee_tradeoff(*amplified(epsilon, own, rate), alphas),
         "without sampling": np.asarray(pair.tradeoff(alphas)),
     }
-    middle = int(np.argmin(np.abs(alphas - 0.2)))
+    middle, styles = int(np.argmin(np.abs(alphas - 0.2))), (0, 2, "bound", lines.reference(colours))
     return Plot(
         "What an attacker can still test", Axis("type I error", {"range": [0, 1]}, "{:.3g}".format),
         Axis("type II error", {"range": [0, 1.02]}), alphas,
-        tuple(Curve(name, y, float(y[middle]), style=style) for (name, y), style in zip(lines.items(), (0, 3, 1, 5))),
-        hover="%{x:.4g}, %{y:.4g}", here=float(alphas[middle]), about="tradeoff", height=360,
+        tuple(Curve(name, y, float(y[middle]), style=style) for (name, y), style in zip(errors.items(), styles)),
+        hover="%{x:.3g}, %{y:.3g}", here=float(alphas[middle]), about="tradeoff", height=360,
     ).panel(colours)  # fmt: skip
 
 

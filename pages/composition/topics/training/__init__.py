@@ -66,13 +66,13 @@ def picture(values: Values, colours: Palette) -> Picture:
     headline = (
         f"After {prose.count(values['tr_epochs'])} epochs ({prose.count(made.steps)} steps) with σ = {made.noise:g} "
         f"and sampling rate "
-        f"{prose.percent(made.rate)}, training is (**{shown(band.upper, 4)}**, {prose.delta_text(delta)})-DP; Rényi "
+        f"{prose.percent(made.rate)}, training is (**{shown(band.upper, 3)}**, {prose.delta_text(delta)})-DP; Rényi "
         f"accounting says "
-        f"**{shown(renyi.upper, 4)}**."
+        f"**{shown(renyi.upper, 3)}**."
     )
     facts = {"ε": f"at most {shown(band.upper, 8)}, at least {least(band.lower, 8)}", "steps": str(made.steps)}
     note = "Neighbours: one person more or less; batches are Poisson samples, drawn afresh each step, which shuffled "
-    note += f"batches are not. ε lies between {least(band.lower)} and {shown(band.upper, 5)}."
+    note += f"batches are not. ε lies between {least(band.lower)} and {shown(band.upper, 3)}."
     return Picture(headline, (against_epochs(values, found.rows, band, colours),), facts, (note,))
 
 
@@ -80,7 +80,7 @@ def against_epochs(values: Values, found: dict[str, list[Total]], band: Band, co
     """ε against epochs."""
     bands = [Band(one.lower or 0.0, one.upper) for one in found["exact"]]
     lines = {rule: [one.upper for one in found[rule]] for rule in ("renyi", "clt")}
-    figure, hover = go.Figure(), "%{x} epochs: ε at most %{y:.5g}"
+    figure, hover = go.Figure(), "%{x} epochs: ε at most %{y:.3~r}"
     curves(figure, EPOCHS, lines, colours, hover=hover)
     truth(figure, EPOCHS, bands, colours, hover=hover)
     figures.chosen(figure, values["tr_epochs"], band.upper, "chosen", colours)
@@ -88,10 +88,10 @@ def against_epochs(values: Values, found: dict[str, list[Total]], band: Band, co
     figure.update_yaxes(title=f"ε at δ = {prose.delta_text(values['delta'])}", rangemode="tozero")
     table = {
         "epochs": [prose.count(n) for n in EPOCHS], "exact, at least": [least(one.lower) for one in bands],
-        "exact, at most": [shown(one.upper, 5) for one in bands], "Rényi": [shown(y, 5) for y in lines["renyi"]],
-        "central limit (estimate)": [shown(y, 5) for y in lines["clt"]],
+        "exact, at most": [shown(one.upper, 3) for one in bands], "Rényi": [shown(y, 3) for y in lines["renyi"]],
+        "central limit (estimate)": [shown(y, 3) for y in lines["clt"]],
     }  # fmt: skip
-    alt = f"ε against epochs; after {values['tr_epochs']:g} epochs at most {shown(band.upper, 5)}."
+    alt = f"ε against epochs; after {values['tr_epochs']:g} epochs at most {shown(band.upper, 3)}."
     return Panel("Privacy spent by training", figures.finish(figure, colours, height=HEIGHT), alt, table)
 
 

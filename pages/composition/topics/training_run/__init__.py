@@ -14,7 +14,8 @@ from dpcore.figures import Palette
 from dpcore.gallery import noisy_descent
 from pages.composition import work
 from pages.composition.pieces import DELTA, least, shown
-from pages.lessons import widgets
+from pages.lessons import curves as parts
+from pages.lessons import lines, widgets
 from pages.lessons.plot import Axis, Curve, Plot
 from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values, Work
 from pages.lessons.widgets import HEIGHT, Stops
@@ -62,7 +63,7 @@ def picture(values: Values, colours: Palette) -> Picture:
     over = now.step == steps
     done = f"{prose.count(now.step)} steps" if over else f"{prose.count(now.step)} of {prose.count(steps)} steps"
     headline = (
-        f"After {done} with σ = {values['dr_noise']:g}, training is (**{shown(now.most, 4)}**, "
+        f"After {done} with σ = {values['dr_noise']:g}, training is (**{shown(now.most, 3)}**, "
         f"{prose.delta_text(delta)})-DP and gets **{percent(now)}** of fresh rows right"
     )
     others = [(f"ε = {name}", ended(found, name, steps)) for name in TARGETS]
@@ -74,7 +75,7 @@ def picture(values: Values, colours: Palette) -> Picture:
         "accuracy": f"simulated, mean of {work.RUNS} runs, seed {seed}",
     }  # fmt: skip
     notes = (
-        f"ε is certified: it lies between {least(now.least, 6)} and {shown(now.most, 6)}. Accuracies are simulated, "
+        f"ε is certified: it lies between {least(now.least, 3)} and {shown(now.most, 3)}. Accuracies are simulated, "
         f"seed {seed}: {prose.count(work.PEOPLE)} rows, {work.WEIGHTS} weights, means of {work.RUNS} runs.",
         "Batches are Poisson samples, everyone in by itself with probability q, as the accountant assumes; neighbours "
         "have one person more or less. Shuffled batches of fixed size, which most libraries draw, are another account.",
@@ -106,19 +107,15 @@ def against(values: Values, found: work.Learnt, colours: Palette) -> Panel:
         label = named(name)
         figure.add_scatter(
             x=[one.most for one in looks], y=[100 * one.mean for one in looks], name=label, mode="lines+markers",
-            line=figures.series(colours, number), marker={"size": 5},
+            line=lines.series(colours, number), marker={"size": 5},
             customdata=[[one.step, 100 * one.low, 100 * one.high] for one in looks],
-            hovertemplate=f"<b>{label}</b><br>%{{customdata[0]}} steps: ε at most %{{x:.4g}}, %{{y:.1f}} %"
+            hovertemplate=f"<b>{label}</b><br>%{{customdata[0]}} steps: ε at most %{{x:.3~r}}, %{{y:.1f}} %"
             "<br>runs from %{customdata[1]:.1f} to %{customdata[2]:.1f} %<extra></extra>",
         )  # fmt: skip
         ends.append(looks[-1].most)
     if free := found.of("free"):
         last = 100 * free[-1].mean
-        figure.add_hline(y=last, line={"color": colours.text, "width": 1.5, "dash": "dot"})
-        figures.entry(
-            figure, "no privacy", {"mode": "lines", "line": {"color": colours.text, "dash": "dot"}},
-            area=(None, None, last, last),
-        )  # fmt: skip
+        parts.level(figure, last, "no privacy", colours)
     if ended(found, "chosen", int(values["dr_steps"])):
         now = found.of("chosen")[-1]
         figures.chosen(figure, now.most, 100 * now.mean, "chosen, at its end", colours)
@@ -131,7 +128,7 @@ def against(values: Values, found: work.Learnt, colours: Palette) -> Panel:
     figure.update_yaxes(title="fresh rows right (%)", range=[48, 90])
     looks = [looks[-1] for name in ("chosen", *TARGETS, "free") if (looks := found.of(name))]
     table = {
-        "training": [named(one.name) for one in looks], "σ": [prose.number(one.noise) for one in looks],
+        "training": [named(one.name) for one in looks], "σ": [prose.number(one.noise, 3) for one in looks],
         "steps": [prose.count(one.step) for one in looks], "ε at least": [least(one.least) for one in looks],
         "ε at most": [shown(one.most) for one in looks], "right": [percent(one) for one in looks],
         "runs": [f"{100 * one.low:.1f} … {100 * one.high:.1f} %" for one in looks],
@@ -152,10 +149,10 @@ def along(found: work.Learnt, colours: Palette) -> Panel:
         at = {one.step: 100 * one.mean for one in found.of(name)}
         y[:] = [at.get(int(step), np.nan) for step in x]
         if np.isfinite(y).any():
-            curves.append(Curve(named(name), y, style=number))
+            curves.append(Curve(named(name), y, style=lines.reference(colours) if name == "free" else number))
     return Plot(
         "Accuracy against steps, simulated", Axis("steps", figures.log_ticks(1, max(float(x[-1]), 10.0))),
-        Axis("fresh rows right (%)", {"range": [48, 90]}), x, tuple(curves), hover="%{x} steps: %{y:.3g} %",
+        Axis("fresh rows right (%)", {"range": [48, 90]}), x, tuple(curves), hover="%{x} steps: %{y:.3~r} %",
         about="steps", height=330,
     ).panel(colours)  # fmt: skip
 

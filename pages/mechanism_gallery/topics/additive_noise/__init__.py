@@ -63,7 +63,8 @@ def laws(values: Values, colours: Palette) -> Panel:
     low, high = (max(end, -reach) if end < 0 else min(end, reach) for end in figure.layout.xaxis.range)
     for trace in figure.data:  # a wide Gaussian does not squeeze the others
         seen = (trace.x >= low) & (trace.x <= high)
-        trace.x, trace.y = trace.x[seen], trace.y[seen]
+        trace.x, trace.y, trace.line.dash = trace.x[seen], trace.y[seen], "solid"
+        trace.hovertemplate = trace.hovertemplate.replace(".4g", ".3g")
     figure.layout.xaxis.range = None  # the axes follow what is drawn, in half the time that told ends take
     whole = np.arange(np.ceil(low), np.floor(high) + 1)
     stride = max(1, len(whole) // 80)
@@ -72,7 +73,7 @@ def laws(values: Values, colours: Palette) -> Panel:
     figure.add_scatter(
         x=whole, y=masses, mode="markers", name="Geometric (whole numbers)",
         marker={"color": colours.accent, "size": 8, "symbol": "circle"},
-        hovertemplate="<b>Geometric</b><br>exactly %{x:.0f} people<br>probability %{y:.4g}<extra></extra>",
+        hovertemplate="<b>Geometric</b><br>exactly %{x:.0f} people<br>probability %{y:.3~r}<extra></extra>",
     )  # fmt: skip
     if not log_y:
         figure.layout.yaxis.update(range=None, rangemode="tozero")
@@ -83,7 +84,7 @@ def laws(values: Values, colours: Palette) -> Panel:
     )
     levels = np.array([0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 0.999])
     table = {"quantile": [prose.percent(level) for level in levels]} | {
-        core.NAMES[name]: [prose.number(float(x)) for x in noise.quantile(levels)] for name, noise in noises.items()
+        core.NAMES[name]: [prose.number(float(x), 3) for x in noise.quantile(levels)] for name, noise in noises.items()
     }
     return Panel("The noise", figure, alt, table)
 
@@ -91,11 +92,10 @@ def laws(values: Values, colours: Palette) -> Panel:
 def errors(values: Values, costs: dict[str, float], colours: Palette) -> Panel:
     """Errors of the four against ε."""
     rows = [core.errors(float(e), values["an_delta"], values["an_loss"]) for e in GRID]
-    solid = {"color": colours.accent, "dash": "solid"}
     curves = tuple(
         Curve(
             core.NAMES[name], np.array([row[name] for row in rows]), cost, ringed=True,
-            style=figures.line(name, colours) | (solid if name == "geometric" else {}),
+            style=name,
         )
         for name, cost in costs.items()
     )  # fmt: skip
@@ -104,7 +104,7 @@ def errors(values: Values, costs: dict[str, float], colours: Palette) -> Panel:
     return Plot(
         "Error against ε", Axis("ε", figures.log_ticks(0.05, 10)),
         Axis(f"{LOSSES[values['an_loss']]} ({unit})", figures.log_ticks(max(low, 1e-5), high)), GRID, curves,
-        hover="ε = %{x:.3g}: %{y:.4g}", here=values["epsilon"], about="errors", height=360,
+        hover="ε = %{x:.3~r}: %{y:.3~r}", here=values["epsilon"], about="errors", height=360,
     ).panel(colours)  # fmt: skip
 
 

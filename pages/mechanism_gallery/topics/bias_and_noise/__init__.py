@@ -20,7 +20,7 @@ CONTROLS = {
     "epsilon": widgets.EPSILON, "bn_ridge": Stops(RIDGES[16], RIDGES), "bn_people": Stops(1000, (300, 500, 1000)),
     "seed": widgets.SEED,
 }  # fmt: skip
-DRAWS = 200
+DRAWS = 100
 
 
 def sidebar(page) -> None:
@@ -82,13 +82,12 @@ def picture(values: Values, colours: Palette) -> Picture:
     )
     curves = tuple(
         Curve(name, np.array([getattr(one, key) for one in rows]), getattr(here, key), ringed=key == "total",
-              style=number)
-        for number, (name, key) in enumerate((("both", "total"), ("bias: the ridge", "bias"), ("noise", "noise")))
+              style=style)
+        for name, key, style in (("both", "total", "objective"), ("bias: the ridge", "bias", 0), ("noise", "noise", 2))
     )  # fmt: skip
-    every = np.concatenate([one.y for one in curves])
     panel = Plot(
         "What separates the private answer from the best one", Axis("ridge γ", figures.log_ticks(0.05, 200)),
-        Axis("distance in θ", figures.log_ticks(float(every.min()), float(every.max()))), np.array(RIDGES), curves,
+        Axis("distance in θ", figures.log_ticks(0.003, 10) | {"range": [-2.5, 1]}), np.array(RIDGES), curves,
         hover="γ = %{x:.3g}: %{y:.3g}", here=ridge, point=real, label="chosen, and drawn",
     ).panel(colours)  # fmt: skip
     return Picture(headline, (panel,), facts, (note,))

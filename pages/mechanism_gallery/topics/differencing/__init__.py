@@ -11,7 +11,7 @@ from dpcore import figures
 from dpcore.figures import Palette
 from dpcore.gallery import differencing as core
 from pages.lessons import curves as parts
-from pages.lessons import widgets
+from pages.lessons import lines, widgets
 from pages.lessons.plot import Axis, Curve, Plot
 from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values, later
 from pages.lessons.widgets import HEIGHT, Stops
@@ -82,16 +82,17 @@ def totals_law(law: core.TwoTotals, colours: Palette) -> Panel:
     figure = go.Figure()
     figure.add_scatter(
         x=x, y=law.density(x - SALARY), mode="lines", name="difference of the noisy totals",
-        line=figures.series(colours, 0), fill="tozeroy", fillcolor=colours.fill,
-        hovertemplate="%{x:.4g} thousand: density %{y:.3g}<extra></extra>",
+        line=lines.series(colours, 0), fill="tozeroy", fillcolor=colours.fill,
+        hovertemplate="%{x:.3g} thousand: density %{y:.3g}<extra></extra>",
     )  # fmt: skip
     parts.upright(figure, SALARY, "without noise: her salary", colours)
     figure.update_xaxes(title="difference (thousands)", range=[-400, 525])
     figure.update_yaxes(title="probability density", rangemode="tozero")
     outside = 1 - law.within(max(SALARY, CAP - SALARY))
     alt = (
-        f"Density of the difference around {SALARY} thousand, mean error {law.mean_error:.4g}, within {NEAR} with "
-        f"probability {100 * law.within(NEAR):.3g} %. More than {100 * outside:.2g} % lie outside all salaries."
+        f"Density of the difference around {SALARY} thousand, mean error {prose.number(law.mean_error, 3)}, within "
+        f"{NEAR} with probability {100 * law.within(NEAR):.3g} %. More than {100 * outside:.2g} % lie outside all "
+        "salaries."
     )
     grid = np.linspace(-400, 525, 13)
     table = {
@@ -108,15 +109,15 @@ def counts_law(law: core.PairsOfCounts, colours: Palette) -> Panel:
     for number, (name, above) in enumerate((("she earns less", 0), ("she earns as much or more", 1))):
         y = 100 * law.error(k - above)
         figure.add_scatter(
-            x=k, y=y, mode="lines+markers", name=name, line=figures.series(colours, number),
+            x=k, y=y, mode="lines+markers", name=name, line=lines.series(colours, number),
             marker={"size": 8, "symbol": ("circle", "square")[number]},
-            hovertemplate=f"{name}<br>difference %{{x}}: %{{y:.4g}} %<extra></extra>",
+            hovertemplate=f"{name}<br>difference %{{x}}: %{{y:.3g}} %<extra></extra>",
         )  # fmt: skip
         table[f"{name} (%)"] = [prose.number(float(v), 3) for v in y]
     figure.update_xaxes(title="difference of the two counts")
     figure.update_yaxes(title="probability (%)", rangemode="tozero")
     alt = (
-        f"Laws of the difference of two noisy counts, 1 apart; a pair is read rightly with {100 * law.answered:.4g} %."
+        f"Laws of the difference of two noisy counts, 1 apart; a pair is read rightly with {100 * law.answered:.3g} %."
     )
     return Panel("What the attacker computes", figures.finish(figure, colours, height=HEIGHT), alt, table)
 
@@ -127,7 +128,6 @@ def attacks(values: Values, colours: Palette) -> Panel:
     near = lambda e: 100 * core.TwoTotals(CAP, e).within(NEAR)  # noqa: E731
     exact = lambda e: 100 * core.PairsOfCounts(BITS, e).found  # noqa: E731
     most = lambda e: 100 * core.best_attack(e, GUESSED)  # noqa: E731
-    dotted = {"color": colours.muted, "width": 1.5, "dash": "dot"}
     here, totals = values["epsilon"], values["df_kind"] == "totals"
     described = (
         (f"totals: within {NEAR} thousand", near, totals, 0),
@@ -137,7 +137,7 @@ def attacks(values: Values, colours: Palette) -> Panel:
         Curve(name, np.array([share(e) for e in at]), share(here), ringed, style)
         for name, share, ringed, style in described
     ]
-    bound = Curve(f"within {NEAR}: no attack more often", np.array([most(e) for e in at]), most(here), style=dotted)
+    bound = Curve(f"within {NEAR}: no attack more often", np.array([most(e) for e in at]), most(here), style="bound")
     return Plot(
         "How often the attack succeeds", Axis("ε", figures.log_ticks(at[0], at[-1])),
         Axis("probability (%)", figures.log_ticks(0.03, 100) | {"range": [-1.6, 2.1]}), at, (*curves, bound),
@@ -161,7 +161,7 @@ def linkage(values: Values, colours: Palette) -> tuple[int, Panel]:
     for number, (name, symbol) in enumerate(zip(columns, ("circle-open", "square-open", "diamond"))):
         figure.add_scatter(
             x=left[:, number], y=rows, mode="markers", name=name,
-            marker={"size": 10, "symbol": symbol, "color": figures.series(colours, (1, 2, 0)[number])["color"]},
+            marker={"size": 10, "symbol": symbol, "color": lines.colour(colours, (1, 2, 0)[number])},
             hovertemplate="%{y}: %{x} people agree<extra>" + name + "</extra>",
         )  # fmt: skip
     figure.update_xaxes(title="people of the register who agree", **figures.log_ticks(1, float(left.max())))

@@ -11,7 +11,7 @@ from dpcore import figures
 from dpcore.figures import Palette
 from dpcore.gallery import empirical_risk as core
 from pages.lessons import curves as parts
-from pages.lessons import widgets
+from pages.lessons import lines, widgets
 from pages.lessons.plot import Axis, Curve, Plot
 from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values, later
 from pages.lessons.widgets import Stops
@@ -20,6 +20,7 @@ from pages.shared import prose
 NAMES = {
     "exponential": "exponential mechanism", "norm_gradient": "K-norm gradient", "perturbed": "objective perturbation",
 }  # fmt: skip
+ROLES = {"exponential": "exponential mechanism", "norm_gradient": "gradient", "perturbed": "objective"}
 CONTROLS = {
     "epsilon": widgets.EPSILON, "er_people": Stops(400, (100, 200, 400, 1000, 2000)),
     "er_bound": Stops(5, (3, 4, 5, 6, 8, 10)),
@@ -69,7 +70,7 @@ def picture(values: Values, colours: Palette) -> Picture:
     perturbed = found.perturbed(epsilon, share=share)
     note = (
         f"Table drawn with seed {seed}; the laws are exact. Sensitivity of the loss {bound:g}, of its derivative "
-        f"{prose.number(core.gradient_sensitivity(bound), 4)}. Objective perturbation: γ = "
+        f"{prose.number(core.gradient_sensitivity(bound), 3)}. Objective perturbation: γ = "
         f"{prose.number(perturbed.spent.ridge, 3)}; it is cut off at ±{bound:g}, where it ends with probability "
         f"{prose.number(perturbed.cut_off, 2)}."
     )
@@ -88,17 +89,15 @@ def densities(found: core.Risk, drawn: dict[str, core.Law], missed: dict[str, fl
     even = np.linspace(low, high, 301)
     near = best + min(reach, 8 * missed["norm_gradient"]) * np.linspace(-1, 1, 161)
     at = np.unique([*even, *near[(low <= near) & (near <= high)], best])
-    curves = tuple(
-        Curve(NAMES[name], np.exp(law.log_density(at)), style=i) for i, (name, law) in enumerate(drawn.items())
-    )
+    curves = tuple(Curve(NAMES[name], np.exp(law.log_density(at)), style=ROLES[name]) for name, law in drawn.items())
     plot = Plot(
         "The released θ", Axis("released θ", {"range": [low, high]}),
-        Axis("probability density", {"rangemode": "tozero"}), at, curves, hover="θ = %{x:.4g}: density %{y:.4g}",
-        remark=f"The minimiser without privacy is {prose.number(best)}. Mean errors: "
-        + ", ".join(f"{NAMES[name]} {prose.number(error)}" for name, error in missed.items()),
+        Axis("probability density", {"rangemode": "tozero"}), at, curves, hover="θ = %{x:.3g}: density %{y:.3g}",
+        remark=f"The minimiser without privacy is {prose.number(best, 3)}. Mean errors: "
+        + ", ".join(f"{NAMES[name]} {prose.number(error, 3)}" for name, error in missed.items()),
     )  # fmt: skip
     panel = plot.panel(colours)
-    parts.upright(panel.figure, best, f"minimiser, {prose.number(best)}", colours)
+    parts.upright(panel.figure, best, f"minimiser, {prose.number(best, 3)}", colours)
     return panel
 
 
@@ -109,12 +108,13 @@ def by_epsilon(chosen: tuple[int, float, int, float], epsilon: float, colours: P
     rows = [errors(*chosen, one) for one in widgets.EPSILON.stops]
     here = errors(*chosen, epsilon)
     curves = [
-        Curve(name, np.array([row[key] for row in rows]), here[key], style=i)
-        for i, (key, name) in enumerate(NAMES.items())
+        Curve(name, np.array([row[key] for row in rows]), here[key], style=ROLES[key])
+        for key, name in NAMES.items()
     ]  # fmt: skip
     bend = float(found.curvature(found.minimiser))
     mean = [math.sqrt(2 / math.pi) * core.limit_deviation(one, found.bound, bend) for one in (*every, epsilon)]
-    curves.append(Curve("limit of Theorem 7.10", np.array(mean[:-1]), mean[-1], style=3))
+    told = "exponential mechanism by Theorem 7.10 (estimate)"
+    curves.append(Curve(told, np.array(mean[:-1]), mean[-1], style=lines.estimate(colours, ROLES["exponential"])))
     low, high = (float(end([end(one.y) for one in curves])) for end in (min, max))
     return Plot(
         "1/√ε against 1/ε", Axis("privacy ε", figures.log_ticks(0.05, 10)),

@@ -12,7 +12,7 @@ from plotly.subplots import make_subplots
 from dpcore import figures
 from dpcore.figures import Palette
 from dpcore.gallery import exponential_mechanism as core
-from pages.lessons import widgets
+from pages.lessons import lines, widgets
 from pages.lessons.plot import Axis, Curve, Plot
 from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values, later
 from pages.lessons.widgets import HEIGHT, Stops
@@ -79,8 +79,8 @@ def picture(values: Values, colours: Palette) -> Picture:
     if values["em_story"] == "pumpkins":
         share = 100 * (1 - short / float(told.utilities.max()))
         result = (
-            f"the random price earns **{prose.number(share)}\u202f%** of what the best one ({winner}) would, and *is* "
-            f"the best one with probability **{prose.percent(float(masses[best].sum()))}**"
+            f"the random price earns **{prose.number(share, 3)}\u202f%** of what the best one ({winner}) would, and "
+            f"*is* the best one with probability **{prose.percent(float(masses[best].sum()))}**"
         )
         note = (
             "Prices in cents up to \\$5, so that one buyer changes the revenue of a price by at most \\$5. Of the "
@@ -109,13 +109,13 @@ def law(told: Story, masses: np.ndarray, colours: Palette) -> Panel:
     measure, output = told.measure.replace("\\", ""), told.output.replace("\\", "")
     figure.add_scatter(
         x=told.outputs, y=told.utilities, mode="lines", name="utility", row=1, col=1,
-        line={"color": colours.text, "width": 1.5, "shape": "hv"},
-        hovertemplate=f"{output} %{{x:.4g}}: {measure} %{{y:.5g}}<extra></extra>",
+        line=lines.series(colours, "bound", width=1.5) | {"shape": "hv"},
+        hovertemplate=f"{output} %{{x:.3g}}: {measure} %{{y:.3g}}<extra></extra>",
     )  # fmt: skip
     figure.add_scatter(
         x=told.outputs, y=100 * masses, mode="lines", name="probability of being chosen", row=2, col=1, fill="tozeroy",
-        fillcolor=colours.fill, line={"color": colours.accent, "width": 1.8, "shape": "hvh"},
-        hovertemplate=f"{output} %{{x:.4g}}: %{{y:.4g}} %<extra></extra>",
+        fillcolor=colours.fill, line=lines.series(colours, "exponential mechanism", width=1.8) | {"shape": "hvh"},
+        hovertemplate=f"{output} %{{x:.3g}}: %{{y:.3g}} %<extra></extra>",
     )  # fmt: skip
     figure.update_yaxes(title="utility", row=1, col=1)
     figure.update_yaxes(title="probability (%)", rangemode="tozero", row=2, col=1)
@@ -137,8 +137,8 @@ def law(told: Story, masses: np.ndarray, colours: Palette) -> Panel:
     )
     table = {
         output: [told.tell(float(told.outputs[k])).replace("\\", "") for k in order],
-        measure: [prose.number(float(told.utilities[k]), 5) for k in order],
-        "probability (%)": [prose.number(100 * float(masses[k])) for k in order],
+        measure: [prose.number(float(told.utilities[k]), 3) for k in order],
+        "probability (%)": [prose.number(100 * float(masses[k]), 3) for k in order],
     }
     return Panel("What is chosen", figure, alt, table)
 
@@ -155,8 +155,8 @@ def tail(told: Story, epsilon: float, colours: Palette) -> Panel:
     return Plot(
         "How far from the best", Axis(title, name="short by at least"),
         Axis("probability (%)", {"rangemode": "tozero", "range": [0, 103]}), x,
-        (Curve("exact", exact, exact[place]), Curve("bound of Theorem 7.2", bound, bound[place])),
-        hover="short by %{x:.4g} or more: %{y:.4g} %", here=x[place], about="tail", height=360,
+        (Curve("exact", exact, exact[place]), Curve("bound of Theorem 7.2", bound, bound[place], style="bound")),
+        hover="short by %{x:.3g} or more: %{y:.3g} %", here=x[place], about="tail", height=360,
     ).panel(colours)  # fmt: skip
 
 

@@ -52,8 +52,8 @@ def picture(values: Values, colours: Palette) -> Picture:
         "its δ": f"{prose.number(kept, 6)}, exact", "enough up to": f"ε = {prose.number(until, 6)}, exact",
     }  # fmt: skip
     note = (
-        f"The proof covers ε up to 1. The noise is in fact enough up to ε = {prose.number(until)} at this δ, and too "
-        "little for every ε beyond."
+        f"The proof covers ε up to 1. The noise is in fact enough up to ε = {prose.number(until, 3)} at this δ, and "
+        "too little for every ε beyond."
     )
     panels = (
         profiles(values, sigma, least, colours),
@@ -69,9 +69,9 @@ def profiles(values: Values, sigma: float, least: float, colours: Palette) -> Pa
     epsilon, share = values["epsilon"], np.linspace(0, 2, 81)
     at = np.append(share, 1.0)
     curves = []
-    for called, width in ((name, sigma), ("least noise", least)):
+    for called, width, role in ((name, sigma, "bound"), ("least noise", least, "gaussian")):
         found = Gaussian(width).pair(1.0).delta(epsilon * at)
-        curves.append(Curve(called, found[:-1], float(found[-1])))
+        curves.append(Curve(called, found[:-1], float(found[-1]), style=role))
     low = delta * 1e-5
     axis = figures.log_ticks(low, 1.0) | {"range": [np.log10(low), 0.1]}
     return Plot(
@@ -91,9 +91,10 @@ def constants(values: Values, until: float, colours: Palette) -> Panel:
     return Plot(
         "Which K is needed", Axis("ε", figures.log_ticks(GRID[0], GRID[-1])),
         Axis("least K", figures.log_ticks(low, 100.0) | {"range": [np.log10(low) - 0.1, 2]}), GRID,
-        (Curve("needed", needed, here, ringed=True), Curve(name, np.full(len(GRID), constant), constant)),
-        hover="ε = %{x:.3g}: K = %{y:.4g}", here=epsilon, about="constants", height=360,
-        remark=f"They meet at ε = {until:.4g}.",
+        (Curve("needed", needed, here, ringed=True, style="gaussian"),
+         Curve(name, np.full(len(GRID), constant), constant, style="bound")),
+        hover="ε = %{x:.3g}: K = %{y:.3g}", here=epsilon, about="constants", height=360,
+        remark=f"They meet at ε = {until:.3g}.",
     ).panel(colours)  # fmt: skip
 
 
@@ -108,7 +109,8 @@ def widths(values: Values, colours: Palette) -> Panel:
     return Plot(
         "Too much, then too little", Axis("ε", figures.log_ticks(at[0], at[-1])),
         Axis("σ above the least (%)"), np.array(at),
-        (Curve("least noise", np.zeros(len(at))), Curve(name, found, ratio(values["epsilon"]), ringed=True)),
+        (Curve("least noise", np.zeros(len(at)), style="gaussian"),
+         Curve(name, found, ratio(values["epsilon"]), ringed=True, style="bound")),
         hover="ε = %{x:.3g}: %{y:.3g} %", here=values["epsilon"], about="widths", height=360,
     ).panel(colours)  # fmt: skip
 

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from dpcore import figures
 from dpcore.figures import Palette
 from dpcore.plan import coverage as core
-from pages.lessons import widgets
+from pages.lessons import lines, widgets
 from pages.lessons.plot import Axis, Curve, Plot
 from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values
 from pages.lessons.widgets import HEIGHT, Stops
@@ -71,7 +71,7 @@ def picture(values: Values, colours: Palette) -> Picture:
     if statistic == "skewed":
         notes.append(
             "Values are clamped to [0, 10]. Covered is the mean of the clamped values, "
-            f"{prose.number(found.truth, 4)}; that of the values themselves is {prose.number(found.unclamped, 4)}, of "
+            f"{prose.number(found.truth, 3)}; that of the values themselves is {prose.number(found.unclamped, 3)}, of "
             "which no interval made of clamped sums knows."
         )
     if statistic == "slope":
@@ -90,9 +90,8 @@ def halves(statistic: str, found: core.Simulated, naive: int, valid: int, colour
     sides = (
         (0, found.textbook, found.textbook.covers(truth)), (SHOWN + GAP, found.interval, found.holds),
     )  # fmt: skip
-    styles = (("holds the truth", True, colours.accent, 1.6, "circle"), ("misses it", False, None, 3.0, "x"))
-    for name, held, colour, width, symbol in styles:
-        colour = colour or figures.hue(colours, "laplace")
+    styles = (("holds the truth", True, 0, 1.6, "circle"), ("misses it", False, 1, 3.0, "x"))
+    for name, held, role, width, symbol in styles:
         lines_x, lines_y, x, y, told = [], [], [], [], []
         for left, interval, holds in sides:
             for k in np.flatnonzero(holds == held):
@@ -103,15 +102,14 @@ def halves(statistic: str, found: core.Simulated, naive: int, valid: int, colour
                 y.append(float(found.estimate[k]))
                 told.append(f"release {k + 1}: {ends_of(interval.low[k], interval.high[k])}")
         figure.add_scatter(x=lines_x, y=lines_y, mode="lines", name=name, hoverinfo="skip", showlegend=False,
-                           line={"color": colour, "width": width})  # fmt: skip
+                           line=lines.series(colours, role, width=width))  # fmt: skip
         figure.add_scatter(
             x=x, y=y, mode="markers", name=name, text=told, hovertemplate="%{text}<extra></extra>",
-            marker={"color": colour, "size": 4 if held else 9, "symbol": symbol},
+            marker={"color": lines.colour(colours, role), "size": 4 if held else 9, "symbol": symbol},
         )  # fmt: skip
-    middle = {"color": colours.text, "width": 1.5, "dash": "dot"}
     end = 2 * SHOWN + GAP + 1
-    figure.add_scatter(x=[0, end], y=[truth, truth], mode="lines", name=f"the true {NAMES[statistic]}", line=middle,
-                       hoverinfo="skip")  # fmt: skip
+    figure.add_scatter(x=[0, end], y=[truth, truth], mode="lines", name=f"the true {NAMES[statistic]}",
+                       line=lines.reference(colours), hoverinfo="skip")  # fmt: skip
     words = ((0.5 * SHOWN, "textbook", naive), (1.5 * SHOWN + GAP, "data and noise again", valid))
     figure.layout.annotations = [
         {"x": x, "y": 1.0, "yref": "y domain", "yanchor": "top", "showarrow": False, "align": "center",
@@ -123,11 +121,11 @@ def halves(statistic: str, found: core.Simulated, naive: int, valid: int, colour
     figure.update_yaxes(title=f"{NAMES[statistic]}", range=[truth - far, truth + 1.5 * far], zeroline=False)
     alt = (
         f"{SHOWN} simulated releases with two 95 % intervals each: {naive} textbook intervals hold the truth "
-        f"{prose.number(truth, 4)}, {valid} of those that draw data and noise again."
+        f"{prose.number(truth, 3)}, {valid} of those that draw data and noise again."
     )
     rows = range(0, SHOWN, 4)
     table = {
-        "release": [k + 1 for k in rows], "estimate": [prose.number(float(found.estimate[k])) for k in rows],
+        "release": [k + 1 for k in rows], "estimate": [prose.number(float(found.estimate[k]), 3) for k in rows],
         "textbook": [ends_of(found.textbook.low[k], found.textbook.high[k]) for k in rows],
         "data and noise again": [ends_of(found.interval.low[k], found.interval.high[k]) for k in rows],
     }  # fmt: skip
@@ -144,11 +142,11 @@ def ends_of(low: float, high: float) -> str:
 def by_epsilon(statistic: str, people: int, epsilon: float, colours: Palette) -> Panel:
     """How often the textbook's interval holds, by the formula for many people."""
     share = lambda e: 100 * core.textbook_share(deviation(statistic, people), scales(statistic, people, e))  # noqa: E731
-    level = Curve("what it says: 95 %", np.full(len(GRID), 95.0), style={"color": colours.text, "dash": "dot"})
+    level = Curve("what it says: 95 %", np.full(len(GRID), 95.0), style=lines.reference(colours))
     return Plot(
         "How often the textbook's interval holds (formula for many people)",
         Axis("ε", figures.log_ticks(0.05, 10)), Axis("releases (%)", {"range": [0, 102]}), GRID,
-        (Curve("textbook", share(GRID), float(share(epsilon)), ringed=True, style=1), level),
+        (Curve("textbook (estimate)", share(GRID), float(share(epsilon)), True, lines.estimate(colours, 1)), level),
         hover="ε = %{x:.3g}: %{y:.3g} %", here=epsilon, about="formula", height=330,
     ).panel(colours)  # fmt: skip
 
@@ -219,11 +217,11 @@ def running(found: list[Tally], colours: Palette) -> Panel:
         Curve(name, 100 * np.array([getattr(one, key) for one in found]) / x, style=number)
         for name, key, number in named
     )
-    level = Curve("95 %", np.full(len(x), 95.0), style={"color": colours.text, "dash": "dot"})
+    level = Curve("95 %", np.full(len(x), 95.0), style=lines.reference(colours))
     low = min(90.0, *(float(one.y[len(x) // 4 :].min()) - 2 for one in curves))
     return Plot(
         "", Axis("releases counted", {"range": [0, RELEASES]}, show=lambda v: prose.count(int(v))),
-        Axis("intervals that hold (%)", {"range": [low, 101]}), x, (*curves, level), hover="%{x}: %{y:.4g} %",
+        Axis("intervals that hold (%)", {"range": [low, 101]}), x, (*curves, level), hover="%{x}: %{y:.3g} %",
         height=300,
     ).panel(colours)  # fmt: skip
 

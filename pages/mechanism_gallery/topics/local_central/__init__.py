@@ -11,7 +11,7 @@ from dpcore import figures
 from dpcore.figures import Palette
 from dpcore.gallery import local_and_central as core
 from pages.lessons import curves as parts
-from pages.lessons import piles, widgets
+from pages.lessons import lines, piles, widgets
 from pages.lessons.plot import Axis, Curve, Plot
 from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values, later
 from pages.lessons.widgets import Stops
@@ -22,8 +22,9 @@ PEOPLE = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 1
 SHARES = tuple(round(0.05 * k, 2) for k in range(21))
 MOMENTS = {"2": "k = 2 (finite variance)", "3": "k = 3", "4": "k = 4", "8": "k = 8", "inf": "k = ∞ (bounded)"}
 NAMES = {
-    "response": "local, randomised response", "local-laplace": "local, Laplace noise", "central": "trusted curator",
+    "response": "randomised response", "local-laplace": "local Laplace noise", "central": "trusted curator",
 }  # fmt: skip
+ROLES = {"response": "local", "local-laplace": "laplace", "central": "curator"}
 DRAWS = 400
 GOLDEN = 0.5 * (math.sqrt(5) - 1)
 CONTROLS = {
@@ -47,7 +48,7 @@ def picture(values: Values, colours: Palette) -> Picture:
     headline = (
         f"{prose.count(people)} people at ε = {epsilon:g}: without trust the noise makes the share wrong by "
         f"**±{points(local)}**, with a trusted curator by **±{points(central)}**. To match that locally takes "
-        f"**{prose.number(needed, 6)}** people."
+        f"**{prose.number(needed, 3)}** people."
     )
     facts = {
         "local, standard error": f"{prose.number(100 * local, 6)} percentage points, exact",
@@ -77,16 +78,17 @@ def errors(values: Values, colours: Palette) -> Panel:
     error = lambda model, n: 100 * math.sqrt(core.variance(model, n, epsilon))  # noqa: E731
     chance = lambda n: 100 * math.sqrt(core.sampling_variance(n, share))  # noqa: E731
     curves = [
-        Curve(name, np.array([error(model, n) for n in grid]), error(model, people), model != "local-laplace")
+        Curve(name, np.array([error(model, n) for n in grid]), error(model, people), model != "local-laplace",
+              ROLES[model])
         for model, name in NAMES.items()
-    ]
-    dotted = {"color": colours.muted, "width": 1.5, "dash": "dot"}
-    drawing = Curve("chance in drawing people", np.array([chance(n) for n in grid]), chance(people), style=dotted)
-    low, high = min(one.y.min() for one in curves), max(one.y.max() for one in curves)
+    ]  # fmt: skip
+    drawing = Curve(
+        "chance of drawing", np.array([chance(n) for n in grid]), chance(people), style=lines.reference(colours)
+    )
     return Plot(
         "Error of the noise", people_axis(),
-        Axis("standard error (percentage points)", figures.log_ticks(float(low), float(high))), grid,
-        (*curves, drawing), hover="n = %{x:,.0f}: ±%{y:.4g} points", here=people,
+        Axis("standard error (percentage points)", figures.log_ticks(1e-5, 100) | {"range": [-4.7, 2.1]}), grid,
+        (*curves, drawing), hover="n = %{x:,.0f}: ±%{y:.3g} points", here=people,
         remark="Local errors fall like 1/√n, the curator's like 1/n.",
     ).panel(colours)  # fmt: skip
 
@@ -107,16 +109,16 @@ def releases(values: Values, colours: Palette) -> Panel:
     }
     truth = 100 * ones / people
     figure, table, growing = go.Figure(), {"share of releases below": ["5 %", "25 %", "50 %", "75 %", "95 %"]}, {}
-    for row, ((model, draws), key) in enumerate(zip(found.items(), ("optimal", "gaussian"))):
+    for row, (model, draws) in enumerate(found.items()):
         y = 1 - row + 0.6 * (np.arange(1, DRAWS + 1) * GOLDEN % 1 - 0.5)  # evenly spread, however many there are
         figure.add_scatter(
             x=draws, y=y, mode="markers", name=NAMES[model],
-            marker={"color": figures.hue(colours, key), "size": 5, "opacity": 0.7, "line": {"width": 0}},
-            hovertemplate=f"{NAMES[model]}: %{{x:.5g}} %<extra></extra>",
+            marker={"color": lines.colour(colours, ROLES[model]), "size": 5, "opacity": 0.7, "line": {"width": 0}},
+            hovertemplate=f"{NAMES[model]}: %{{x:.3g}} %<extra></extra>",
         )  # fmt: skip
         growing[row] = lambda fallen, x=draws, y=y: {"x": x[:fallen], "y": y[:fallen]}
         table[f"{NAMES[model]} (%)"] = [
-            prose.number(float(x)) for x in np.quantile(draws, (0.05, 0.25, 0.5, 0.75, 0.95))
+            prose.number(float(x), 3) for x in np.quantile(draws, (0.05, 0.25, 0.5, 0.75, 0.95))
         ]
     reach = 1.05 * max(float(np.abs(draws - truth).max()) for draws in found.values())
     parts.upright(figure, truth, f"true share {truth:g} %", colours)
@@ -126,7 +128,7 @@ def releases(values: Values, colours: Palette) -> Panel:
     piles.one_by_one(figure, DRAWS, growing, "{} releases of each", colours)
     spread = {model: np.quantile(draws, (0.05, 0.95)) for model, draws in found.items()}
     alt = f"{DRAWS} simulated releases, true share {truth:g} %. 90 % of them: " + "; ".join(
-        f"{NAMES[model]} from {low:.4g} to {high:.4g} %" for model, (low, high) in spread.items()
+        f"{NAMES[model]} from {low:.3g} to {high:.3g} %" for model, (low, high) in spread.items()
     )
     title = f"{prose.count(DRAWS)} releases, one by one"
     return Panel(title, figure, alt, table, "releases")
@@ -138,10 +140,14 @@ def rates(values: Values, colours: Palette) -> Panel:
     grid = np.geomspace(PEOPLE[0], PEOPLE[-1], 49)
     found = np.sqrt([core.minimax_rates(n, epsilon, moments) for n in grid]).T
     name = "∞" if math.isinf(moments) else f"{moments:g}"
+    kinds = (
+        ("local model", found[2], ROLES["response"]), ("central model", found[1], ROLES["central"]),
+        ("no privacy", found[0], lines.reference(colours)),
+    )  # fmt: skip
     return Plot(
         f"What nobody can beat, k = {name}", people_axis(),
         Axis("root mean squared error, up to a constant", figures.log_ticks(float(found.min()), float(found.max()))),
-        grid, tuple(map(Curve, ("local model", "central model", "no privacy"), found[::-1])),
+        grid, tuple(Curve(*told, style=style) for *told, style in kinds),
         hover="n = %{x:,.0f}: of order %{y:.3g}", about="rates", height=340,
         remark=f"For means with E|X|^{name} at most 1.",
     ).panel(colours)  # fmt: skip

@@ -12,7 +12,7 @@ from dpcore import figures
 from dpcore.figures import Palette
 from dpcore.gallery import marginals as core
 from dpcore.privacy import Privacy
-from pages.lessons import widgets
+from pages.lessons import lines, widgets
 from pages.lessons.plot import Axis, Curve, Plot
 from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values, later
 from pages.lessons.widgets import Stops
@@ -76,20 +76,20 @@ def needed(values: Values, colours: Palette) -> Panel:
     d, at = np.unique(np.geomspace(1, COLUMNS[-1], 41).round().astype(int)), int(values["mg_columns"])
     need = lambda law, k: core.people_needed(law, int(k), privacy, error=alpha, measure=measure)  # noqa: E731
     free = lambda law, k: core.free_from(law, int(k), privacy, measure=measure)  # noqa: E731
-    kinds = ((need, "", {"dash": "solid", "width": 2.5}), (free, ": noise as large as chance", {"width": 1.2}))
+    kinds = ((need, "", 2.5), (free, ": below chance", 1.2))
     curves = tuple(
         Curve(
             short(law) + tail if tail else NAMES[law], np.array([people(law, k) for k in d]), people(law, at),
-            style=figures.line(key, colours) | style,
+            style=lines.series(colours, law, width=width),
         )
-        for people, tail, style in kinds
-        for law, key in zip(core.LAWS, ("laplace", "gaussian"))
+        for people, tail, width in kinds
+        for law in core.LAWS
     )  # fmt: skip
-    low, high = min(float(one.y.min()) for one in curves), max(float(one.y.max()) for one in curves)
     return Plot(
         "People it takes", Axis("columns d", figures.log_ticks(1, COLUMNS[-1]) | {"range": [-0.1, 4.2]}),
-        Axis("people n", figures.log_ticks(low, high)), d, curves, hover="d = %{x:,}: n = %{y:,.4g}", here=at,
-        label="your table", point=int(values["mg_people"]), remark=f"For an error of {alpha:g}.",
+        Axis("people n", figures.log_ticks(1, 1e9) | {"range": [0.5, 8.5]}), d, curves,
+        hover="d = %{x:,}: n = %{y:,.3~r}", here=at, label="your table",
+        point=int(values["mg_people"]), remark=f"For an error of {alpha:g}.",
     ).panel(colours)  # fmt: skip
 
 
@@ -100,22 +100,22 @@ def against_people(values: Values, colours: Palette) -> Panel:
     n = np.geomspace(PEOPLE[0], PEOPLE[-1], 41)
     error = lambda law, k: core.error(law, k, columns, privacy, measure=measure)  # noqa: E731
     chance = lambda k: core.sampling_error(k, columns, measure=measure)  # noqa: E731
-    dotted = {"color": colours.muted, "width": 1.5, "dash": "dot"}
     curves = (
         *(
             Curve(
                 NAMES[law], np.array([error(law, k) for k in n]), error(law, people), ringed=True,
-                style=figures.line(key, colours) | {"dash": "solid"},
+                style=law,
             )
-            for law, key in zip(core.LAWS, ("laplace", "gaussian"))
+            for law in core.LAWS
         ),
-        Curve("chance (normal approximation)", np.array([chance(k) for k in n]), chance(people), style=dotted),
+        Curve("chance (normal approximation)", np.array([chance(k) for k in n]), chance(people),
+              style=lines.estimate(colours, "bound")),
     )  # fmt: skip
     low, high = min(float(one.y.min()) for one in curves), max(float(one.y.max()) for one in curves)
     return Plot(
         "Error for your columns", Axis("people n", figures.log_ticks(100, PEOPLE[-1]) | {"range": [1.65, 6.25]}),
         Axis(f"mean absolute error of {MEASURES[measure]}", figures.log_ticks(low, high)), n, curves,
-        hover="n = %{x:,.0f}: %{y:.4g}", here=people, label="your table", about="people", height=340,
+        hover="n = %{x:,.0f}: %{y:.3~r}", here=people, label="your table", about="people", height=340,
         remark=f"For d = {columns}.",
     ).panel(colours)  # fmt: skip
 
@@ -128,16 +128,16 @@ def one_table(values: Values, colours: Palette) -> Panel:
     means = found["laplace"][0][:SHOWN]
     order = np.argsort(means)
     x = np.arange(1, len(order) + 1)
-    figure, table = go.Figure(), {"column": x.tolist(), "true mean": [prose.number(float(v)) for v in means[order]]}
+    figure, table = go.Figure(), {"column": x.tolist(), "true mean": [prose.number(float(v), 3) for v in means[order]]}
     for law, symbol in (("laplace", "circle-open"), ("gaussian", "cross-thin-open")):
         y = found[law][1][:SHOWN][order]
         figure.add_scatter(
             x=x, y=y, mode="markers", name=f"{short(law)} release",
-            marker={"symbol": symbol, "size": 7, "color": figures.hue(colours, law)},
-            hovertemplate=f"{short(law)}: %{{y:.4g}}<extra></extra>",
+            marker={"symbol": symbol, "size": 7, "color": lines.colour(colours, law)},
+            hovertemplate=f"{short(law)}: %{{y:.3~r}}<extra></extra>",
         )  # fmt: skip
-        table[f"{short(law)} release"] = [prose.number(float(v)) for v in y]
-    figure.add_scatter(x=x, y=means[order], mode="lines", name="true mean", line={"color": colours.text, "width": 2})
+        table[f"{short(law)} release"] = [prose.number(float(v), 3) for v in y]
+    figure.add_scatter(x=x, y=means[order], mode="lines", name="true mean", line=lines.reference(colours))
     figure.update_xaxes(title="column, sorted by true mean" + (f" (first {SHOWN})" if columns > SHOWN else ""))
     figure.update_yaxes(title="column mean")
     off = {law: float(np.abs(r - m).mean()) for law, (m, r) in found.items()}

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from dpcore import figures
 from dpcore.figures import Palette
 from dpcore.gallery import model_selection as core
-from pages.lessons import widgets
+from pages.lessons import lines, widgets
 from pages.lessons.plot import Axis, Curve, Plot
 from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values, later
 from pages.lessons.widgets import Stops
@@ -101,7 +101,7 @@ def against_people(
     return Plot(
         "What is named", people_axis(), Axis("probability (%)", {"range": [0, 103]}), np.array(PEOPLE, float),
         tuple(Curve(called, y, 100 * one, ringed=True, style=1 - k) for k, (called, y, one) in enumerate(curves)),
-        hover="n = %{x}: %{y:.4g} %", here=values["ms_people"],
+        hover="n = %{x}: %{y:.3~r} %", here=values["ms_people"],
     ).panel(colours)  # fmt: skip
 
 
@@ -126,15 +126,15 @@ def names(choice: core.Choice, epsilon: float, colours: Palette) -> Panel:
             figure.add_scatter(
                 x=100 * shares[order[rows]], y=[shown[k] for k in rows], name=label, mode="markers",
                 marker={"size": 12, "symbol": ("circle", "square", "x")[style],
-                        "color": figures.series(colours, style)["color"]},
-                hovertemplate="%{y}: %{x:.4g} %<extra></extra>",
+                        "color": lines.colour(colours, style)},
+                hovertemplate="%{y}: %{x:.3~r} %<extra></extra>",
             )  # fmt: skip
     figure.update_xaxes(title="probability (%)", rangemode="tozero")
     figure.update_yaxes(categoryorder="array", categoryarray=shown[::-1])
     alt = "The likeliest models: " + ", ".join(f"{one} {100 * shares[k]:.3g} %" for one, k in zip(shown, order))
     table = {
-        "model": shown, "probability (%)": [prose.number(100 * float(v)) for v in shares[order]],
-        "score above the least": [prose.number(float(v)) for v in choice.excess[order]],
+        "model": shown, "probability (%)": [prose.number(100 * float(v), 3) for v in shares[order]],
+        "score above the least": [prose.number(float(v), 3) for v in choice.excess[order]],
     }  # fmt: skip
     return Panel("The likeliest models", figures.finish(figure, colours, height=360), alt, table, "names")
 
@@ -147,8 +147,8 @@ def excess(values: Values, every: tuple[core.Choice, ...], gap: float, colours: 
     return Plot(
         "Score above the least", people_axis(),
         Axis("mean excess", figures.log_ticks(float(mean.min()) / 2, 2 * float(bound.max()))), np.array(PEOPLE, float),
-        (Curve("private choice", mean, gap, ringed=True), Curve("bound, whatever the data", bound)),
-        hover="n = %{x}: %{y:.4g}", here=values["ms_people"], about="excess", height=360,
+        (Curve("private choice", mean, gap, ringed=True), Curve("bound, whatever the data", bound, style="bound")),
+        hover="n = %{x}: %{y:.3~r}", here=values["ms_people"], about="excess", height=360,
     ).panel(colours)  # fmt: skip
 
 

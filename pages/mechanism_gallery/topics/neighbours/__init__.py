@@ -9,7 +9,7 @@ from dpcore import figures
 from dpcore.figures import Palette
 from dpcore.gallery import neighbours as core
 from pages.lessons import curves as parts
-from pages.lessons import widgets
+from pages.lessons import lines, widgets
 from pages.lessons.plot import Axis, Curve, Plot
 from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values, later
 from pages.lessons.widgets import HEIGHT, Stops
@@ -58,12 +58,12 @@ def sizes(colours: Palette) -> Picture:
     )
     figure = go.Figure()
     for name, y, key, pattern in (
-        ("table X", COUNTS, "optimal", ""),
-        ("X with one row replaced", moved, "laplace", "/"),
+        ("table X", COUNTS, "A", ""),
+        ("X with one row replaced", moved, "B", "/"),
     ):
         figure.add_bar(
             x=CELLS, y=y, name=name, text=[str(count) for count in y], textposition="outside", cliponaxis=False,
-            marker={"color": figures.hue(colours, key), "pattern": {"shape": pattern}},
+            marker={"color": lines.colour(colours, key), "pattern": {"shape": pattern}},
             hovertemplate=f"{name}, %{{x}}: %{{y}} rows<extra></extra>",
         )  # fmt: skip
     figure.update_yaxes(title="rows published", range=[0, 1.2 * max(COUNTS)])
@@ -86,13 +86,13 @@ def losses(budgets: tuple[float, ...], colours: Palette) -> Panel:
              for relation in core.RELATIONS}  # fmt: skip
     laws = {relation: np.array(core.loss_law(budgets, cells)).T for relation, cells in worst.items()}
     places, span = np.concatenate([loss for loss, _ in laws.values()]), 2 * core.exact_epsilon(budgets, "bounded")
-    for relation, key, pattern, shift in (("unbounded", "optimal", "", -1), ("bounded", "laplace", "/", 1)):
+    for relation, key, pattern, shift in (("unbounded", 0, "", -1), ("bounded", 1, "/", 1)):
         loss, mass = laws[relation]
         wide = min(0.06 * span, float(np.diff(loss).min()))
         figure.add_bar(
             x=loss + 0.5 * shift * wide, y=mass, width=wide, name=WORDS[relation], customdata=loss,
-            marker={"color": figures.hue(colours, key), "pattern": {"shape": pattern}},
-            hovertemplate=f"{WORDS[relation]}<br>loss %{{customdata:.4g}}: probability %{{y:.4g}}<extra></extra>",
+            marker={"color": lines.colour(colours, key), "pattern": {"shape": pattern}},
+            hovertemplate=f"{WORDS[relation]}<br>loss %{{customdata:.3g}}: probability %{{y:.3g}}<extra></extra>",
         )  # fmt: skip
         for x, p in zip(loss, mass):
             if p == mass[np.abs(loss - x) < 0.1 * span].max():  # of a crowd of one kind the highest has its number
@@ -103,8 +103,8 @@ def losses(budgets: tuple[float, ...], colours: Palette) -> Panel:
                     font={"color": colours.text},
                 )  # fmt: skip
         table["neighbours"] += [WORDS[relation]] * len(loss)
-        table["privacy loss"] += [prose.number(float(x)) for x in loss]
-        table["probability"] += [prose.number(float(p)) for p in mass]
+        table["privacy loss"] += [prose.number(float(x), 3) for x in loss]
+        table["probability"] += [prose.number(float(p), 3) for p in mass]
         words.append(f"{WORDS[relation]}: up to {loss[-1]:g} with probability {mass[-1]:.3f}")
     parts.upright(figure, max(budgets), f"parallel composition: ε = {max(budgets):g}", colours)
     figure.update_xaxes(title="privacy loss ln P(z)/P′(z) of the release z")
@@ -129,7 +129,7 @@ def profiles(budgets: tuple[float, ...], colours: Palette) -> Panel:
     return Plot(
         "Privacy profiles", Axis("ε"), Axis("least δ", {"rangemode": "tozero"}), grid,
         tuple(Curve(WORDS[r], np.array([delta(r, e) for e in grid]), delta(r, at)) for r in core.RELATIONS),
-        hover="ε = %{x:.3g}: δ = %{y:.4g}", here=at, about="profiles", height=340,
+        hover="ε = %{x:.3g}: δ = %{y:.3g}", here=at, about="profiles", height=340,
     ).panel(colours)  # fmt: skip
 
 
@@ -144,8 +144,8 @@ def by_cells(epsilon: float, colours: Palette) -> Panel:
     return Plot(
         "Any number of groups", Axis("number of groups k", {"dtick": 1}, "{:g}".format, "groups"),
         Axis("ε of all counts together", {"rangemode": "tozero"}), k,
-        tuple(Curve(name, y, marks={}) for name, y in curves.items()),
-        hover="%{x} groups: ε = %{y:.4g}", about="cells", height=340, most=len(k),
+        tuple(Curve(name, y, style=style, marks={}) for (name, y), style in zip(curves.items(), (0, 1, "basic"))),
+        hover="%{x} groups: ε = %{y:.3g}", about="cells", height=340, most=len(k),
     ).panel(colours)  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from dpcore.gallery import never_meet as core
 from dpcore.partition import Partition
 from dpcore.privacy import Privacy
 from dpcore.reference import infima
-from pages.lessons import widgets
+from pages.lessons import lines, widgets
 from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
 from pages.lessons.widgets import HEIGHT, Stops
 from pages.mechanism_gallery.work import CELLS, WELLS, Asked, Bounds, bounds
@@ -36,10 +36,10 @@ def sidebar(page) -> None:
 def picture(values: Values, colours: Palette) -> Picture:
     privacy, example = Privacy(values["epsilon"], values["nm_delta"]), values["nm_example"]
     said = core.proved(example, privacy)
-    upper = "1" if example == "jump" else prose.at_least(said.program_upper, 4)
+    upper = "1" if example == "jump" else prose.at_least(said.program_upper, 3)
     pair = f"ε = {privacy.epsilon:g}, δ = {privacy.delta:g}"
     if example == "jump":
-        least, lower = prose.bracket(said.lower, said.upper)
+        least, lower = prose.bracket(said.lower, said.upper, 3)
         truth = f"{least} and {lower}"
         headline = (
             f"At {pair}, on every grid: upper bound ≥ **{upper}**, lower bound ≤ **{lower}**. They never meet: the "
@@ -74,22 +74,22 @@ def cells(values: Values, colours: Palette) -> Panel:
     x = np.unique(np.concatenate([np.linspace(-shown, shown, 801), edges]))
     values_of = loss.value(np.where(x == 0, 1e-12, x))
     figure = go.Figure()
-    line = {"color": colours.text, "width": 1.5, "dash": "dot"}
+    line = lines.reference(colours)
     figure.add_scatter(x=x, y=values_of, mode="lines", name="loss c(x)", line=line,
-                       hovertemplate="c(%{x:.4g}) = %{y:.4g}<extra></extra>")  # fmt: skip
+                       hovertemplate="c(%{x:.3g}) = %{y:.3g}<extra></extra>")  # fmt: skip
     for name, y, style in (
-        ("infimum on a cell: lower program", lowest, {**figures.series(colours, 1), "dash": "solid", "width": 5}),
-        ("mean on a cell: upper program", means, figures.series(colours, 0)),
+        ("infimum on a cell: lower program", lowest, lines.series(colours, 1, width=5)),
+        ("mean on a cell: upper program", means, lines.series(colours, 0)),
     ):
         figure.add_scatter(
             x=edges, y=np.append(y, y[-1]), mode="lines", name=name, line=style | {"shape": "hv"},
-            hovertemplate=f"{name}<br>cell at %{{x:.4g}}: %{{y:.4g}}<extra></extra>",
+            hovertemplate=f"{name}<br>cell at %{{x:.3g}}: %{{y:.3g}}<extra></extra>",
         )  # fmt: skip
     if example == "jump":
         figure.add_scatter(x=[0], y=[0], mode="markers", name="c(0) = 0", hoverinfo="skip",
                            marker={"size": colours.type * 0.8, "color": colours.text})  # fmt: skip
     else:
-        figures.upright(figure, half, line={"color": colours.muted, "width": 1.5, "dash": "dash"})
+        figures.upright(figure, half, line=lines.reference(colours))
         figures.upright(figure, half, half + 1, layer="below", line={"width": 0}, fillcolor=colours.impossible)
         figures.entry(figure, "no events here: mass is free", {"mode": "markers"}, area=(half, half + 1, None, None),
                       symbol="square", size=14, color=colours.impossible)  # fmt: skip
@@ -108,10 +108,10 @@ def cells(values: Values, colours: Palette) -> Panel:
         )
     near = (edges[:-1] >= max(ends[0], -1)) & (edges[:-1] < ends[0] + 3)
     table = {
-        "cell from": [prose.number(float(v)) for v in edges[:-1][near]],
-        "to": [prose.number(float(v)) for v in edges[1:][near]],
-        "mean": [prose.number(float(v)) for v in means[near]],
-        "infimum": [prose.number(float(v)) for v in lowest[near]],
+        "cell from": [prose.number(float(v), 3) for v in edges[:-1][near]],
+        "to": [prose.number(float(v), 3) for v in edges[1:][near]],
+        "mean": [prose.number(float(v), 3) for v in means[near]],
+        "infimum": [prose.number(float(v), 3) for v in lowest[near]],
     }
     return Panel("What the two programs see", figures.finish(figure, colours, height=HEIGHT), alt, table)
 
@@ -155,15 +155,13 @@ def grids(asked: Asked, found: Bounds, colours: Palette) -> Panel:
     figure = go.Figure()
     figures.band(
         figure, x, [b.lower for b in found.grids], [b.upper for b in found.grids], colours=colours,
-        names=("upper bound, best grid so far", "lower bound, best grid so far"), hover="k = %{x}: %{y:.6g}",
+        names=("upper bound, best grid so far", "lower bound, best grid so far"), hover="k = %{x}: %{y:.3g}",
     )  # fmt: skip
     ends = [CELLS[0] / 1.2, CELLS[-1] * 1.2]
-    for name, level, dash in (
-        ("no grid goes below", said.program_upper, "dash"), ("no grid goes above", said.program_lower, "dot")
-    ):  # fmt: skip
+    for name, level in (("no grid goes below", said.program_upper), ("no grid goes above", said.program_lower)):
         figure.add_scatter(x=ends, y=[level] * 2, mode="lines", name=name,
-                           hovertemplate=f"{name} %{{y:.6g}}<extra></extra>",
-                           line={"color": figures.hue(colours, "laplace"), "width": 1.5, "dash": dash})  # fmt: skip
+                           hovertemplate=f"{name} %{{y:.3g}}<extra></extra>",
+                           line=lines.reference(colours))  # fmt: skip
     figure.update_xaxes(
         title="cells per sensitivity k", type="log", tickvals=list(CELLS), ticktext=[str(k) for k in CELLS],
         range=np.log10(ends).tolist(),
@@ -171,13 +169,13 @@ def grids(asked: Asked, found: Bounds, colours: Palette) -> Panel:
     figure.update_yaxes(title="expected loss", rangemode="tozero")
     last = found.grids[-1]
     alt = (
-        f"Certified bounds against the grid: at k = {last.at:g} from {prose.at_least(last.lower, 4)} to "
-        f"{prose.at_most(last.upper, 4)}; no grid can bring them together."
+        f"Certified bounds against the grid: at k = {last.at:g} from {prose.at_least(last.lower, 3)} to "
+        f"{prose.at_most(last.upper, 3)}; no grid can bring them together."
     )
     table = {
         "cells per sensitivity": [f"{b.at:g}" for b in found.grids],
-        "lower bound": [prose.at_least(b.lower, 6) for b in found.grids],
-        "upper bound": [prose.at_most(b.upper, 6) for b in found.grids],
+        "lower bound": [prose.at_least(b.lower, 3) for b in found.grids],
+        "upper bound": [prose.at_most(b.upper, 3) for b in found.grids],
     }
     return Panel("Finer grids do not help", figures.finish(figure, colours, height=340), alt, table, "grids")
 
@@ -189,12 +187,12 @@ def relatives(asked: Asked, found: Bounds, colours: Palette) -> Panel:
     figure = go.Figure()
     figures.band(
         figure, x, [b.lower for b in found.relatives], [b.upper for b in found.relatives], colours=colours,
-        names=("upper bound", "lower bound"), hover="%{x}: %{y:.6g}",
+        names=("upper bound", "lower bound"), hover="%{x}: %{y:.3g}",
     )  # fmt: skip
     level, name = (said.upper, "best noise for the point, at most") if jump else (said.lower, "every noise, at least")
     figure.add_scatter(x=[min(x), max(x)], y=[level] * 2, mode="lines", name=name,
-                       hovertemplate=f"{name} %{{y:.6g}}<extra></extra>",
-                       line={"color": figures.hue(colours, "laplace"), "width": 1.5, "dash": "dash"})  # fmt: skip
+                       hovertemplate=f"{name} %{{y:.3g}}<extra></extra>",
+                       line=lines.reference(colours))  # fmt: skip
     if jump:
         figure.update_xaxes(
             title="the point widened to |x| < w (sensitivities)", type="log", tickvals=list(WELLS),
@@ -205,13 +203,13 @@ def relatives(asked: Asked, found: Bounds, colours: Palette) -> Panel:
     figure.update_yaxes(title="expected loss", rangemode="tozero")
     last = found.relatives[-1]
     alt = (
-        f"Certified bounds of the relatives; the last one, at {last.at:g}, between {prose.at_least(last.lower, 4)} and "
-        f"{prose.at_most(last.upper, 4)}."
+        f"Certified bounds of the relatives; the last one, at {last.at:g}, between {prose.at_least(last.lower, 3)} and "
+        f"{prose.at_most(last.upper, 3)}."
     )
     table = {
         "width of the well" if jump else "half-width of the support": [f"{b.at:g}" for b in found.relatives],
-        "lower bound": [prose.at_least(b.lower, 6) for b in found.relatives],
-        "upper bound": [prose.at_most(b.upper, 6) for b in found.relatives],
+        "lower bound": [prose.at_least(b.lower, 3) for b in found.relatives],
+        "upper bound": [prose.at_most(b.upper, 3) for b in found.relatives],
     }
     title = "A well instead of a point" if jump else "Noise of finite support"
     about = "wells" if jump else "supports"
@@ -229,7 +227,7 @@ def reason(delta: float) -> str:
     return (
         "A shift by almost any amount leaves a point mass uncovered, so that it is at most δ, and all other noise "
         f"costs at least 1: 1 − δ = {least_cost(delta):g}. At ε = 1 some noise costs at most "
-        f"{prose.at_most(said.upper, 4)}, but no density less than 1: the bounds stay at least "
+        f"{prose.at_most(said.upper, 3)}, but no density less than 1: the bounds stay at least "
         f"{prose.at_least(said.program_upper - said.program_lower, 2)} apart."
     )
 

@@ -19,8 +19,8 @@ from pages.shared.address import Choice
 
 COUNTS = (2, 3, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 100_000)
 LEADS = (0.0, 1.0, 2.0, 3.0, 5.0, 7.0, 10.0, 15.0, 20.0, 30.0, 50.0, 70.0, 100.0)
-NOISES = ("exponential", "laplace", "gumbel")
-"""The noises in the order of their curves."""
+NOISES = {"exponential": 1, "laplace": "laplace", "gumbel": "exponential mechanism"}
+"""The noises in the order of their curves, each with its role."""
 
 CONTROLS = {
     "epsilon": widgets.EPSILON, "nm_shape": Choice("leader", core.SHAPES | {"worst": "one leader, the worst lead"}),
@@ -95,15 +95,15 @@ def against_count(values: Values, gaps: dict[str, float], colours: Palette) -> P
     k = np.unique(np.geomspace(2, 100_000, 12 if worst else 33).round()).astype(int)
     gap = lambda n, noise: core.expected_gap(scores(values, n, lead(values, n, noise)), epsilon, noise)  # noqa: E731
     curves = [
-        Curve(core.NOISES[noise], np.array([gap(int(n), noise) for n in k]), gaps[noise], noise == "exponential")
-        for noise in NOISES
+        Curve(core.NOISES[noise], np.array([gap(int(n), noise) for n in k]), gaps[noise], noise == "exponential", role)
+        for noise, role in NOISES.items()
     ]
     bound = np.array([core.gap_bound(int(n), epsilon) for n in k])
-    curves.append(Curve("bound for Laplace", bound, style=4, hover="k = %{x}: at most %{y:.4g}", drawn=worst))
+    curves.append(Curve("bound for Laplace", bound, style="bound", hover="k = %{x}: at most %{y:.3~r}", drawn=worst))
     return Plot(
         "Error against k", Axis("number of candidates k", figures.log_ticks(2, 1e5), prose.count, "candidates"),
         Axis("mean gap to the best score (people)", {"rangemode": "tozero"}), k, tuple(curves),
-        hover="k = %{x}: %{y:.4g} people", here=int(values["nm_candidates"]),
+        hover="k = %{x}: %{y:.3~r} people", here=int(values["nm_candidates"]),
     ).panel(colours)  # fmt: skip
 
 
@@ -118,11 +118,11 @@ def against_lead(values: Values, here: float, wins: dict[str, float], colours: P
         tuple(
             Curve(
                 core.NOISES[noise], np.array([100 * float(win(ahead, noise)) for ahead in x]), 100 * wins[noise],
-                noise == "exponential",
+                noise == "exponential", role,
             )
-            for noise in NOISES
+            for noise, role in NOISES.items()
         ),
-        hover="lead %{x:.4g}: %{y:.4g} %", here=here, about="lead", height=360,
+        hover="lead %{x:.3~r}: %{y:.3~r} %", here=here, about="lead", height=360,
     ).panel(colours)  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from dpcore import figures
 from dpcore.figures import Palette
 from dpcore.gallery import norm_gradient as core
 from pages.lessons import curves as parts
-from pages.lessons import widgets
+from pages.lessons import lines, widgets
 from pages.lessons.plot import Axis, Curve, Plot
 from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values, later
 from pages.lessons.widgets import HEIGHT, Stops
@@ -25,6 +25,7 @@ TARGETS = {
 WORDS = {"mean": "mean", "median": "median", "decile": "0.9-quantile", "slope": "regression slope"}
 PEOPLE = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
 NAMES = {"norm_gradient": "K-norm gradient", "exponential": "exponential mechanism"}
+ROLES = {"norm_gradient": "gradient", "exponential": "exponential mechanism"}
 CONTROLS = {
     "epsilon": widgets.EPSILON, "kg_target": Choice("median", {key: word.capitalize() for key, word in WORDS.items()}),
     "kg_people": Stops(200, PEOPLE), "seed": widgets.SEED,
@@ -65,15 +66,15 @@ def picture(values: Values, colours: Palette) -> Picture:
     errors = {name: law.mean_distance(best) for name, law in laws(key, people, seed, epsilon).items()}
     headline = (
         f"{prose.count(people)} people, ε = {epsilon:g}: the K-norm gradient mechanism misses the {WORDS[key]} of the "
-        f"table by **{prose.number(errors['norm_gradient'])}** on average, the exponential mechanism by "
-        f"**{prose.number(errors['exponential'])}**."
+        f"table by **{prose.number(errors['norm_gradient'], 3)}** on average, the exponential mechanism by "
+        f"**{prose.number(errors['exponential'], 3)}**."
     )
     facts = {NAMES[name]: f"mean error {prose.number(error, 6)}, exact" for name, error in errors.items()}
     where = "x and y clipped to [−1, 1], slope in [−2, 2]" if key == "slope" else "numbers clipped to [0, 1]"
     note = (
         f"Table drawn with seed {seed} ({where}); both densities are exact. Neighbours differ in one row, n is public. "
-        f"Sensitivity of the loss {prose.number(TARGETS[key].loss_sensitivity)}, of its gradient "
-        f"{prose.number(TARGETS[key].gradient_sensitivity)}."
+        f"Sensitivity of the loss {prose.number(TARGETS[key].loss_sensitivity, 3)}, of its gradient "
+        f"{prose.number(TARGETS[key].gradient_sensitivity, 3)}."
     )
     panels = (
         densities(values, best, errors, colours),
@@ -97,21 +98,21 @@ def densities(values: Values, best: float, errors: dict[str, float], colours: Pa
     target, found = TARGETS[key], laws(key, people, seed, values["epsilon"])
     low, high = _window(found, best)
     figure, table = go.Figure(), {"quantile": ["1 %", "5 %", "25 %", "50 %", "75 %", "95 %", "99 %"]}
-    for name, hue in (("norm_gradient", "optimal"), ("exponential", "laplace")):
+    for name, hue in ROLES.items():
         x = _grid(found[name], low, high, target)
         y = np.exp(found[name].log_density(x))
         figure.add_scatter(
-            x=x, y=y, mode="lines", name=NAMES[name], line=figures.line(hue, colours),
-            fill="tozeroy" if name == "norm_gradient" else None, fillcolor=colours.fill,
-            hovertemplate=f"<b>{NAMES[name]}</b><br>%{{x:.4g}}: density %{{y:.4g}}<extra></extra>",
+            x=x, y=y, mode="lines", name=NAMES[name], line=lines.series(colours, hue),
+            fill="tozeroy" if name == "norm_gradient" else None, fillcolor=lines.tint(colours, hue),
+            hovertemplate=f"<b>{NAMES[name]}</b><br>%{{x:.3g}}: density %{{y:.3g}}<extra></extra>",
         )  # fmt: skip
         levels = np.array([0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99])
-        table[NAMES[name]] = [prose.number(float(v)) for v in found[name].quantile(levels)]
-    parts.upright(figure, best, f"{WORDS[key]} of the table, {prose.number(best)}", colours)
+        table[NAMES[name]] = [prose.number(float(v), 3) for v in found[name].quantile(levels)]
+    parts.upright(figure, best, f"{WORDS[key]} of the table, {prose.number(best, 3)}", colours)
     figure.update_xaxes(title=f"released {WORDS[key]}", range=[low, high])
     figure.update_yaxes(title="probability density", rangemode="tozero")
-    alt = f"Densities around the table's {WORDS[key]}, {prose.number(best)}. Mean errors: " + ", ".join(
-        f"{NAMES[name]} {prose.number(error)}" for name, error in errors.items()
+    alt = f"Densities around the table's {WORDS[key]}, {prose.number(best, 3)}. Mean errors: " + ", ".join(
+        f"{NAMES[name]} {prose.number(error, 3)}" for name, error in errors.items()
     )
     return Panel("The released value", figures.finish(figure, colours, height=HEIGHT), alt, table)
 
@@ -136,18 +137,18 @@ def exponents(values: Values, best: float, colours: Palette) -> Panel:
     theta = np.unique([*_grid(found["norm_gradient"], low, high, target), best])
     loss, gradient = target.loss(theta, rows), np.abs(target.gradient(theta, rows))
     curves = {
-        "|gradient|, K-norm gradient": epsilon / (2 * target.gradient_sensitivity) * gradient,
-        "loss, exponential mechanism": epsilon / (2 * target.loss_sensitivity) * (loss - loss.min()),
+        "|gradient| (K-norm gradient)": epsilon / (2 * target.gradient_sensitivity) * gradient,
+        "loss (exponential mechanism)": epsilon / (2 * target.loss_sensitivity) * (loss - loss.min()),
     }
     top = max(2.0, min(float(max(y.max() for y in curves.values())), 12.0))
     return Plot(
         "Kink against parabola", Axis("θ", {"range": [low, high]}),
         Axis("−ln density, up to a constant", {"range": [0, top]}), theta,
-        tuple(Curve(name, y) for name, y in curves.items()),
-        hover="θ = %{x:.4g}: −%{y:.4g} in the exponent", about="kink", height=340,
+        tuple(Curve(name, y, style=role) for (name, y), role in zip(curves.items(), ROLES.values())),
+        hover="θ = %{x:.3g}: −%{y:.3g} in the exponent", about="kink", height=340,
         remark=(
-            f"Around θ = {prose.number(best)} the gradient's absolute value has a kink, the loss is a parabola. Each "
-            "unit makes a θ e times as unlikely."
+            f"Around θ = {prose.number(best, 3)} the gradient's absolute value has a kink, the loss is a parabola. "
+            "Each unit makes a θ e times as unlikely."
         ),
     ).panel(colours)  # fmt: skip
 
@@ -172,8 +173,9 @@ def by_people(values: Values, colours: Palette) -> Panel:
     return Plot(
         "1/n against 1/√n", Axis("people n", ticks),
         Axis(f"mean error of the {WORDS[values['kg_target']]}", figures.log_ticks(float(low), float(high))),
-        np.array(PEOPLE, dtype=float), tuple(Curve(NAMES[name], y, marks={}) for name, y in found.items()),
-        hover="n = %{x:,.0f}: %{y:.4g}", about="people", height=340,
+        np.array(PEOPLE, dtype=float),
+        tuple(Curve(NAMES[name], y, style=ROLES[name], marks={}) for name, y in found.items()),
+        hover="n = %{x:,.0f}: %{y:.3g}", about="people", height=340,
     ).panel(colours)  # fmt: skip
 
 

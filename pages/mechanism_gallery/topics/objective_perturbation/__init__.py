@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from dpcore import figures
 from dpcore.figures import Palette
 from dpcore.gallery import objective_perturbation as core
-from pages.lessons import widgets
+from pages.lessons import lines, widgets
 from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
 from pages.lessons.widgets import HEIGHT, Stops
 from pages.shared import prose
@@ -85,7 +85,7 @@ def picture(values: Values, colours: Palette) -> Picture:
         f"to the curvature, λ = ¼, γ = {prose.number(spent.ridge, 3)}. Accuracies: means of {DRAWS} simulated draws, "
         f"seed {seed}, on {prose.count(FRESH)} fresh people."
     )
-    panels = (curves(values, exact, colours), lines(values, colours), spending(values, spent, colours))
+    panels = (curves(values, exact, colours), private_lines(values, colours), spending(values, spent, colours))
     return Picture(headline, panels, facts, (note,))
 
 
@@ -93,22 +93,21 @@ def curves(values: Values, exact: float, colours: Palette) -> Panel:
     """Accuracy against ε with the middle 80 % of the draws."""
     people, seed, share, ridge = int(values["op_people"]), int(values["seed"]), values["op_share"], values["op_ridge"]
     found = 100 * np.stack([accuracies(people, seed, share, ridge, e) for e in EPSILONS], axis=1)
-    names, x = ("perturbed objective", "perturbed answer"), np.array(EPSILONS)
+    names, x = {"perturbed objective": "objective", "perturbed answer": "answer"}, np.array(EPSILONS)
     figure = go.Figure()
-    for number, (name, draws) in enumerate(zip(names, found)):
+    for number, ((name, role), draws) in enumerate(zip(names.items(), found)):
         low, high = np.quantile(draws, (0.1, 0.9), axis=1)
         mean = draws.mean(axis=1)
-        style = figures.series(colours, number)
         figure.add_scatter(
             x=x * (0.985, 1.015)[number], y=mean, name=name, mode="lines+markers",
-            line=style, marker={"symbol": ("circle", "diamond")[number]},
+            line=lines.series(colours, role), marker={"symbol": ("circle", "diamond")[number]},
             error_y={"array": np.maximum(high - mean, 0), "arrayminus": np.maximum(mean - low, 0), "thickness": 1.2,
                      "width": 3},
-            hovertemplate=f"<b>{name}</b><br>ε = %{{x:.3g}}: %{{y:.4g}} %<extra></extra>",
+            hovertemplate=f"<b>{name}</b><br>ε = %{{x:.3g}}: %{{y:.3g}} %<extra></extra>",
         )  # fmt: skip
     figure.add_scatter(
         x=[EPSILONS[0], EPSILONS[-1]], y=[100 * exact] * 2, mode="lines", name="without privacy",
-        line={"color": colours.text, "width": 1.5, "dash": "dot"}, hovertemplate="%{y:.4g} %<extra></extra>",
+        line=lines.reference(colours), hovertemplate="%{y:.3g} %<extra></extra>",
     )  # fmt: skip
     here = 100 * accuracies(people, seed, share, ridge, values["epsilon"])[0].mean()
     figures.chosen(figure, values["epsilon"], float(here), "chosen", colours)
@@ -120,7 +119,7 @@ def curves(values: Values, exact: float, colours: Palette) -> Panel:
     )
     table = {"ε": [f"{e:g}" for e in EPSILONS]}
     for name, draws in zip(names, found):
-        table[f"{name} (%)"] = [f"{v:.2f}" for v in draws.mean(axis=1)]
+        table[f"{name} (%)"] = [f"{v:.1f}" for v in draws.mean(axis=1)]
         table[f"{name}, 10 % to 90 %"] = [f"{a:.1f} to {b:.1f}" for a, b in np.quantile(draws, (0.1, 0.9), axis=1).T]
     title = "Accuracy against ε, simulated"
     return Panel(title, figures.finish(figure, colours, height=HEIGHT), alt, table)
@@ -136,16 +135,16 @@ def draws(people: int, seed: int, share: float, ridge: float, epsilon: float) ->
     )
 
 
-def lines(values: Values, colours: Palette) -> Panel:
+def private_lines(values: Values, colours: Palette) -> Panel:
     """The table, the line without privacy, and private ones."""
     people, seed, share, ridge = int(values["op_people"]), int(values["seed"]), values["op_share"], values["op_ridge"]
     table, theta = tables(people, seed)[0], draws(people, seed, share, ridge, values["epsilon"])
     figure = go.Figure()
-    for label, symbol, key in ((1, "circle", "optimal"), (-1, "x-thin-open", "laplace")):
+    for label, symbol, key in ((1, "circle", 0), (-1, "x-thin-open", 2)):
         x = table.features[table.labels == label]
         figure.add_scatter(
             x=x[:, 0], y=x[:, 1], mode="markers", name=f"y = {'+' if label > 0 else '−'}1",
-            marker={"symbol": symbol, "size": 6, "color": figures.hue(colours, key), "opacity": 0.7}, hoverinfo="skip",
+            marker={"symbol": symbol, "size": 6, "color": lines.colour(colours, key), "opacity": 0.7}, hoverinfo="skip",
         )  # fmt: skip
     xs, ys = [], []
     for one in theta:
@@ -153,12 +152,12 @@ def lines(values: Values, colours: Palette) -> Panel:
         xs += [-across[0], across[0], None]
         ys += [-across[1], across[1], None]
     figure.add_scatter(x=xs, y=ys, mode="lines", name=f"{SHOWN} private lines", hoverinfo="skip",
-                       line={"color": colours.muted, "width": 1})  # fmt: skip
+                       line=lines.series(colours, "objective", width=1))  # fmt: skip
     best = plain(people, seed, ridge)[0]
     across = np.array([-best[1], best[0]]) / np.linalg.norm(best)
     figure.add_scatter(
         x=[-across[0], across[0]], y=[-across[1], across[1]], mode="lines", name="without privacy", hoverinfo="skip",
-        line={"color": colours.text, "width": 3},
+        line=lines.reference(colours) | {"width": 3},
     )  # fmt: skip
     figure.update_xaxes(title="x₁", range=[-1.3, 1.3], constrain="domain")
     figure.update_yaxes(title="x₂", range=[-1.05, 1.05], scaleanchor="x")
@@ -168,7 +167,7 @@ def lines(values: Values, colours: Palette) -> Panel:
         f"against the one without privacy, nine in ten by less than {np.quantile(angle, 0.9):.1f}."
     )
     shown = {
-        "θ₁": [prose.number(float(v)) for v in theta[:, 0]], "θ₂": [prose.number(float(v)) for v in theta[:, 1]],
+        "θ₁": [prose.number(float(v), 3) for v in theta[:, 0]], "θ₂": [prose.number(float(v), 3) for v in theta[:, 1]],
         "turned by (degrees)": [f"{v:.1f}" for v in angle],
     }  # fmt: skip
     title = "Private lines, simulated"
@@ -193,20 +192,20 @@ def spending(values: Values, spent: core.Split, colours: Palette) -> Panel:
         "row moved to the middle": (core.Table.clipped(one, labels), core.Table.clipped(other, labels)),
     }
     figure, shown = go.Figure(), {"neighbour": [], "noise": [], "curvature": []}
-    for (name, (here, there)), symbol, key in zip(pairs.items(), ("circle", "diamond-open"), ("optimal", "laplace")):
+    for (name, (here, there)), symbol, key in zip(pairs.items(), ("circle", "diamond-open"), (0, 2)):
         noise, curvature = core.privacy_loss(here, there, theta, spent)
         figure.add_scatter(
             x=noise, y=curvature, mode="markers", name=name,
-            marker={"symbol": symbol, "size": 8, "color": figures.hue(colours, key)},
-            hovertemplate="noise %{x:.4g}, curvature %{y:.4g}<extra></extra>",
+            marker={"symbol": symbol, "size": 8, "color": lines.colour(colours, key)},
+            hovertemplate="noise %{x:.3g}, curvature %{y:.3g}<extra></extra>",
         )  # fmt: skip
         shown["neighbour"] += [name] * len(noise)
-        shown["noise"] += [prose.number(float(v)) for v in noise]
-        shown["curvature"] += [prose.number(float(v)) for v in curvature]
+        shown["noise"] += [prose.number(float(v), 3) for v in noise]
+        shown["curvature"] += [prose.number(float(v), 3) for v in curvature]
     box = {"type": "rect", "x0": -spent.noise, "x1": spent.noise, "y0": -spent.curvature, "y1": spent.curvature}
-    figure.layout.shapes = ({**box, "line": {"color": colours.text, "width": 1.5, "dash": "dot"}},)
+    figure.layout.shapes = ({**box, "line": lines.reference(colours)},)
     figures.entry(
-        figure, "all that ε allows", {"mode": "lines", "line": {"color": colours.text, "dash": "dot", "width": 1.5}},
+        figure, "all that ε allows", {"mode": "lines", "line": lines.reference(colours)},
         area=(-spent.noise, spent.noise, spent.curvature, spent.curvature),
     )  # fmt: skip
     figure.update_xaxes(title="privacy loss from the noise", range=[-1.15 * spent.noise, 1.15 * spent.noise])

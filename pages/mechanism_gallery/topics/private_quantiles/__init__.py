@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from dpcore import figures
 from dpcore.figures import Palette
 from dpcore.gallery import private_quantiles as core
-from pages.lessons import widgets
+from pages.lessons import lines, widgets
 from pages.lessons.plot import Axis, Curve, Plot
 from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values, later
 from pages.lessons.widgets import HEIGHT, Stops
@@ -85,8 +85,8 @@ def releases(data: np.ndarray, shares: tuple[float, ...], laws: list[core.Law], 
     people = len(data)
     figure.add_scatter(
         x=data, y=100 * np.arange(1, people + 1) / people, mode="lines", name="share of people at or below",
-        line={"color": colours.text, "width": 1.5, "shape": "hv"},
-        hovertemplate="%{y:.4g} % earn at most %{x:.4g}<extra></extra>",
+        line=lines.reference(colours) | {"shape": "hv"},
+        hovertemplate="%{y:.3~r} % earn at most %{x:.3~r}<extra></extra>",
     )  # fmt: skip
     middles = [float(law.quantile(0.5)) for law in laws]
     ends = np.array([law.quantile(np.array([0.05, 0.95])) for law in laws])
@@ -98,26 +98,26 @@ def releases(data: np.ndarray, shares: tuple[float, ...], laws: list[core.Law], 
             "color": colours.accent, "thickness": 2.5, "width": 6,
         },
         customdata=ends,
-        hovertemplate="%{y:.3g} % quantile: 90 % from %{customdata[0]:.4g} to %{customdata[1]:.4g}<extra></extra>",
+        hovertemplate="%{y:.3~r} % quantile: 90 % from %{customdata[0]:.3~r} to %{customdata[1]:.3~r}<extra></extra>",
     )  # fmt: skip
     truths = [true_quantile(data, share) for share in shares]
     figure.add_scatter(
         x=truths, y=[100 * share for share in shares], mode="markers", name="true quantile", hoverinfo="skip",
         marker={"symbol": "circle-open", "size": colours.type - 2, "color": colours.text, "line": {"width": 2}},
     )  # fmt: skip
-    reach = max(float(data[-1]), min(float(ends.max()), 3 * float(data[-1])), *middles)
-    figure.update_xaxes(title="income (thousands a year)", range=[0, 1.03 * reach])
+    reach = 1.5 * max(float(data[-1]), *middles)  # an end that lies far out is told by its hover
+    figure.update_xaxes(title="income (thousands a year)", range=[0, reach])
     figure.update_yaxes(title="people (%)", range=[0, 103])
     alt = "90 % of the releases: " + "; ".join(
-        f"{100 * share:g} % quantile from {low:.4g} to {high:.4g} (true {truth:.4g})"
+        f"{100 * share:g} % quantile from {low:.3g} to {high:.3g} (true {truth:.3g})"
         for share, (low, high), truth in zip(shares, ends, truths)
     )
     table = {
-        "quantile": [f"{100 * share:g} %" for share in shares], "true": [prose.number(t) for t in truths],
-        "5 % of releases below": [prose.number(float(low)) for low, _ in ends],
-        "median release": [prose.number(m) for m in middles],
-        "5 % of releases above": [prose.number(float(high)) for _, high in ends],
-        "mean error": [prose.number(law.mean_error(t)) for law, t in zip(laws, truths)],
+        "quantile": [f"{100 * share:g} %" for share in shares], "true": [prose.number(t, 3) for t in truths],
+        "5 % of releases below": [prose.number(float(low), 3) for low, _ in ends],
+        "median release": [prose.number(m, 3) for m in middles],
+        "5 % of releases above": [prose.number(float(high), 3) for _, high in ends],
+        "mean error": [prose.number(law.mean_error(t), 3) for law, t in zip(laws, truths)],
         "P(rank off by more than 5 % of people)": [prose.percent(law.rank_error(0.05 * people)) for law in laws],
     }  # fmt: skip
     return Panel("What is released", figures.finish(figure, colours, height=HEIGHT), alt, table)
@@ -131,14 +131,14 @@ def width(values: Values, data: np.ndarray, colours: Palette) -> Panel:
     laplace = lambda top: core.laplace_error(truth, epsilon, low=0.0, high=float(top))  # noqa: E731
     curves = (
         Curve("exponential mechanism", np.array([error(top) for top in tops]), error(here), ringed=True),
-        Curve("Laplace noise on the median", np.array([laplace(top) for top in tops]), laplace(here)),
+        Curve("Laplace noise on the median", np.array([laplace(top) for top in tops]), laplace(here), style="laplace"),
     )
     low, high = float(curves[0].y.min()), float(curves[1].y.max())
     return Plot(
         "The price of a wide range",
         Axis("upper end of the range (thousands)", figures.log_ticks(100, 1e6), name="range"),
         Axis("mean error (thousands)", figures.log_ticks(low, high)), tops, curves,
-        hover="range %{x:.3g}: off by %{y:.4g}", here=here, about="range", height=360,
+        hover="range %{x:.3~r}: off by %{y:.3~r}", here=here, about="range", height=360,
     ).panel(colours)  # fmt: skip
 
 

@@ -11,7 +11,8 @@ from dpcore import figures
 from dpcore.figures import Palette
 from dpcore.gallery import regression as core
 from dpcore.privacy import Privacy
-from pages.lessons import widgets
+from pages.lessons import curves as parts
+from pages.lessons import lines, widgets
 from pages.lessons.plot import Axis, Curve, Plot
 from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
 from pages.lessons.widgets import HEIGHT, Stops
@@ -26,7 +27,7 @@ GRID = (50, 100, 200, 400, 800, 1600)
 RULES = {
     "joint": "Laplace, all four sums together", "separate": "Laplace, sum by sum", "gaussian": "Gaussian, together",
 }  # fmt: skip
-HUES = {"joint": "laplace", "separate": "staircase", "gaussian": "gaussian"}
+HUES = {"joint": "laplace", "separate": "answer", "gaussian": "gaussian"}
 DELTAS = (1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3)
 SHARES = (0.1, 0.2, 0.3, 0.35, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 WIDTHS = (0.5, 0.6, 0.8, 1.0, 1.2, 1.5, 2.0, 3.0, 5.0)
@@ -132,11 +133,11 @@ def fan(values: Values, colours: Palette) -> Panel:
         xs += [*ends.tolist(), None]
         ys += [*(alpha + beta * ends).tolist(), None]
     figure.add_scatter(x=xs, y=ys, mode="lines", name=f"{SHOWN} private lines", hoverinfo="skip", opacity=0.6,
-                       line={"color": figures.hue(colours, HUES[values["pr_rule"]]), "width": 1})  # fmt: skip
+                       line=lines.series(colours, HUES[values["pr_rule"]], width=1))  # fmt: skip
     figure.add_scatter(
         x=ends, y=intercept + slope * ends, mode="lines", name="least squares",
-        line={"color": colours.text, "width": 3},
-        hovertemplate="least squares<br>%{x:.3g} h: %{y:.4g} points<extra></extra>",
+        line=lines.reference(colours) | {"width": 3},
+        hovertemplate="least squares<br>%{x:.3g} h: %{y:.3g} points<extra></extra>",
     )  # fmt: skip
     (a, b), (c, d) = bounds.x, bounds.y
     box = {
@@ -145,10 +146,10 @@ def fan(values: Values, colours: Palette) -> Panel:
         "x1": b,
         "y0": c,
         "y1": d,
-        "line": {"color": colours.text, "width": 1, "dash": "dot"},
+        "line": lines.reference(colours),
     }
     figure.layout.shapes = (box,)
-    figures.entry(figure, "bounds", {"mode": "lines", "line": {"color": colours.text, "width": 1, "dash": "dot"}},
+    figures.entry(figure, "bounds", {"mode": "lines", "line": lines.reference(colours)},
                   area=(a, b, d, d))  # fmt: skip
     seen = 1.06 * min(max(values["pr_width"], 1.0), 2.0)  # wider bounds than this would leave the table a dot
     figure.update_xaxes(title="study (hours)", range=[10 - 10 * seen, 10 + 10 * seen])
@@ -159,8 +160,8 @@ def fan(values: Values, colours: Palette) -> Panel:
         f"between {low:.3g} and {high:.3g}."
     )
     table = {
-        "intercept": [prose.number(float(v)) for v in private[:, 0]],
-        "slope": [prose.number(float(v)) for v in private[:, 1]],
+        "intercept": [prose.number(float(v), 3) for v in private[:, 0]],
+        "slope": [prose.number(float(v), 3) for v in private[:, 1]],
         "raised": ["yes" if r else "no" for r in raised],
     }
     title = f"One table, {SHOWN} releases, simulated"
@@ -174,13 +175,12 @@ def by_people(values: Values, colours: Palette) -> Panel:
     curves = tuple(
         Curve(
             RULES[rule], np.array([repeated(privacy, share, width, k, seed)[rule].errors[1] for k in GRID]),
-            style=figures.line(hue, colours) | {"width": 3 if rule == chosen else 1.5},
+            style=lines.series(colours, hue, width=3 if rule == chosen else 1.5),
             marks={"size": 7 if rule == chosen else 5},
         )
         for rule, hue in HUES.items()
     )  # fmt: skip
-    dotted = {"color": colours.text, "width": 1.5, "dash": "dot"}
-    plain = Curve("no privacy (formula)", np.array([LINE.slope_error(k) for k in GRID]), style=dotted)
+    plain = Curve("no privacy (formula)", np.array([LINE.slope_error(k) for k in GRID]), style=lines.reference(colours))
     low, high = min(one.y.min() for one in (plain, *curves)), max(one.y.max() for one in curves)
     ticks = {"type": "log", "tickvals": list(GRID), "ticktext": [prose.count(k) for k in GRID]}
     return Plot(
@@ -197,25 +197,24 @@ def intervals(found: core.Repeated, colours: Palette) -> Panel:
     holds, x = np.abs(errors) <= half, np.arange(1, len(errors) + 1)
     figure = go.Figure()
     for name, here, symbol, key in (
-        ("holds the truth", holds, "circle", "optimal"),
-        ("misses it", ~holds, "x", "laplace"),
+        ("holds the truth", holds, "circle", 0),
+        ("misses it", ~holds, "x", 1),
     ):
         figure.add_scatter(
             x=x[here], y=(LINE.slope + errors)[here], mode="markers", name=name,
-            marker={"symbol": symbol, "size": 8, "color": figures.hue(colours, key)},
+            marker={"symbol": symbol, "size": 8, "color": lines.colour(colours, key)},
             error_y={"array": half[here], "thickness": 1.5, "width": 0},
             hovertemplate="table %{x}: %{y:.3g} ± %{error_y.array:.2g}<extra></extra>",
         )  # fmt: skip
-    figure.add_hline(y=LINE.slope, line={"color": colours.text, "width": 1.5, "dash": "dot"})
-    figures.entry(figure, "true slope", {"mode": "lines", "line": {"color": colours.text, "width": 1.5, "dash": "dot"}},
-                  area=(None, None, LINE.slope, LINE.slope))  # fmt: skip
+    parts.level(figure, LINE.slope, "true slope", colours)
     far = 1.2 * max(float(np.quantile(np.abs(errors) + half, 0.95)), float(half.max()))
     figure.update_xaxes(title=f"table (first {len(errors)} of {len(found.private)})")
     figure.update_yaxes(title="slope (points per hour)", range=[LINE.slope - far, LINE.slope + far])
     alt = f"{int(holds.sum())} of {len(errors)} textbook 95 % intervals hold the true slope {LINE.slope:g}."
     table = {
-        "table": x.tolist(), "private slope": [prose.number(float(v)) for v in LINE.slope + errors],
-        "± textbook": [prose.number(float(v)) for v in half], "holds the truth": ["yes" if h else "no" for h in holds],
+        "table": x.tolist(), "private slope": [prose.number(float(v), 3) for v in LINE.slope + errors],
+        "± textbook": [prose.number(float(v), 3) for v in half],
+        "holds the truth": ["yes" if h else "no" for h in holds],
     }  # fmt: skip
     title = "Textbook intervals, simulated"
     return Panel(title, figures.finish(figure, colours, height=360), alt, table, "intervals")

@@ -12,7 +12,7 @@ from dpcore.accounting import attack
 from dpcore.figures import Palette
 from dpcore.gallery import randomised_response as core
 from pages.lessons import curves as parts
-from pages.lessons import piles, widgets
+from pages.lessons import lines, piles, widgets
 from pages.lessons.plot import Axis, Curve, Plot
 from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values, later
 from pages.lessons.widgets import HEIGHT, Stops
@@ -44,13 +44,13 @@ def picture(values: Values, colours: Palette) -> Picture:
     total, central = math.sqrt(lies + drawing), math.sqrt(drawing + 2 / (people * epsilon) ** 2)
     truth = core.truth_probability(epsilon)
     headline = (
-        f"Every answer is the truth with probability **{prose.number(100 * truth)}\u202f%**; {prose.count(people)} of "
-        f"them give the share with a standard error of **{points(total)}** "
+        f"Every answer is the truth with probability **{prose.number(100 * truth, 3)}\u202f%**; {prose.count(people)} "
+        f"of them give the share with a standard error of **{points(total)}** "
         f"({prose.number(100 * math.sqrt(drawing), 3)} without lies)."
     )
     facts = {"standard error": f"{prose.number(100 * total, 6)} percentage points, exact", "ε": f"{epsilon:g}"}
     note = (
-        f"The coin answers with probability p = {prose.number(200 * (1 - truth))}\u202f%, right half of the time. "
+        f"The coin answers with probability p = {prose.number(200 * (1 - truth), 3)}\u202f%, right half of the time. "
         f"A trusted curator who adds Laplace noise to the count would be off by ±{points(central)}."
     )
     panels = (
@@ -72,21 +72,22 @@ def law(epsilon: float, share: float, people: int, colours: Palette) -> Panel:
     stretch = 1 / (2 * truth - 1)
     lied, honest = core.answers(people, share, epsilon), core.binomial(people, share)
     grid = np.arange(people + 1) / people
-    sides = ("estimate from the answers", 100 * core.estimate(grid, epsilon), lied, stretch), (
+    sides = ("share from the answers", 100 * core.estimate(grid, epsilon), lied, stretch), (
         "if everybody told the truth", 100 * grid, honest, 1.0
     )  # fmt: skip
     for number, (name, x, mass, wide) in enumerate(sides):
         step = 100 * wide / people
         keep = mass > 1e-7 * mass.max()
-        style = figures.series(colours, number) | {"shape": "hvh"}
+        style = (lines.reference(colours) if number else lines.series(colours, "local")) | {"shape": "hvh"}
         figure.add_scatter(
             x=x[keep], y=mass[keep] / step, name=name, mode="lines", line=style,
             fill=None if number else "tozeroy", fillcolor=colours.fill, customdata=100 * mass[keep],
-            hovertemplate=f"{name}<br>%{{x:.4g}} %: probability %{{customdata:.4g}} %<extra></extra>",
+            hovertemplate=f"{name}<br>%{{x:.3g}} %: probability %{{customdata:.3g}} %<extra></extra>",
         )  # fmt: skip
     parts.upright(figure, 100 * share, "true share", colours)
-    figure.update_xaxes(title="estimated share (%)")
-    figure.update_yaxes(title="probability per percentage point", rangemode="tozero")
+    figure.update_xaxes(title="estimated share (%)", range=[0, 100])
+    highest = honest.max() * people / 100
+    figure.update_yaxes(title="probability per percentage point", range=[0, 1.04 * highest])
     total = math.sqrt(sum(core.variance(epsilon, share, people)))
     alt = f"Law of the estimate around the true share {100 * share:g} %, with standard deviation {points(total)}."
     table = quantiles(100 * core.estimate(grid, epsilon), lied) | {
@@ -100,7 +101,7 @@ def quantiles(x: np.ndarray, mass: np.ndarray) -> dict[str, list]:
     places = np.minimum(np.searchsorted(np.cumsum(mass), LEVELS), len(x) - 1)
     return {
         "quantile": [prose.percent(level) for level in LEVELS],
-        "estimate (%)": [prose.number(float(x[place])) for place in places],
+        "estimate (%)": [prose.number(float(x[place]), 3) for place in places],
     }
 
 
@@ -117,14 +118,14 @@ def surveys(values: Values, colours: Palette) -> Panel:
     figure.add_bar(
         x=middles, y=SURVEYS * parts, width=[float(wide)] * len(middles), name="expected, exact",
         marker={"color": colours.fill, "line": {"width": 0}},
-        hovertemplate="%{x:.4g} %: %{y:.3g} expected<extra></extra>",
+        hovertemplate="%{x:.3g} %: %{y:.3g} expected<extra></extra>",
     )  # fmt: skip
     figure.add_scatter(
         x=x, y=height - 0.5, mode="markers", name="one survey",
         marker={"color": colours.accent, "size": colours.type // 2, "line": {"width": 0}},
-        hovertemplate="estimate %{x:.4g} %<extra></extra>",
+        hovertemplate="estimate %{x:.3g} %<extra></extra>",
     )  # fmt: skip
-    figures.upright(figure, 100 * share, line={"color": colours.text, "width": 1.5, "dash": "dot"})
+    figures.upright(figure, 100 * share, line=lines.reference(colours))
     figure.update_xaxes(title="estimated share (%)", range=[float(edges[0] - wide), float(edges[-1] + wide)])
     figure.update_yaxes(title="surveys", range=[0, float(top)])
     figures.finish(figure, colours, height=360)
@@ -142,7 +143,7 @@ def surveys(values: Values, colours: Palette) -> Panel:
         f"{points(off)} (root mean square), {points(exact)} are expected."
     )
     table = quantiles(at, masses) | {
-        "simulated (%)": [prose.number(float(v)) for v in np.quantile(draws, LEVELS, method="inverted_cdf")]
+        "simulated (%)": [prose.number(float(v), 3) for v in np.quantile(draws, LEVELS, method="inverted_cdf")]
     }
     return Panel(f"{SURVEYS} surveys, one by one", figure, alt, table, "surveys")
 
@@ -159,26 +160,25 @@ def error(epsilon: float, share: float, people: int, colours: Palette) -> Panel:
         Axis("standard error (percentage points)", figures.log_ticks(0.01, 1e3)), GRID,
         (
             Curve("randomised response", np.array([local(e) for e in GRID]), local(epsilon), ringed=True),
-            Curve("central, Laplace noise", np.array([central(e) for e in GRID]), central(epsilon)),
-            Curve("true answers", np.full(GRID.shape, true), true),
+            Curve("central, Laplace noise", np.array([central(e) for e in GRID]), central(epsilon), style="curator"),
+            Curve("true answers", np.full(GRID.shape, true), true, style=lines.reference(colours)),
         ),
-        hover="ε = %{x:.3g}: ±%{y:.4g} points", here=epsilon, about="error", height=360,
+        hover="ε = %{x:.3g}: ±%{y:.3g} points", here=epsilon, about="error", height=360,
     ).panel(colours)  # fmt: skip
 
 
 def belief(epsilon: float, share: float, colours: Palette) -> Panel:
     """What one answer says about its giver, against ε."""
     yes, no = (lambda e, sign=sign: 100 * attack.posterior(share, sign * e) for sign in (1, -1))
-    dotted = {"color": colours.muted, "width": 1.5, "dash": "dot"}
     return Plot(
         "What one answer gives away", Axis("ε", figures.log_ticks(0.05, 10), "{:.3g}".format),
         Axis("belief in a true yes (%)", {"range": [-3, 103]}, lambda v: prose.percent(v / 100)), GRID,
         (
             Curve("after “yes”", yes(GRID), float(yes(epsilon)), ringed=True),
             Curve("after “no”", no(GRID), float(no(epsilon))),
-            Curve("before", np.full(GRID.shape, 100 * share), 100 * share, style=dotted),
+            Curve("before", np.full(GRID.shape, 100 * share), 100 * share, style=lines.reference(colours)),
         ),
-        hover="ε = %{x:.3g}: %{y:.4g} %", here=epsilon, about="belief", height=360,
+        hover="ε = %{x:.3g}: %{y:.3g} %", here=epsilon, about="belief", height=360,
     ).panel(colours)  # fmt: skip
 
 

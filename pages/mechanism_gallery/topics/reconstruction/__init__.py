@@ -12,7 +12,7 @@ from dpcore import figures
 from dpcore.figures import Palette
 from dpcore.gallery import reconstruction as core
 from pages.lessons import curves as parts
-from pages.lessons import widgets
+from pages.lessons import lines, widgets
 from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
 from pages.lessons.widgets import HEIGHT, Stops
 from pages.shared import prose
@@ -53,9 +53,9 @@ def picture(values: Values, colours: Palette) -> Picture:
         f"away **{round(share * rows)} of {rows}** secret bits (**{100 * share:.1f}\u202f%**). {verdict(share)}"
     )
     note = (
-        f"This run: simulated, seed {seed}. Rounded least squares gets {100 * expected:.2f}\u202f% right on average "
+        f"This run: simulated, seed {seed}. Rounded least squares gets {100 * expected:.1f}\u202f% right on average "
         "over the noise (exact for these questions); no attack on random bits gets more than "
-        f"{prose.at_most(100 * attack.ceiling(sigma), 4)}\u202f% on average. All answers together are "
+        f"{prose.at_most(100 * attack.ceiling(sigma), 3)}\u202f% on average. All answers together are "
         f"{prose.at_most(attack.gaussian_mu(sigma), 3)}-GDP."
     )
     facts = {
@@ -98,21 +98,24 @@ def transition(values: Values, attack: core.LeastSquares, ratio: float, share: f
     figure.add_scatter(x=grid, y=np.full(grid.shape, 102.0), mode="lines", line={"width": 0}, showlegend=False,
                        hoverinfo="skip")  # fmt: skip
     figure.add_scatter(
-        x=grid, y=ceiling, mode="lines", line={"color": colours.text, "width": 1.5}, fill="tonexty",
+        x=grid, y=ceiling, mode="lines", line=lines.series(colours, "bound", width=1.5), fill="tonexty",
         fillcolor=colours.impossible, name="no attack gets there on average",
-        hovertemplate="σ = %{x:.3g} √n: no attack above %{y:.4g} %<extra></extra>",
+        hovertemplate="σ = %{x:.3g} √n: no attack above %{y:.3g} %<extra></extra>",
     )  # fmt: skip
-    hover = "σ = %{x:.3g} √n: %{y:.4g} %"
-    parts.lines(figure, grid, {"least squares, expected": exact}, colours, hover=hover)
+    known = [("least squares, expected", exact, lines.series(colours, "exact"))]
     if design == "independent":
-        estimate = [100 * core.expected_recovery_estimate(rows, questions, float(r * root)) for r in grid]
-        name = "Φ(√(m − n)/(4σ)), an estimate"
-        parts.lines(figure, grid, {name: np.array(estimate)}, colours, hover=hover, first=2)
+        about = [100 * core.expected_recovery_estimate(rows, questions, float(r * root)) for r in grid]
+        known.append(("Φ(√(m − n)/(4σ)), an estimate", np.array(about), lines.estimate(colours, "bound")))
+    for name, y, line in known:
+        figure.add_scatter(
+            x=grid, y=y, name=name, mode="lines", line=line,
+            hovertemplate=f"<b>{name}</b><br>σ = %{{x:.3g}} √n: %{{y:.3g}} %<extra></extra>",
+        )  # fmt: skip
     figure.add_scatter(
         x=DOTS, y=shares.mean(axis=0), mode="markers", name=f"simulated, {len(shares)} seeds",
-        marker={"color": colours.hues["laplace"], "size": 7, "symbol": "square"},
+        marker={"color": lines.colour(colours, 2), "size": 7, "symbol": "square"},
         error_y={"array": shares.std(axis=0, ddof=1), "thickness": 1.2, "width": 3},
-        hovertemplate="σ = %{x:.3g} √n: %{y:.4g} % ± %{error_y.array:.2g}<extra></extra>",
+        hovertemplate="σ = %{x:.3g} √n: %{y:.3g} % ± %{error_y.array:.2g}<extra></extra>",
     )  # fmt: skip
     figures.chosen(figure, ratio, 100 * share, "this run", colours)
     figure.update_xaxes(title="noise σ / √n", **figures.log_ticks(0.05, 4))
@@ -124,10 +127,10 @@ def transition(values: Values, attack: core.LeastSquares, ratio: float, share: f
     )
     table = {
         "σ/√n": [f"{r:g}" for r in DOTS],
-        "expected (%)": [f"{100 * attack.expected_recovery(float(r * root)):.2f}" for r in DOTS],
-        f"mean of {len(shares)} seeds (%)": [f"{v:.2f}" for v in shares.mean(axis=0)],
+        "expected (%)": [f"{100 * attack.expected_recovery(float(r * root)):.1f}" for r in DOTS],
+        f"mean of {len(shares)} seeds (%)": [f"{v:.1f}" for v in shares.mean(axis=0)],
         "standard deviation": [f"{v:.2f}" for v in shares.std(axis=0, ddof=1)],
-        "no attack above (%)": [prose.at_most(100 * attack.ceiling(float(r * root)), 4) for r in DOTS],
+        "no attack above (%)": [prose.at_most(100 * attack.ceiling(float(r * root)), 3) for r in DOTS],
     }
     return Panel("What the noise protects", figures.finish(figure, colours, height=HEIGHT), alt, table)
 
@@ -140,11 +143,11 @@ def bits(truth: np.ndarray, found: np.ndarray, colours: Palette) -> Panel:
     place = np.arange(rows)
     figure = go.Figure()
     for name, chosen, symbol, colour in (
-        ("guessed right", right, "square", colours.accent), ("guessed wrong", ~right, "x", colours.hues["laplace"])
+        ("guessed right", right, "square", 0), ("guessed wrong", ~right, "x", 1)
     ):  # fmt: skip
         figure.add_scatter(
             x=place[chosen] % width + 1, y=place[chosen] // width + 1, mode="markers", name=name,
-            marker={"symbol": symbol, "size": 12 if rows <= 200 else 8, "color": colour},
+            marker={"symbol": symbol, "size": 12 if rows <= 200 else 8, "color": lines.colour(colours, colour)},
             customdata=np.column_stack([place + 1, truth, found])[chosen],
             hovertemplate="row %{customdata[0]}: truly %{customdata[1]}, found %{customdata[2]:.2f}<extra></extra>",
         )  # fmt: skip
@@ -152,7 +155,7 @@ def bits(truth: np.ndarray, found: np.ndarray, colours: Palette) -> Panel:
     figure.update_yaxes(visible=False, range=[rows // width + 1, 0])
     alt = f"One mark per row: {int(right.sum())} of {rows} bits guessed right, {int((~right).sum())} wrong."
     table = {
-        "row": (place + 1).tolist(), "bit": truth.astype(int).tolist(), "estimate": [f"{x:.3f}" for x in found],
+        "row": (place + 1).tolist(), "bit": truth.astype(int).tolist(), "estimate": [f"{x:.2f}" for x in found],
         "guess": (found > 0.5).astype(int).tolist(),
     }  # fmt: skip
     return Panel("Every row", figures.finish(figure, colours, height=300), alt, table, "rows")
@@ -165,10 +168,10 @@ def estimates(truth: np.ndarray, found: np.ndarray, colours: Palette) -> Panel:
     middles = 0.5 * (edges[1:] + edges[:-1])
     counts = {f"bit {bit}": np.histogram(np.clip(found[truth == bit], *edges[[0, -1]]), edges)[0] for bit in (0, 1)}
     figure = go.Figure()
-    for (name, height), key, pattern in zip(counts.items(), ("laplace", "optimal"), ("/", "")):
+    for (name, height), key, pattern in zip(counts.items(), (1, 0), ("/", "")):
         figure.add_bar(
             x=middles, y=height, width=np.diff(edges), name=name, opacity=0.75,
-            marker={"color": figures.hue(colours, key), "line": {"width": 0}, "pattern": {"shape": pattern}},
+            marker={"color": lines.colour(colours, key), "line": {"width": 0}, "pattern": {"shape": pattern}},
             hovertemplate=f"{name}, about %{{x:.2f}}: %{{y}} rows<extra></extra>",
         )  # fmt: skip
     parts.upright(figure, 0.5, "cut at ½", colours)

@@ -13,7 +13,7 @@ from dpcore import figures
 from dpcore.figures import Palette
 from dpcore.gallery import subsample_aggregate as core
 from pages.lessons import curves as parts
-from pages.lessons import widgets
+from pages.lessons import lines, widgets
 from pages.lessons.plot import Axis, Curve, Plot
 from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values, later
 from pages.lessons.widgets import HEIGHT, Stops
@@ -66,7 +66,8 @@ def picture(values: Values, colours: Palette) -> Picture:
     error = math.sqrt(release.squared_error(whole))
     headline = (
         f"The {STATISTICS[statistic]} of {prose.count(people)} people, through {count} blocks at ε = {epsilon:g}, is "
-        f"off by **{prose.number(error, 3)}** thousand (root mean square) from the {prose.number(whole)} of all data."
+        f"off by **{prose.number(error, 3)}** thousand (root mean square) from the "
+        f"{prose.number(whole, 3)} of all data."
     )
     facts = {"root mean squared error": f"{prose.number(error, 6)} thousand, given the data of seed {seed}"}
     note = (
@@ -96,23 +97,26 @@ def law(release: core.Release, found: np.ndarray, whole: float, top: float, colo
     y = release.density(x)
     figure = go.Figure()
     figure.add_scatter(
-        x=x, y=y, mode="lines", name="what is released", line=figures.series(colours, 0),
+        x=x, y=y, mode="lines", name="what is released", line=lines.series(colours, "exact"),
         fill="tozeroy", fillcolor=colours.fill,
-        hovertemplate="release about %{x:.4g}: density %{y:.3g}<extra></extra>",
+        hovertemplate="release about %{x:.3~r}: density %{y:.3~r}<extra></extra>",
     )  # fmt: skip
     figure.add_scatter(
         x=found, y=np.full(len(found), -0.06 * y.max()), mode="markers", name="the blocks' values",
-        marker={"symbol": "line-ns", "size": 12, "line": {"width": 1.5, "color": colours.hues["laplace"]}},
-        hovertemplate="a block: %{x:.4g}<extra></extra>",
+        marker={
+            "symbol": "line-ns", "size": 12, "color": lines.colour(colours, 1),
+            "line": {"width": 1.5, "color": lines.colour(colours, 1)},
+        },
+        hovertemplate="a block: %{x:.3~r}<extra></extra>",
     )  # fmt: skip
     parts.upright(figure, whole, "all data, no privacy", colours)
     figure.update_xaxes(title="thousands a year", range=[float(x[0]), float(x[-1])])
     figure.update_yaxes(title="probability density", range=[-0.12 * y.max(), 1.08 * y.max()], tick0=0)
     alt = (
-        f"Density of the release around {release.centre:.4g}, {len(found)} blocks' values from {found.min():.4g} to "
-        f"{found.max():.4g}; the statistic of all data is {whole:.4g}."
+        f"Density of the release around {release.centre:.3g}, {len(found)} blocks' values from {found.min():.3g} to "
+        f"{found.max():.3g}; the statistic of all data is {whole:.3g}."
     )
-    table = {"block": list(range(1, len(found) + 1)), "value (thousands)": [prose.number(float(v)) for v in found]}
+    table = {"block": list(range(1, len(found) + 1)), "value (thousands)": [prose.number(float(v), 3) for v in found]}
     return Panel("What is released", figures.finish(figure, colours, height=HEIGHT), alt, table)
 
 
@@ -147,8 +151,9 @@ def against(values: Values, error: float, colours: Palette) -> Panel:
         f"How many blocks? ({REPEATS[values['sa_aggregate']]} simulated data sets)",
         Axis("number of blocks k", figures.log_ticks(2, 200), name="blocks"),
         Axis("root mean squared error (thousands)", figures.log_ticks(float(plain.min()), float(noisy.max()))), k,
-        (Curve("with noise", noisy, error, ringed=True), Curve("without noise: blocks alone", plain)),
-        hover="%{x} blocks: off by %{y:.4g}", here=values["sa_blocks"], label="this data set", about="blocks",
+        (Curve("with noise", noisy, error, ringed=True),
+         Curve("without noise: blocks alone", plain, style=lines.reference(colours))),
+        hover="%{x} blocks: off by %{y:.3~r}", here=values["sa_blocks"], label="this data set", about="blocks",
         height=360, remark=f"Least with noise at {best[0]} blocks, {prose.number(best[2], 3)}.",
     ).panel(colours)  # fmt: skip
 
@@ -166,7 +171,7 @@ def ranges(values: Values, found: np.ndarray, whole: float, colours: Palette) ->
     return Plot(
         "A range that is not known", Axis("clamped to at most (thousands)", figures.log_ticks(50, 1e6), prose.count),
         Axis("root mean squared error (thousands)", figures.log_ticks(float(low), float(high))), tops, tuple(curves),
-        hover="up to %{x:,.0f}: off by %{y:.4g}", here=here, label="this range", about="ranges", height=360,
+        hover="up to %{x:,.0f}: off by %{y:.3~r}", here=here, label="this range", about="ranges", height=360,
     ).panel(colours)  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from dpcore.accounting.pairs import privacy_loss
 from dpcore.figures import Palette
 from dpcore.noise import Laplace, Noise
 from dpcore.privacy import Privacy
-from pages.lessons import piles
+from pages.lessons import lines, piles
 from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values, later
 from pages.lessons.widgets import HEIGHT, SEED, seed
 from pages.shared import prose
@@ -110,22 +110,22 @@ def table_top(law: Law, number: int, guesses: str, colours: Palette, *, frozen: 
     this = len(guesses) - frozen
     releases, from_a = rounds(law.noise, number, len(guesses) + 1)
     released, side = float(releases[this]), A if from_a[this] else B
-    came = f"it was {'AB'[side]}" if frozen else "the release"
-    hue = figures.series(colours, side)["color"] if frozen else colours.text
+    came = f"it was {side}" if frozen else "the release"
+    hue = lines.colour(colours, side) if frozen else colours.text
     low, high = figure.layout.xaxis.range
     at = min(max(released, low), high)
     figure.add_scatter(
         x=[at, at], y=[0, top], mode="lines", name=came, line={"color": hue, "width": 6 if frozen else 3},
-        hovertemplate=f"released: {released:.5g}<extra></extra>",
+        hovertemplate=f"released: {released:.3g}<extra></extra>",
     )  # fmt: skip
     before = {"round": [], "release": [], "database": [], "your guess": []}
     for k in range(max(len(guesses) - 20, 0), len(guesses)):
         before["round"].append(k + 1)
-        before["release"].append(prose.number(float(releases[k])))
+        before["release"].append(prose.number(float(releases[k]), 3))
         before["database"].append("A" if from_a[k] else "B")
         before["your guess"].append(guesses[k])
     alt = (
-        f"Densities of releases of databases A and B, one sensitivity apart; this round's release is {released:.4g}"
+        f"Densities of releases of databases A and B, one sensitivity apart; this round's release is {released:.3g}"
         + (f", and {came}." if frozen else ".")
     )
     title = f"Round {this + 1}" + (f": {came}" if frozen else "")
@@ -138,20 +138,18 @@ def running(law: Law, number: int, yours: np.ndarray, its: np.ndarray, best: flo
     released, from_a = rounds(law.noise, number, MANY)
     long = np.cumsum(machine(law.noise, released, from_a)) / np.arange(1, MANY + 1)
     x = np.unique(np.geomspace(1, MANY, 160).round().astype(int))
-    figure.add_scatter(
-        x=x, y=100 * long[x - 1], name="maximum likelihood", mode="lines", line=figures.series(colours, 1)
-    )
+    figure.add_scatter(x=x, y=100 * long[x - 1], name="maximum likelihood", mode="lines", line=lines.series(colours, 2))
     if yours.size:
         n = np.arange(1, yours.size + 1)
         figure.add_scatter(x=n, y=100 * np.cumsum(yours) / n, name="you", mode="lines+markers",
-                           line=figures.series(colours, 0), marker={"size": 6})  # fmt: skip
+                           line=lines.series(colours, 0), marker={"size": 6})  # fmt: skip
     figure.add_scatter(x=[1, MANY], y=[100 * best] * 2, name="nobody does better on average", mode="lines",
-                       line={"color": colours.text, "width": 1.5, "dash": "dot"})  # fmt: skip
+                       line=lines.series(colours, "bound", width=1.5))  # fmt: skip
     figure.update_xaxes(title="rounds", **figures.log_ticks(1, MANY))
     figure.update_yaxes(title="rounds won (%)", range=[-2, 102])
     rows = [k for k in (1, 3, 10, 30, 100, 300, 1000, MANY)]
     table = {"rounds": rows, "maximum likelihood (%)": [f"{100 * long[k - 1]:.1f}" for k in rows]}
-    alt = f"Share of rounds won: the machine {100 * long[-1]:.1f} % of {MANY}, at most {100 * best:.2f} % on average."
+    alt = f"Share of rounds won: the machine {100 * long[-1]:.1f} % of {MANY}, at most {100 * best:.1f} % on average."
     return Panel("The score", figures.finish(figure, colours, height=300), alt, table, "score")
 
 
@@ -164,18 +162,18 @@ def alone(law: Law, number: int, colours: Palette) -> Panel:
     edges = np.linspace(low, high, piles.CELLS + 1)
     inside = np.clip(released, low, np.nextafter(high, low))  # what lies beyond is shown at the end
     figure, growing, most = go.Figure(), {}, 1.0
-    for side, name, way in ((A, "of A", 1), (B, "of B", -1)):
+    for trace, (side, name, way) in enumerate(((A, "of A", 1), (B, "of B", -1))):
         at = np.flatnonzero(from_a == (side == A))
         x, rank = piles.heights(inside[at], edges)
         y, most = way * (rank - 0.5), max(most, float(rank.max(initial=0)))
         symbols = np.where(won[at] == 1, "circle", "circle-open").tolist()
-        hue = figures.series(colours, side)["color"]
+        hue = lines.colour(colours, side)
         figure.add_scatter(
             x=x, y=y, mode="markers", name=f"{name} (ring: missed)", customdata=released[at],
             marker={"color": hue, "size": colours.type // 2, "symbol": symbols, "line": {"width": 1.5, "color": hue}},
-            hovertemplate=f"{name}: %{{customdata:.4g}}<extra></extra>",
+            hovertemplate=f"{name}: %{{customdata:.3g}}<extra></extra>",
         )  # fmt: skip
-        growing[side] = lambda fallen, x=x, y=y, at=at: {"x": x[at < fallen], "y": y[at < fallen]}
+        growing[trace] = lambda fallen, x=x, y=y, at=at: {"x": x[at < fallen], "y": y[at < fallen]}
     figure.update_xaxes(title="released answer (in sensitivities)", range=[low, high])
     figure.update_yaxes(title="rounds", range=[-most - 1, most + 1], showticklabels=False, showgrid=False)
     figures.finish(figure, colours, height=330)

@@ -13,6 +13,7 @@ from dpcore.accounting.curves import group_privacy, least_epsilon
 from dpcore.figures import Palette
 from dpcore.noise import Noise
 from dpcore.privacy import Privacy
+from pages.lessons import lines
 from pages.lessons.plot import Axis, Curve, Plot
 from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values, later
 from pages.lessons.widgets import Stops, slider
@@ -51,17 +52,18 @@ def picture(values: Values, colours: Palette) -> Picture:
 
 def curves(law: Law, size: int, total: float, bound: float, colours: Palette) -> Panel:
     """δ(ε) for one person, for half the group, for all, with the formula's point."""
-    reach = max(1.15 * total, 1.5 * law.privacy.epsilon)
+    epsilon, reach = law.privacy.epsilon, max(1.15 * size, 1.5)
     x = np.linspace(0, reach, 161)
+    low = 0.003 * (law.privacy.delta or 1.0)
     sizes = sorted({1, max(size // 2, 1), size}, reverse=True)
     return Plot(
-        "δ(ε) by size of the group", Axis("ε", {"range": [0, reach]}, lambda v: prose.number(v, 3)),
-        Axis("δ(ε)", figures.log_ticks(1e-6, 1) | {"range": [-6.2, 0.05]}, lambda v: told(law, v)), x,
+        "δ(ε) by size of the group", Axis("ε′ in multiples of one person's ε", {"range": [0, reach]}, name="ε′/ε"),
+        Axis("δ(ε)", figures.log_ticks(low, 1) | {"range": [math.log10(low), 0.05]}, lambda v: told(law, v)), x,
         tuple(
-            Curve("1 person" if k == 1 else f"{k} people", law.profile(x, k), float(law.profile(total, k)))
+            Curve("1 person" if k == 1 else f"{k} people", law.profile(epsilon * x, k), float(law.profile(total, k)))
             for k in sizes
         ),
-        hover="δ(%{x:.4g}) = %{y:.4g}", here=total, label="the formula", point=min(bound, 1.0), most=11,
+        hover="δ(%{x:.3g} ε) = %{y:.3g}", here=float(size), label="the formula", point=min(bound, 1.0), most=11,
     ).panel(colours)  # fmt: skip
 
 
@@ -88,16 +90,16 @@ def spent(law: Law, size: int, colours: Palette) -> Panel:
     }
     if delta:
         rows[f"exact ε at δ = {prose.delta_text(delta)}"] = [least(law.noise, k, delta) for k in SIZES]
-    for number, (name, y) in zip((1, 0, 3), rows.items()):
+    for number, (name, y) in zip(("bound", 0, 2), rows.items()):
         figure.add_scatter(
             x=SIZES, y=[e if math.isfinite(e) else None for e in y], name=name, mode="lines+markers",
-            line=figures.series(colours, number), marker={"size": 6},
-            hovertemplate=f"<b>{name}</b><br>%{{x}} people: ε = %{{y:.4g}}<extra></extra>",
+            line=lines.series(colours, number), marker={"size": 6},
+            hovertemplate=f"<b>{name}</b><br>%{{x}} people: ε = %{{y:.3g}}<extra></extra>",
         )  # fmt: skip
     figure.update_xaxes(title="people in the group", dtick=1)
     figure.update_yaxes(title="ε", rangemode="tozero")
     table = {"people": list(SIZES), "δ by the formula": [told(law, bound) if bound else "0" for _, bound in by_formula]}
-    table |= {name: ["none" if math.isinf(e) else prose.number(e) for e in y] for name, y in rows.items()}
+    table |= {name: ["none" if math.isinf(e) else prose.number(e, 3) for e in y] for name, y in rows.items()}
     alt = "ε that a group has, by its size. " + "; ".join(f"{name}: {table[name]}" for name in rows) + "."
     return Panel("ε by size of the group", figures.finish(figure, colours, height=300), alt, table, "spent")
 

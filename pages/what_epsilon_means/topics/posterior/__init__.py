@@ -11,6 +11,7 @@ from dpcore import figures
 from dpcore.accounting import attack
 from dpcore.accounting.pairs import privacy_loss
 from dpcore.figures import Palette
+from pages.lessons import lines
 from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values
 from pages.lessons.widgets import HEIGHT, Stops, slider
 from pages.shared import prose
@@ -91,10 +92,10 @@ def belief(law: Law, prior: float, release: float, after: float, colours: Palett
     figures.entry(
         figure, "what ±ε allows", {"mode": "markers"}, area=(None, None, 100 * least, 100 * most), **grey
     )  # fmt: skip
-    figure.add_scatter(x=x, y=y, name="belief in A after the release", mode="lines", line=figures.series(colours, A),
-                       hovertemplate="release %{x:.4g}<br>belief in A %{y:.4g} %<extra></extra>")  # fmt: skip
+    figure.add_scatter(x=x, y=y, name="belief in A after the release", mode="lines", line=lines.series(colours, A),
+                       hovertemplate="release %{x:.3g}<br>belief in A %{y:.3g} %<extra></extra>")  # fmt: skip
     figure.add_scatter(x=[low, high], y=[100 * prior] * 2, name="before", mode="lines", hoverinfo="skip",
-                       line={"color": colours.muted, "width": 1.5, "dash": "dot"})  # fmt: skip
+                       line=lines.reference(colours))  # fmt: skip
     if low <= release <= high:
         figures.chosen(figure, release, 100 * after, "this release", colours)
     figure.update_xaxes(title="released answer (in sensitivities)", range=[low, high])

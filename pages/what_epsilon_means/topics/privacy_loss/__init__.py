@@ -12,6 +12,8 @@ from dpcore.accounting.pairs import privacy_loss
 from dpcore.figures import Palette
 from dpcore.noise import Gaussian, Laplace, Noise
 from dpcore.privacy import Privacy
+from pages.lessons import lines
+from pages.lessons.curves import upright
 from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values, later
 from pages.lessons.widgets import HEIGHT, slider
 from pages.shared import prose
@@ -39,11 +41,11 @@ def picture(values: Values, colours: Palette) -> Picture:
     if beyond > 1e-15:
         infinite = f", and is infinite with probability **{probability(found.infinite)}**" if found.infinite else ""
         headline = f"The privacy loss exceeds ε = {epsilon:g} with probability **{probability(beyond)}**{infinite}."
-        factor, delta = prose.number(math.exp(epsilon)), float(found.delta(epsilon))
+        factor, delta = prose.number(math.exp(epsilon), 4), float(found.delta(epsilon))
         notes = (
-            f"That probability is not δ. These releases have the probability {probability(under_b)} under B; δ is how "
-            "much more probable they are under A beyond the factor $e^\\varepsilon$: "
-            f"{probability(beyond)} − {factor} · {probability(under_b)} = {probability(delta)}.",
+            f"That probability is not δ. These releases have the probability {probability(under_b, 4)} under B; δ is "
+            "how much more probable they are under A beyond the factor $e^\\varepsilon$: "
+            f"{probability(beyond, 4)} − {factor} · {probability(under_b, 4)} = {probability(delta, 4)}.",
         )
     else:
         largest = max(finite) if finite else 0.0
@@ -58,11 +60,11 @@ def picture(values: Values, colours: Palette) -> Picture:
 
 def by_output(law: Law, shift: float, colours: Palette) -> Panel:
     """L(y), clipped to a window around ±ε; where one database is impossible, a strip at the rim."""
-    low, high = window(law.noise, shift, 0.995)
+    low, high = window(law.noise, 1.0, 0.995)  # also for smaller changes: the axes stay
     x = places(law.noise, low, high, shift)
     y, epsilon = privacy_loss(law.noise, x, shift=shift), law.privacy.epsilon
-    finite = np.abs(y[np.isfinite(y)])
-    rim = 1.25 * max(min(float(finite.max(initial=0.0)), 4 * epsilon), epsilon)
+    finite, widest = (np.abs(one[np.isfinite(one)]) for one in (y, privacy_loss(law.noise, x, shift=1.0)))
+    rim = 1.25 * max(min(float(widest.max(initial=0.0)), 4 * epsilon), epsilon)
     figure = go.Figure()
     band = {"type": "rect", "x0": 0, "x1": 1, "xref": "x domain", "y0": -epsilon, "y1": epsilon, "yref": "y"}
     figure.layout.shapes = ({**band, "fillcolor": GREY, "line": {"width": 0}, "layer": "below"},)
@@ -72,21 +74,21 @@ def by_output(law: Law, shift: float, colours: Palette) -> Panel:
     )  # fmt: skip
     figure.add_scatter(
         x=x, y=np.where(np.isfinite(y) & (np.abs(y) <= 1.4 * rim), y, np.nan), name="privacy loss", mode="lines",
-        line=figures.line(law.key, colours), hovertemplate="release %{x:.4g}<br>privacy loss %{y:.4g}<extra></extra>",
+        line=lines.series(colours, law.key), hovertemplate="release %{x:.3g}<br>privacy loss %{y:.3g}<extra></extra>",
     )  # fmt: skip
-    for sign, name, number in ((1, "loss ∞: only A can release this", A), (-1, "loss −∞: only B can", B)):
+    for sign, name, side in ((1, "loss ∞: only A can release this", A), (-1, "loss −∞: only B can", B)):
         strip = np.isposinf(sign * y)
         if strip.any():
             figure.add_scatter(
                 x=np.where(strip, x, np.nan), y=np.where(strip, sign * rim, np.nan), name=name, mode="lines",
-                line=figures.series(colours, number) | {"width": 7, "dash": "solid"}, hoverinfo="name+x",
+                line=lines.series(colours, side, width=7), hoverinfo="name+x",
             )  # fmt: skip
     far = np.isfinite(y) & (np.abs(y) > 1.12 * rim)
     if far.any() and law.noise.gaussian_mu(1.0) is None:
         figure.add_scatter(
             x=np.where(far, x, np.nan), y=np.where(far, np.sign(y) * rim, np.nan), name="finite, beyond the axis",
-            mode="lines", line=figures.series(colours, 2) | {"width": 7, "dash": "solid"}, customdata=y,
-            hovertemplate="release %{x:.4g}<br>privacy loss %{customdata:.4g}<extra></extra>",
+            mode="lines", line=lines.series(colours, 2, width=7), customdata=y,
+            hovertemplate="release %{x:.3g}<br>privacy loss %{customdata:.3g}<extra></extra>",
         )  # fmt: skip
     figure.update_xaxes(title="released answer (in sensitivities)", range=[low, high])
     figure.update_yaxes(title="privacy loss ln p<sub>A</sub>/p<sub>B</sub>", range=[-1.12 * rim, 1.12 * rim])
@@ -107,7 +109,7 @@ def shown(loss: float) -> str:
         return "impossible under both"
     if math.isinf(loss):
         return "∞" if loss > 0 else "−∞"
-    return prose.number(loss)
+    return prose.number(loss, 3)
 
 
 def distribution(law: Law, found, colours: Palette) -> Panel:
@@ -117,12 +119,10 @@ def distribution(law: Law, found, colours: Palette) -> Panel:
     reach = max(1.6 * epsilon, min(4 * epsilon, 1.2 * float(np.abs(atoms).max(initial=0.0))))
     x = np.unique(np.concatenate([np.linspace(-reach, reach, 401), atoms - 1e-9, atoms]))
     figure = go.Figure()
-    for number, name, y in zip((A, B), ("under A", "under B"), found.tails(x)):
-        figure.add_scatter(x=x, y=y, name=name, mode="lines", line=figures.series(colours, number),
-                           hovertemplate=f"P{{loss > %{{x:.4g}}}} = %{{y:.4g}} {name}<extra></extra>")  # fmt: skip
-    figures.upright(figure, epsilon, line={"color": colours.text, "width": 1.5, "dash": "dot"})
-    figures.entry(figure, "ε", {"mode": "lines", "line": {"color": colours.text, "width": 1.5, "dash": "dot"}},
-                  area=(epsilon, epsilon, None, None))  # fmt: skip
+    for side, name, y in zip((A, B), ("under A", "under B"), found.tails(x)):
+        figure.add_scatter(x=x, y=y, name=name, mode="lines", line=lines.series(colours, side),
+                           hovertemplate=f"P{{loss > %{{x:.3g}}}} = %{{y:.3g}} {name}<extra></extra>")  # fmt: skip
+    upright(figure, epsilon, "ε", colours)
     figure.update_xaxes(title="privacy loss ℓ", range=[-reach, reach])
     figure.update_yaxes(title="P{loss > ℓ}", range=[-0.02, 1.02])
     rows = sorted({*np.linspace(-reach, reach, 9).tolist(), epsilon})
@@ -131,7 +131,7 @@ def distribution(law: Law, found, colours: Palette) -> Panel:
         "ℓ": [prose.number(v, 3) for v in rows], "P{loss > ℓ} under A": [probability(float(v)) for v in own],
         "under B": [probability(float(v)) for v in other],
     }  # fmt: skip
-    alt = f"Exact distribution of the privacy loss: above ε with probability {law.beyond(epsilon)[0]:.4g} under A."
+    alt = f"Exact distribution of the privacy loss: above ε with probability {law.beyond(epsilon)[0]:.3g} under A."
     figure = figures.finish(figure, colours, height=330)
     return Panel("Its exact distribution", figure, alt, table, "distribution")
 
@@ -155,13 +155,13 @@ def gaussian_salary(epsilon: float, colours: Palette) -> Panel:
 def salary(title: str, noises: dict[str, Noise], epsilon: float, colours: Palette) -> Panel:
     """Losses between last salaries of 170 and 120 [SLW-S, Figure 1]."""
     x = np.linspace(MEAN - 4 * SENSITIVITY, MEAN + 4 * SENSITIVITY, 401)
-    figure, table = go.Figure(), {"released average (thousand INR)": [prose.number(v, 6) for v in x[::40]]}
+    figure, table = go.Figure(), {"released average (thousand INR)": [prose.number(v, 3) for v in x[::40]]}
     between(figure, epsilon)
     for number, (name, noise) in enumerate(noises.items()):
         losses = privacy_loss(noise, x - MEAN, shift=-APART)
-        table[name] = [prose.number(float(v)) for v in losses[::40]]
-        figure.add_scatter(x=x, y=losses, name=name, mode="lines", line=figures.series(colours, number),
-                           hovertemplate=f"<b>{name}</b><br>%{{x:.5g}}: %{{y:.4g}}<extra></extra>")  # fmt: skip
+        table[name] = [prose.number(float(v), 3) for v in losses[::40]]
+        figure.add_scatter(x=x, y=losses, name=name, mode="lines", line=lines.series(colours, number),
+                           hovertemplate=f"<b>{name}</b><br>%{{x:.3g}}: %{{y:.3g}}<extra></extra>")  # fmt: skip
     figure.update_xaxes(title="released average salary (thousand INR)")
     figure.update_yaxes(title="privacy loss, 170 against 120", range=[-2.3 * epsilon, 2.3 * epsilon])
     alt = f"{title}: privacy loss between last salaries of 170 and 120 thousand rupees, and ±{epsilon:g}."

@@ -13,6 +13,7 @@ from dpcore.accounting.processing import binned_pair, rounding_edges
 from dpcore.audit import delta_upper
 from dpcore.figures import Palette
 from dpcore.noise import Laplace
+from pages.lessons import lines
 from pages.lessons.plot import Axis, Curve, Plot
 from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values, later
 from pages.lessons.widgets import HEIGHT, Stops, slider
@@ -83,10 +84,10 @@ def profile(law: Law, after: FinitePair, epsilon: float, colours: Palette) -> Pa
     figure, rows = go.Figure(), np.linspace(0, reach, 13)
     table = {"ε": [prose.number(v, 3) for v in rows]}
     for number, (name, pair) in enumerate(curves.items()):
-        figure.add_scatter(x=x, y=pair.delta(x), name=name, mode="lines", line=figures.series(colours, number),
-                           hovertemplate=f"<b>{name}</b><br>δ(%{{x:.4g}}) = %{{y:.5g}}<extra></extra>")  # fmt: skip
+        figure.add_scatter(x=x, y=pair.delta(x), name=name, mode="lines", line=lines.series(colours, number),
+                           hovertemplate=f"<b>{name}</b><br>δ(%{{x:.3g}}) = %{{y:.3g}}<extra></extra>")  # fmt: skip
         table[name] = [shown(law, float(v)) for v in pair.delta(rows)]
-    figures.upright(figure, epsilon, line={"color": colours.text, "width": 1.5, "dash": "dot"})
+    figures.upright(figure, epsilon, line=lines.reference(colours))
     figure.update_xaxes(title="ε", range=[0, reach])
     figure.update_yaxes(title="δ(ε) between answers 0 and 1", rangemode="tozero")
     alt = (
@@ -105,7 +106,7 @@ def errors(law: Law, after: FinitePair, colours: Palette) -> Panel:
         Axis("type I error: says 1, was 0", {"range": [0, 1]}, "{:.2f}".format, "type I error"),
         Axis("least type II error: says 0, was 1", {"range": [0, 1]}), x,
         tuple(Curve(name, pair.tradeoff(x), float(pair.tradeoff(here))) for name, pair in pairs.items()),
-        hover="%{x:.4g}, %{y:.4g}", here=here, about="errors", height=300, remark="Errors can only grow.", most=11,
+        hover="%{x:.3g}, %{y:.3g}", here=here, about="errors", height=300, remark="Errors can only grow.", most=11,
         square=True,
     ).panel(colours)  # fmt: skip
 

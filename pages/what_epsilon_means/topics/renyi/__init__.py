@@ -11,6 +11,7 @@ from dpcore import figures
 from dpcore.accounting.renyi import disagreement, renyi_curve, zero_concentrated
 from dpcore.figures import Palette
 from dpcore.noise import Laplace
+from pages.lessons import lines
 from pages.lessons.curves import square
 from pages.lessons.plot import Axis, Curve, Plot
 from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values, later
@@ -75,22 +76,22 @@ def divergences(law: Law, rho: float, colours: Palette) -> Panel:
     for one in shown:
         y = renyi_curve(one.noise, ORDERS, sensitivity=1.0)
         top = max(top, float(y[ORDERS <= LAST].max()))
-        table[one.name] = [prose.number(float(v)) for v in y[::16]]
-        figure.add_scatter(x=ORDERS, y=y, name=f"{one.name} noise", mode="lines", line=figures.line(one.key, colours),
-                           hovertemplate=f"{one.name}<br>order %{{x:.3g}}: %{{y:.4g}}<extra></extra>")  # fmt: skip
+        table[one.name] = [prose.number(float(v), 3) for v in y[::16]]
+        figure.add_scatter(x=ORDERS, y=y, name=f"{one.name} noise", mode="lines", line=lines.series(colours, one.key),
+                           hovertemplate=f"{one.name}<br>order %{{x:.3g}}: %{{y:.3g}}<extra></extra>")  # fmt: skip
     if math.isfinite(rho):
-        table["ρα"] = [prose.number(float(v)) for v in rho * ORDERS[::16]]
-        figure.add_scatter(x=ORDERS, y=rho * ORDERS, name=f"ρα, ρ = {at_most(rho, 5)}", mode="lines", hoverinfo="skip",
-                           line={"color": colours.muted, "width": 1.5, "dash": "dot"})  # fmt: skip
+        table["ρα"] = [prose.number(float(v), 3) for v in rho * ORDERS[::16]]
+        figure.add_scatter(x=ORDERS, y=rho * ORDERS, name=f"ρα, ρ = {at_most(rho, 3)}", mode="lines", hoverinfo="skip",
+                           line=lines.reference(colours))  # fmt: skip
     else:
         table[law.name] = ["∞"] * len(table["order α"])
         figure.add_scatter(
             x=ORDERS, y=np.full(ORDERS.shape, 1.12 * top), name=f"{law.name}: ∞ at every order", mode="lines",
-            line=figures.series(colours, 0) | {"width": 7}, hovertemplate="∞<extra></extra>",
+            line=lines.series(colours, law.key, width=7), hovertemplate="∞<extra></extra>",
         )  # fmt: skip
     figure.update_xaxes(title="order α", range=[1, LAST])
     figure.update_yaxes(title="Rényi divergence", range=[0, 1.2 * top])
-    state = "infinite at every order" if math.isinf(rho) else f"at most {rho:.4g} times the order"
+    state = "infinite at every order" if math.isinf(rho) else f"at most {rho:.3g} times the order"
     alt = f"Rényi divergences of {law.name} noise: {state}."
     return Panel("Rényi divergence by order", figures.finish(figure, colours, height=HEIGHT), alt, table)
 
@@ -102,10 +103,10 @@ def versus(epsilon: float, colours: Palette) -> Panel:
         "Rényi says: the Gaussian leaks more", Axis("order α", {"range": [1, LAST]}, lambda v: prose.number(v, 3)),
         Axis("Rényi divergence", {"range": [0, 2.2 * epsilon]}), ORDERS,
         (
-            Curve(f"randomised response, ε = {epsilon:g}", found.renyi(ORDERS), style=1),
-            Curve(f"Gaussians {epsilon:g} apart", ORDERS * epsilon**2 / 2, style=2),
+            Curve(f"randomised response, ε = {epsilon:g}", found.renyi(ORDERS), style="local"),
+            Curve(f"Gaussians {epsilon:g} apart", ORDERS * epsilon**2 / 2, style="gaussian"),
         ),
-        hover="order %{x:.3g}: %{y:.4g}", about="disagreement", height=300,
+        hover="order %{x:.3g}: %{y:.3g}", about="disagreement", height=300,
         remark="Randomised response is below at every order.",
     ).panel(colours)  # fmt: skip
 
@@ -118,19 +119,19 @@ def tests(epsilon: float, colours: Palette) -> Panel:
     x = np.linspace(0, 1, 301)
     figure = go.Figure()
     figure.add_scatter(
-        x=x, y=found.tradeoff(x), name="randomised response", mode="lines", line=figures.series(colours, 1)
+        x=x, y=found.tradeoff(x), name="randomised response", mode="lines", line=lines.series(colours, "local")
     )
     figure.add_scatter(
-        x=x, y=gaussian_tradeoff(epsilon, x), name="Gaussians", mode="lines", line=figures.series(colours, 2)
+        x=x, y=gaussian_tradeoff(epsilon, x), name="Gaussians", mode="lines", line=lines.series(colours, "gaussian")
     )
     figure.update_xaxes(title="type I error", range=[0, 1])
     figure.update_yaxes(title="type II error", range=[0, 1])
     table = {
         "pair": ["randomised response", "Gaussians"],
-        "total variation": [prose.number(easier, 5), prose.number(harder, 5)],
-        "best guess right (%)": [prose.number(50 + 50 * easier, 4), prose.number(50 + 50 * harder, 4)],
+        "total variation": [prose.number(easier, 3), prose.number(harder, 3)],
+        "best guess right (%)": [prose.number(50 + 50 * easier, 3), prose.number(50 + 50 * harder, 3)],
     }
-    alt = f"Trade-off functions cross: total variation {easier:.4g} of randomised response, {harder:.4g} of Gaussians."
+    alt = f"Trade-off functions cross: total variation {easier:.3g} of randomised response, {harder:.3g} of Gaussians."
     title = f"A test: {100 * (0.5 + easier / 2):.1f} % against {100 * (0.5 + harder / 2):.1f} %"
     title = title.replace(" %", "\u202f%")
     return Panel(title, square(figures.finish(figure, colours, height=300)), alt, table, "disagreement")
@@ -156,7 +157,7 @@ TOPIC = Topic(
     (
         Experiment("Gaussian: a straight line", {"mechanism": "gaussian", "epsilon": 1.0, "delta": 0.01}),
         Experiment("Laplace: levels off at ε", {"mechanism": "laplace", "epsilon": 1.0}),
-        Experiment("Solved noise: none", {"mechanism": "optimal", "epsilon": 1.0, "delta": 0.1}),
+        Experiment("Certified optimum: none", {"mechanism": "optimal", "epsilon": 1.0, "delta": 0.1}),
     ),
     concentrated(1.5), section="12", vary=lambda rng: concentrated(rng.choice((0.3, 0.7, 2.0, 2.5, 3.0))),
      moves=Moves("epsilon", "ε = {:g}"), start={"mechanism": "laplace"},

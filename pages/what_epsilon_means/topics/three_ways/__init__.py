@@ -11,6 +11,7 @@ from dpcore import figures
 from dpcore.accounting.pairs import Pair, dominating_pair
 from dpcore.figures import Palette
 from dpcore.noise import Laplace
+from pages.lessons import lines
 from pages.lessons.curves import square
 from pages.lessons.plot import Axis, Curve, Plot
 from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values, later
@@ -76,22 +77,22 @@ def tangents(law: Law, epsilon: float, delta: float, colours: Palette) -> Panel:
     for number, name, xs, ys in (
         (1, "slope −e<sup>ε</sup>", [0, end], [kept, 0]), (2, "slope −e<sup>−ε</sup>", [0, kept], [end, 0]),
     ):  # fmt: skip
-        figure.add_scatter(x=xs, y=ys, mode="lines", name=name, line=figures.series(colours, number), hoverinfo="skip")
-    figure.add_scatter(x=x, y=y, mode="lines", name="trade-off function T(P, Q)", line=figures.series(colours, 0),
-                       hovertemplate="type I %{x:.4g}, type II %{y:.4g}<extra></extra>")  # fmt: skip
+        figure.add_scatter(x=xs, y=ys, mode="lines", name=name, line=lines.series(colours, number), hoverinfo="skip")
+    figure.add_scatter(x=x, y=y, mode="lines", name="trade-off function T(P, Q)", line=lines.series(colours, 0),
+                       hovertemplate="type I %{x:.3g}, type II %{y:.3g}<extra></extra>")  # fmt: skip
     gap = {"color": colours.text, "width": 4}
     figure.add_scatter(x=[0, 0, None, kept, 1], y=[kept, 1, None, 0, 0], mode="lines", name="δ, on both axes", line=gap,
-                       hovertemplate=f"δ = {delta:.5g}<extra></extra>", cliponaxis=False)  # fmt: skip
+                       hovertemplate=f"δ = {delta:.3g}<extra></extra>", cliponaxis=False)  # fmt: skip
     figure.update_xaxes(title="type I error α", range=[-0.01, 1.01])
     figure.update_yaxes(title="type II error", range=[-0.01, 1.01])
     rows = np.array([0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0])
     table = {
         "α": [f"{row:g}" for row in rows],
-        "T(P, Q)": [prose.number(float(one)) for one in law.tight.tradeoff(rows)],
-        "steep tangent": [prose.number(max(kept - math.exp(epsilon) * row, 0.0)) for row in rows],
-        "flat tangent": [prose.number(max(end - math.exp(-epsilon) * row, 0.0)) for row in rows],
+        "T(P, Q)": [prose.number(float(one), 3) for one in law.tight.tradeoff(rows)],
+        "steep tangent": [prose.number(max(kept - math.exp(epsilon) * row, 0.0), 3) for row in rows],
+        "flat tangent": [prose.number(max(end - math.exp(-epsilon) * row, 0.0), 3) for row in rows],
     }
-    alt = f"Trade-off function of {law.name} noise with two tangents at ε′ = {epsilon:.3g}; both leave δ = {delta:.4g}."
+    alt = f"Trade-off function of {law.name} noise with two tangents at ε′ = {epsilon:.3g}; both leave δ = {delta:.3g}."
     figure = square(figures.finish(figure, colours, height=HEIGHT))
     return Panel("Two tangents, one δ", figure, alt, table, square=True)
 
@@ -108,7 +109,7 @@ def tails(law: Law, epsilon: float, colours: Palette) -> Panel:
         (Curve("P{L > ε}", own, here[0], ringed=True),
          Curve("e<sup>ε</sup>·Q{L > ε}", np.exp(x) * other, math.exp(epsilon) * here[1], ringed=True),
          Curve("δ, the difference", own - np.exp(x) * other, by_losses(law.tight, epsilon), ringed=True)),
-        hover="ε = %{x:.3g}: %{y:.4g}", here=epsilon, label="ε′", about="losses", height=330,
+        hover="ε = %{x:.3g}: %{y:.3g}", here=epsilon, label="ε′", about="losses", height=330,
     ).panel(colours)  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from dpcore import figures
 from dpcore.accounting.tradeoff import gaussian_guarantee, gaussian_tradeoff, guarantee_tradeoff
 from dpcore.figures import Palette
 from dpcore.noise import Laplace
+from pages.lessons import lines
 from pages.lessons.curves import square
 from pages.lessons.plot import Axis, Curve, Plot
 from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values, later
@@ -45,7 +46,7 @@ def picture(values: Values, colours: Palette) -> Picture:
             where = "is the curve itself, μ being the sensitivity in standard deviations"
         else:
             where = "lies nowhere above the curve and touches it"
-        note = f"$G_\\mu$ with μ = {at_most(guarantee.mu, 5)} {where}; no smaller μ will do."
+        note = f"$G_\\mu$ with μ = {at_most(guarantee.mu, 3)} {where}; no smaller μ will do."
     headline = (
         f"A test that raises a false alarm in {percent(alpha)} of the cases misses the change in at least "
         f"**{prose.at_least(100 * missed, 3)}\u202f%**; {gdp}."
@@ -63,19 +64,19 @@ def errors(law: Law, alpha: float, missed: float, epsilon: float, mu: float | No
     delta = law.delta(epsilon)
     figure = go.Figure()
     figure.add_scatter(x=[0, 1], y=[1, 0], name="guessing", mode="lines", hoverinfo="skip",
-                       line={"color": colours.muted, "width": 1.2, "dash": "dot"})  # fmt: skip
+                       line=lines.reference(colours))  # fmt: skip
     figure.add_scatter(x=x, y=promise, name=law.promise, mode="lines", fill="tozeroy",
                        fillcolor=colours.impossible,
-                       line={"color": colours.muted, "width": 1.2}, hoverinfo="skip")  # fmt: skip
+                       line=lines.reference(colours), hoverinfo="skip")  # fmt: skip
     end = min((1 - delta) * math.exp(-epsilon), 1.0)
     figure.add_scatter(x=[0, end], y=[1 - delta, max(1 - delta - math.exp(epsilon) * end, 0.0)], mode="lines",
-                       name="slope −e<sup>ε′</sup>", line=figures.series(colours, 1),
+                       name="slope −e<sup>ε′</sup>", line=lines.series(colours, 1),
                        hoverinfo="skip")  # fmt: skip
-    figure.add_scatter(x=x, y=y, name="trade-off function", mode="lines", line=figures.series(colours, 0),
-                       hovertemplate="false alarms %{x:.4g}<br>misses at least %{y:.5g}<extra></extra>")  # fmt: skip
+    figure.add_scatter(x=x, y=y, name="trade-off function", mode="lines", line=lines.series(colours, 0),
+                       hovertemplate="false alarms %{x:.3g}<br>misses at least %{y:.3g}<extra></extra>")  # fmt: skip
     if mu is not None:  # upon the curve, which it touches or is
         figure.add_scatter(x=x, y=gaussian_tradeoff(mu, x), name="G<sub>μ</sub>", mode="lines",
-                           line=figures.series(colours, 2), hoverinfo="skip")  # fmt: skip
+                           line=lines.series(colours, "gaussian"), hoverinfo="skip")  # fmt: skip
     figures.chosen(figure, alpha, missed, "your test", colours)
     figure.data[-1].showlegend = False  # the headline is about it
     figure.update_xaxes(title="type I error α: says B, was A", range=[-0.01, 1.01])
@@ -83,12 +84,12 @@ def errors(law: Law, alpha: float, missed: float, epsilon: float, mu: float | No
     rows = np.array([0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 1.0])
     table = {
         "type I error": [f"{v:g}" for v in rows],
-        "type II error": [prose.number(float(v)) for v in law.tight.tradeoff(rows)],
+        "type II error": [prose.number(float(v), 3) for v in law.tight.tradeoff(rows)],
         "what the promise alone says": [
-            prose.number(float(v)) for v in guarantee_tradeoff(law.privacy.epsilon, law.privacy.delta, rows)
+            prose.number(float(v), 3) for v in guarantee_tradeoff(law.privacy.epsilon, law.privacy.delta, rows)
         ],
     }
-    alt = f"Trade-off function of {law.name} noise: at type I error {alpha:g} type II error {missed:.4g} or more."
+    alt = f"Trade-off function of {law.name} noise: at type I error {alpha:g} type II error {missed:.3g} or more."
     figure = square(figures.finish(figure, colours, height=HEIGHT))
     return Panel("Errors of the best test", figure, alt, table, square=True)
 
@@ -99,10 +100,10 @@ def profile(law: Law, epsilon: float, colours: Palette) -> Panel:
     x = np.unique(np.append(np.linspace(-reach / 3, reach, 161), [0.0, law.privacy.epsilon]))
     return Plot(
         "The same as δ(ε)", Axis("ε", show=lambda v: prose.number(v, 3)),
-        Axis("δ(ε)", {"rangemode": "tozero"}, lambda v: told(law, v, 5)), x,
+        Axis("δ(ε)", {"rangemode": "tozero"}, lambda v: told(law, v, 3)), x,
         (Curve("δ(ε)", law.profile(x), float(law.profile(epsilon)), ringed=True),),
-        hover="δ(%{x:.4g}) = %{y:.5g}", here=epsilon, label="ε′", about="profile", height=300,
-        remark=f"At ε = 0 it is {told(law, float(law.profile(0.0)), 5)}.",
+        hover="δ(%{x:.3g}) = %{y:.3g}", here=epsilon, label="ε′", about="profile", height=300,
+        remark=f"At ε = 0 it is {told(law, float(law.profile(0.0)), 3)}.",
     ).panel(colours)  # fmt: skip
 
 

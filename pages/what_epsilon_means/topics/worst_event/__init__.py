@@ -11,6 +11,7 @@ from dpcore.audit import delta_upper
 from dpcore.figures import Palette
 from dpcore.noise import Gaussian
 from dpcore.noise.gaussian import gaussian_delta
+from pages.lessons import lines
 from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values
 from pages.lessons.widgets import HEIGHT, slider
 from pages.shared import prose
@@ -25,6 +26,10 @@ def sidebar(page) -> None:
     )  # fmt: skip
 
 
+DIGITS = 4
+"""Of the difference that is shown: with three it would not come out."""
+
+
 def picture(values: Values, colours: Palette) -> Picture:
     law: Law = values["law"]
     epsilon = values["probe"] * law.privacy.epsilon
@@ -33,13 +38,13 @@ def picture(values: Values, colours: Palette) -> Picture:
     if own > 0:
         headline = (
             f"The most telling event happens with probability **{probability(own)}** under database A and "
-            f"**{probability(other)}** under B. Beyond {prose.number(math.exp(epsilon))} times as often, "
-            f"δ = **{told(law, delta)}** is left."
+            f"**{probability(other)}** under B. Beyond {prose.number(math.exp(epsilon), 3)} times as "
+            f"often, δ = **{told(law, delta)}** is left."
         )
     else:
         headline = (
-            f"No event is more than **{prose.number(math.exp(epsilon))}** times as probable under A as under B: "
-            f"δ({epsilon:.4g}) = **0**."
+            f"No event is more than **{prose.number(math.exp(epsilon), 3)}** times as probable under A as under "
+            f"B: δ({epsilon:.3g}) = **0**."
         )
     facts = {
         "mechanism": f"{law.name}, {law.promise}",
@@ -51,7 +56,7 @@ def picture(values: Values, colours: Palette) -> Picture:
         notes = ("A stem is a point of positive probability: it counts in full, for the neighbour never releases it.",)
     if shift < 1 - 1e-9:
         notes += (
-            f"Drawn at the worst change, {shift:.4g} of the sensitivity: the largest change is not always the worst.",
+            f"Drawn at the worst change, {shift:.3g} of the sensitivity: the largest change is not always the worst.",
         )
     return Picture(headline, (overlap(law, epsilon, shift, own, other, delta, colours),), facts, notes)
 
@@ -61,7 +66,7 @@ def overlap(law: Law, epsilon: float, shift: float, own: float, other: float, de
     figure, x, top = densities(law, shift, colours)
     here, there = law.noise.density(x), law.noise.density(x - shift)
     raised = math.exp(epsilon) * there
-    style = figures.series(colours, B) | {"width": 1.2}
+    style = lines.series(colours, B, width=1.2)
     figure.add_scatter(x=x, y=np.where(raised > 1.5 * top, np.nan, raised), name="e<sup>ε′</sup> × B", mode="lines",
                        line=style,
                        opacity=0.7, hoverinfo="skip")  # fmt: skip
@@ -71,19 +76,20 @@ def overlap(law: Law, epsilon: float, shift: float, own: float, other: float, de
         name=f"area δ(ε′) = {told(law, delta)}", hoverinfo="skip",
     )  # fmt: skip
     if edge_x:
-        sum_ = f"{probability(own)} − {prose.number(math.exp(epsilon))} × {probability(other)}"
+        sum_ = f"{probability(own, DIGITS)} − {prose.number(math.exp(epsilon), DIGITS)} × {probability(other, DIGITS)}"
         sign = "≤" if law.solved else "="
         figure.layout.annotations = [
             {
-                "text": f"{sum_} {sign} <b>{told(law, delta)}</b>", "x": 0.99, "xref": "paper", "xanchor": "right",
+                "text": f"{sum_} {sign} <b>{told(law, delta, DIGITS)}</b>", "x": 0.99,
+                "xref": "paper", "xanchor": "right",
                 "y": 0.97, "yref": "paper", "yanchor": "top", "showarrow": False,
                 "font": {"size": colours.type + 1, "color": colours.text}, "bgcolor": colours.background,
             }
         ]  # fmt: skip
     alt = (
-        f"Densities of releases of {law.name} noise for two databases {shift:.4g} sensitivities apart. The event "
+        f"Densities of releases of {law.name} noise for two databases {shift:.3g} sensitivities apart. The event "
         f"where A is "
-        f"more than e^{epsilon:.3g} times as likely has probability {own:.4g} under A and {other:.4g} under B."
+        f"more than e^{epsilon:.3g} times as likely has probability {own:.3g} under A and {other:.3g} under B."
     )
     grid = np.linspace(x[0], x[-1], 13)
     table = {
@@ -115,7 +121,7 @@ TOPIC = Topic(
         Experiment("Laplace noise: no event at ε", {"mechanism": "laplace", "probe": 1.0}),
         Experiment("The edges of bounded noise",
                    {"mechanism": "truncated-laplace", "epsilon": 1.0, "delta": 0.1, "probe": 1.0}),
-        Experiment("Solved noise, where it is best",
+        Experiment("The certified optimum, where it is best",
                    {"mechanism": "optimal", "epsilon": 5.0, "delta": 0.2, "probe": 1.0}),
     ),
     asked(1.0), section="3.1", moves=Moves("probe", "ε′ = {:g} ε"),
