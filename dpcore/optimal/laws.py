@@ -282,7 +282,9 @@ def several_pairs(problem: NoiseProblem) -> PiecewiseNoise | None:
     D, pairs = problem.sensitivity, problem.privacies
     if len(pairs) == 1 or any(p.delta == 0 or p.delta > 0.5 for p in pairs):
         return None
-    limits = [(p.amplification, p.delta * (1 - 1e-9) - min(AUDIT_ROOM, p.delta / 2)) for p in pairs]
+    periods = 2 * math.ceil(sum(p.truncation() for p in pairs)) + 1  # more than there will be
+    room = AUDIT_ROOM + 2 * periods * ROUNDING_PER_CELL
+    limits = [(p.amplification, p.delta * (1 - 1e-9) - min(room, p.delta / 2)) for p in pairs]
     masses: list[float] = []
     total = grown = 0.0
     while len(masses) < MOST_PERIODS:

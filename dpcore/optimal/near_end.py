@@ -32,6 +32,10 @@ NODES = ((100, 6), (400, 12), (1200, 24))
 FINEST = 20_000
 """Most nodes to the sensitivity."""
 
+COARSE = (1500, 4500)
+"""Nodes to the sensitivity where top steps are too narrow for those: what is hardly wider than a step of the lattice
+may as well be a node."""
+
 MOST_TERMS = 1_000_000
 """Most multipliers of a lattice."""
 
@@ -121,8 +125,8 @@ def _best(
 
 
 def _lattices(loss: Loss, D: float, end: float, periods: int, width: float) -> Iterator[EndLattice]:
-    for nodes, top in NODES:
-        k = max(nodes, math.ceil(top / width))
+    sizes = [max(nodes, math.ceil(top / width)) for nodes, top in NODES]
+    for k in sizes if sizes[0] <= FINEST else COARSE:
         if k > FINEST or width * k * k > MOST_TERMS:
             return
         yield EndLattice.of(loss, D, k, end, periods)

@@ -245,6 +245,10 @@ def not_drawn(bars: Sequence[Bar]) -> str:
 # Why the bounds are apart ---------------------------------------------------------------------------
 
 
+NARROW_STEPS_FROM = 4.0
+"""From this ε on noise in a support has steps that lattices hardly show."""
+
+
 def why_open(solution: Solution) -> str:
     """Why the bounds are further apart than was asked for, in a sentence; "" where they are not, and where nothing is
     proved at all, which the headline says."""
@@ -263,6 +267,13 @@ def why_open(solution: Solution) -> str:
         return (
             f"{apart}: under a whole curve both bounds close only about as fast as cells become narrower, and half the "
             "width takes several times as long."
+        )
+    problem = solution.problem
+    ends = not problem.whole_line and problem.granularity is None and problem.loss.continuous
+    if ends and problem.joint.epsilon >= NARROW_STEPS_FROM:
+        return (
+            f"{apart}: at so large an ε the best noise in a support has steps far narrower than a sensitivity, and the "
+            "bounds close only about as fast as cells become narrower."
         )
     if timed_out(solution):
         return f"{apart}: the time limit of {prose.plain(settings.time_limit)} s ended the search."

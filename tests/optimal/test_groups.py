@@ -275,6 +275,16 @@ def test_counts_at_small_epsilon():
         assert certificate.upper <= certificate.lower * (1 + 1e-3)
 
 
+@pytest.mark.parametrize(
+    "epsilon, delta, second", [(0.00164, 2.01e-8, (1.052, 5.83e-10)), (0.00121, 2.58e-7, (0.5822, 2.1e-8))]
+)
+def test_a_law_for_two_pairs_of_thousands_of_cells_passes_its_audit(epsilon, delta, second):
+    problem = noise_problem(epsilon, delta, 1.0, "l2", second=Privacy(*second))
+    law = several_pairs(problem)
+    assert len(law.masses) > 10_000
+    assert _holds(law, problem)
+
+
 def test_a_law_for_several_pairs_keeps_them_all_and_is_nearly_optimal():
     problem = noise_problem(0.00324, 2.2e-5, 1.0, "pinball:0.24", second=Privacy(1.743, 3.04e-7))
     law = several_pairs(problem)

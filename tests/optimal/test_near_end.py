@@ -35,6 +35,11 @@ def test_closed_forms_meet() -> None:
     assert lower <= upper <= lower * 1.002
 
 
+def test_a_top_step_may_be_narrower_than_any_lattice_shows() -> None:
+    lower, upper = bracket(14.1, 2.27e-9, "asym:1.45:1", (-0.324, INFINITY), 1e-3)
+    assert lower <= upper <= lower * 1.001
+
+
 def test_a_mirrored_problem_has_the_same_bound() -> None:
     one = bracket(5.33, 9.51e-5, "pinball:0.86", (-0.1861, INFINITY), 1e-2)
     other = bracket(5.33, 9.51e-5, "pinball:0.14", (-INFINITY, 0.1861), 1e-2)

@@ -335,8 +335,13 @@ def test_the_visitors_place_is_framed():
             SolverSettings(gap=1e-6, time_limit=0.3),
             "as cells become narrower",
         ),
+        (
+            noise_problem(8.45, 3.63e-6, 1.0, "l2", support=(-0.1909, 7.686)),
+            SolverSettings(gap=1e-3, time_limit=0.5),
+            "the best noise in a support has steps far narrower",
+        ),
     ],
-    ids=["closed", "time", "reference", "releases", "curve"],
+    ids=["closed", "time", "reference", "releases", "curve", "support"],
 )  # fmt: skip
 def test_why_the_bounds_are_apart(problem, settings, told):
     why = verdict.why_open(solve(problem, settings))
