@@ -243,6 +243,82 @@ def test_types_are_not_ignored_without_a_reason():
                 assert said.strip() and path.is_relative_to(ROOT / "dpcore"), f"{path}: {line.strip()}"
 
 
+LAWS = {
+    node.name
+    for path in ROOT.glob("dpcore/noise/*.py")
+    for node in ast.parse(path.read_text(encoding="utf-8")).body
+    if isinstance(node, ast.ClassDef)
+} | {"Channel", "ClampedNoise", "NoiseLaws", "PowerLaw", "RadialNoise", "TruncatedLaw"}
+
+QUESTIONS = {
+    "dpcore/accounting/curves.py": 1, "dpcore/accounting/mechanisms.py": 2, "dpcore/accounting/pairs.py": 1,
+    "dpcore/audit_profile.py": 1, "dpcore/display.py": 1, "dpcore/figures/densities.py": 1,
+    # Files and scripts read and write each kind of mechanism in its own form.
+    "dpcore/data_dependent/files.py": 5, "dpcore/data_dependent/script.py": 2, "dpcore/reload.py": 4,
+    "dpcore/plan/script.py": 1,
+    # A search that has found a law on cells goes on from its cells.
+    "dpcore/data_dependent/noise_search.py": 1, "dpcore/data_dependent/search.py": 2,
+    "dpcore/isotropic/coordinates.py": 1, "dpcore/optimal/additive.py": 7, "dpcore/optimal/composed.py": 1,
+    "dpcore/optimal/groups.py": 1, "dpcore/optimal/profile.py": 1, "dpcore/private_optimization/noises.py": 1,
+    "dpcore/private_optimization/release.py": 2, "dpcore/vector/joint.py": 3, "dpcore/vector/scalar_optima.py": 2,
+    # An answer may be a mechanism of one kind or another.
+    "dpcore/learning/bounded.py": 1, "dpcore/learning/vectors.py": 3, "dpcore/mechanisms.py": 2,
+    "pages/data_dependent/charts.py": 2, "pages/data_dependent/headline.py": 4, "pages/data_dependent/work.py": 1,
+    "pages/optimal_noise/privacy_profile.py": 2, "pages/what_epsilon_means/laws.py": 1,
+}  # fmt: skip
+"""Where else than in `noise` it is asked of what class a law is, and how often; a law should speak for itself."""
+
+
+def asked_for_laws(tree: ast.AST) -> int:
+    """How often `isinstance` asks whether something is of a class of law."""
+    return sum(
+        bool(LAWS & {getattr(one, "id", getattr(one, "attr", "")) for one in ast.walk(node.args[1])})
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "isinstance"
+    )
+
+
+def test_nobody_else_begins_to_ask_what_a_law_is():
+    sources = {path.relative_to(ROOT).as_posix(): path for path in SOURCES}
+    found = {
+        name: count
+        for name, path in sources.items()
+        if not name.startswith("dpcore/noise/") and (count := asked_for_laws(ast.parse(path.read_text())))
+    }
+    assert found == QUESTIONS, {name: (found.get(name), QUESTIONS.get(name)) for name in found.keys() | QUESTIONS}
+
+
+@pytest.mark.parametrize("line", ["isinstance(law, Laplace)", "isinstance(x, noise.Gaussian | int)",
+                                  "isinstance(x, (int, Staircase))"])  # fmt: skip
+def test_the_test_sees_what_is_asked(line):
+    assert asked_for_laws(ast.parse(line)) == 1 and not asked_for_laws(ast.parse("isinstance(x, int)"))
+
+
+OTHER_CLOCKS = {
+    "pages/lessons/motion.py": "asks for the states once the browser comes back, not while the page is drawn",
+    "pages/optimal_noise/matters.py": "one problem after another, each asked for when the one before is done",
+    "pages/optimal_noise/draws.py": "draws that fall one by one; no job",
+    "pages/release_plan/upload.py": "a table that is read in this process; no job",
+}
+"""Where else than in `watching` something runs by itself, and why."""
+
+
+def test_jobs_are_watched_in_one_place():
+    clocks = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8").count("run_every=")
+              for path in ROOT.glob("pages/**/*.py")}  # fmt: skip
+    found = {path: count for path, count in clocks.items() if count}
+    assert found == {"pages/shared/watching.py": 2} | dict.fromkeys(OTHER_CLOCKS, 1)
+
+
+MOST_SHARED = 2300
+"""Lines of Python that all pages share; what fewer than three pages use stands with one of those."""
+
+
+def test_what_pages_share_stays_small():
+    lines = {path.stem: len(path.read_text(encoding="utf-8").splitlines()) for path in ROOT.glob("pages/shared/*.py")}
+    assert sum(lines.values()) < MOST_SHARED, lines
+
+
 def test_names_say_what_things_are():
     vague = {"utils", "util", "common", "helpers", "manager", "misc"}
     assert not [p for p in SOURCES if vague & {*p.relative_to(ROOT).with_suffix("").parts}]
@@ -301,11 +377,11 @@ def test_nothing_of_one_machine_is_left():
             assert not found or path == Path(__file__), f"{path.relative_to(ROOT)}: {found.group()}"
 
 
-@pytest.mark.parametrize("path", sorted(ROOT.glob("pages/*/work.py")), ids=lambda path: path.parent.name)
-def test_what_computes_in_the_background_draws_nothing(path):
-    code = f"import sys, pages.{path.parent.name}.work; print([m for m in ('streamlit', 'plotly') if m in sys.modules])"
+def test_what_computes_in_the_background_draws_nothing():
+    names = ", ".join(f"pages.{path.parent.name}.work" for path in sorted(ROOT.glob("pages/*/work.py")))
+    code = f"import sys, {names}; print([m for m in ('streamlit', 'plotly') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
-    assert done.stdout.strip() == "[]"
+    assert names and done.stdout.strip() == "[]"
 
 
 def test_no_two_test_files_share_a_name():

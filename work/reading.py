@@ -45,7 +45,7 @@ class Reading(Generic[Answer]):
     ) -> None:
         self.answer: Answer | None = None
         self.error: Exception | None = None
-        self.waiting, self.stopped = True, False
+        self.waiting, self.stopped, self._forgotten = True, False, False
         self._end, self._ended = threading.Event(), threading.Event()
         self._source: Any = None
         threading.Thread(target=self._run, args=(data, task, seconds, failed), name="reading", daemon=True).start()
@@ -70,6 +70,12 @@ class Reading(Generic[Answer]):
         if isinstance(source := self._source, Source):
             source.interrupt()
 
+    def forget(self) -> None:
+        """Have it end, and hold no answer, whoever still holds this, such as the button that ends it."""
+        self._forgotten = True
+        self.stop()
+        self.answer = None
+
     def _tick(self) -> None:
         if self._end.is_set():
             raise Interrupted
@@ -88,6 +94,8 @@ class Reading(Generic[Answer]):
                 with data() as self._source:
                     self._tick()
                     self.answer = task(self._source, self._tick)
+                    if self._forgotten:  # meanwhile
+                        self.answer = None
         except Interrupted:
             self.stopped = self.error is None
         except InputError as error:

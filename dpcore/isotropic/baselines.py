@@ -11,11 +11,10 @@ scale moved until the proof succeeds.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from scipy import optimize
@@ -75,18 +74,14 @@ class KnownLaw:
         return {"name": self.name, "key": self.key, "loss": self.loss * factor, **known, "parameters": shown}
 
 
-Scaled = TypeVar("Scaled", PowerLaw, TruncatedLaw)
+Scaled = PowerLaw | TruncatedLaw
 
 
-def proved(
-    law: Scaled, scale: float, delta: Callable[[Scaled], float], privacy: Privacy
-) -> tuple[Scaled, float | None]:
-    """(the law at the least scale near the given one at which it is proved to be (ε, δ)-DP, its δ(ε) rounded up).
-
-    delta : δ(ε) as quadrature knows it, for the slope.
-    """
-    law, wider = law.with_scale(scale), law.with_scale(scale * (1 + SLIGHTLY))
-    slope = max(math.log(delta(law) / max(delta(wider), 1e-300)) / SLIGHTLY, FLATTEST)
+def proved(law: Scaled, privacy: Privacy) -> tuple[Scaled, float | None]:
+    """(the law at the least scale near its own at which it is proved to be (ε, δ)-DP, its δ(ε) rounded up)."""
+    scale, epsilon = law.scale, privacy.epsilon
+    wider = law.with_scale(scale * (1 + SLIGHTLY))
+    slope = max(math.log(law.delta(epsilon) / max(wider.delta(epsilon), 1e-300)) / SLIGHTLY, FLATTEST)
     scale *= math.exp(ROOM / slope)
     last: tuple[float, float] | None = None
     for _ in range(ROUNDS):
@@ -155,15 +150,10 @@ def mechanisms(dimension: int, privacy: Privacy, loss: RadialLoss, *, certify: b
     pure = PowerLaw(d, scale if Fraction(scale) * Fraction(epsilon) >= 1 else math.nextafter(scale, math.inf), 1.0)
     found.append(KnownLaw("l2", "ℓ2 mechanism, ε-DP", pure.loss(loss), {"sigma": pure.sigma}, 0.0))
 
-    def of_quadrature(law: PowerLaw) -> float:
-        return law.delta(epsilon)
-
-    def known(key: str, name: str, law: PowerLaw | TruncatedLaw) -> KnownLaw:
+    def known(key: str, name: str, law: Scaled) -> KnownLaw:
         proof: float | None = None
-        if certify and isinstance(law, PowerLaw):
-            law, proof = proved(law, law.sigma, of_quadrature, privacy)
-        elif certify and isinstance(law, TruncatedLaw):
-            law, proof = proved(law, law.radius, TruncatedLaw.delta, privacy)
+        if certify:
+            law, proof = proved(law, privacy)
         cost = enclosed.loss_upper(law, loss)
         return KnownLaw(key, name, cost, law.parameters, proof)
 

@@ -62,6 +62,15 @@ class PowerLaw:
         named = {"sigma": self.sigma, "exponent": self.q}
         return {"sigma": self.sigma} if (self.q, self.k) == (1, 0) else named | {"k": self.k}
 
+    @property
+    def scale(self) -> float:
+        return self.sigma
+
+    @property
+    def outermost(self) -> float:
+        """The largest radius that occurs."""
+        return math.inf
+
     def with_scale(self, sigma: float) -> PowerLaw:
         return replace(self, sigma=sigma)
 
@@ -154,6 +163,14 @@ class TruncatedLaw:
     def parameters(self) -> dict[str, float]:
         return {"radius": self.radius}
 
+    @property
+    def scale(self) -> float:
+        return self.radius
+
+    @property
+    def outermost(self) -> float:
+        return self.radius
+
     def with_scale(self, radius: float) -> TruncatedLaw:
         return replace(self, radius=radius)
 
@@ -169,7 +186,10 @@ class TruncatedLaw:
         out: Array = (self.dimension - 1) * np.log(radius / self.radius) - self.epsilon * (radius - self.radius)
         return out
 
-    def delta(self) -> float:
+    def delta(self, epsilon: float) -> float:
+        """δ of shift 1 at the law's own ε, which must not be above the one that is asked for: there it is as much."""
+        if self.epsilon > epsilon:
+            raise ValueError("a truncated law is made for its own epsilon")
         whole, edge = self.radius - 1, 0.0
         if whole < 0:  # within 1 − radius everything is uncovered
             whole = min(-whole, self.radius)
@@ -186,7 +206,7 @@ class TruncatedLaw:
     def calibrated(cls, dimension: int, privacy: Privacy) -> TruncatedLaw:
         """The least radius as far as quadrature knows."""
         law = cls(dimension, privacy.epsilon, 1.0)
-        return law.with_scale(calibrated(lambda radius: law.with_scale(radius).delta(), privacy, 1.0))
+        return law.with_scale(calibrated(lambda radius: law.with_scale(radius).delta(privacy.epsilon), privacy, 1.0))
 
 
 def calibrated(delta: Callable[[float], float], privacy: Privacy, scale: float) -> float:

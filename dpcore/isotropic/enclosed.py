@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import singledispatch
+from typing import Any
 
 from ..errors import SolverError
 from . import balls
@@ -44,16 +46,11 @@ def delta_upper(law: PowerLaw | TruncatedLaw, epsilon: float) -> float:
     ------
     SolverError : it did not narrow down.
     """
-    if isinstance(law, TruncatedLaw) and law.epsilon > epsilon:
-        raise ValueError("a truncated law is made for its own epsilon")
-    about = law.delta() if isinstance(law, TruncatedLaw) else law.delta(epsilon)
+    about = law.delta(epsilon)
     bits = BITS
     while bits <= MOST_BITS:
         with balls.precision(bits):
-            if isinstance(law, TruncatedLaw):
-                value = _uncovered(law, about)
-            else:
-                value = _over_levels(law, epsilon, about)
+            value = _excess(law, epsilon, about)
             if value.is_finite() and float(value.rad()) <= NARROW * max(about, 1e-300):
                 return min(1.0, max(0.0, balls.above(value)))
         bits *= 2
@@ -98,6 +95,13 @@ class _Levels:
         return one if one.rad() < other.rad() else other
 
 
+@singledispatch
+def _excess(law: Any, epsilon: float, about: float) -> Ball:
+    """δ(ε) of a law, which is about as large as quadrature says."""
+    raise TypeError(f"{type(law).__name__} has no enclosure")
+
+
+@_excess.register(PowerLaw)
 def _over_levels(law: PowerLaw, epsilon: float, about: float) -> Ball:
     """δ(ε) from above, an integral over s between the kinks; what is left out counts as if all of it were lost.
 
@@ -162,7 +166,8 @@ def _over_levels(law: PowerLaw, epsilon: float, about: float) -> Ball:
     return total
 
 
-def _uncovered(law: TruncatedLaw, about: float) -> Ball:
+@_excess.register(TruncatedLaw)
+def _uncovered(law: TruncatedLaw, _: float, about: float) -> Ball:
     """P(|X + e| > radius), from above: what the shifted ball does not cover; where both have mass the densities differ
     by e^ε at most."""
     d, radius, epsilon = law.dimension, balls.exact(law.radius), balls.exact(law.epsilon)
@@ -192,24 +197,33 @@ def _uncovered(law: TruncatedLaw, about: float) -> Ball:
 
 def loss_upper(law: PowerLaw | TruncatedLaw, loss: RadialLoss) -> float:
     """E c(|X|), rounded up: quotients of (incomplete) gamma functions."""
-
-    def of_power_law(law: PowerLaw) -> Ball:
-        sigma, root = balls.exact(law.sigma), 1 / balls.exact(law.q)
-        shape = (law.dimension + balls.exact(law.k)) * root
-        if loss.beyond is not None:
-            return balls.gamma_above(shape, (balls.exact(loss.beyond) / sigma) ** balls.exact(law.q))
-        power = balls.exact(loss.power)
-        return sigma**power * ((shape + power * root).lgamma() - shape.lgamma()).exp()
-
-    def of_truncated(law: TruncatedLaw) -> Ball:
-        d, epsilon, radius = balls.exact(float(law.dimension)), balls.exact(law.epsilon), balls.exact(law.radius)
-        whole = balls.gamma_below(d, epsilon * radius)
-        if loss.beyond is not None:
-            return 1 - balls.gamma_below(d, epsilon * loss.beyond) / whole
-        power = balls.exact(loss.power)
-        grown = balls.gamma_below(d + power, epsilon * radius) / whole
-        return grown * ((d + power).lgamma() - d.lgamma()).exp() / epsilon**power
-
-    if isinstance(law, TruncatedLaw) and loss.beyond is not None and loss.beyond >= law.radius:
+    if loss.beyond is not None and loss.beyond >= law.outermost:
         return 0.0
-    return balls.upper(lambda: of_truncated(law) if isinstance(law, TruncatedLaw) else of_power_law(law), 2.0**-62)
+    return balls.upper(lambda: _cost(law, loss), 2.0**-62)
+
+
+@singledispatch
+def _cost(law: Any, loss: RadialLoss) -> Ball:
+    """E c(|X|); a threshold lies within the law's radius."""
+    raise TypeError(f"{type(law).__name__} has no enclosure")
+
+
+@_cost.register(PowerLaw)
+def _of_power_law(law: PowerLaw, loss: RadialLoss) -> Ball:
+    sigma, root = balls.exact(law.sigma), 1 / balls.exact(law.q)
+    shape = (law.dimension + balls.exact(law.k)) * root
+    if loss.beyond is not None:
+        return balls.gamma_above(shape, (balls.exact(loss.beyond) / sigma) ** balls.exact(law.q))
+    power = balls.exact(loss.power)
+    return sigma**power * ((shape + power * root).lgamma() - shape.lgamma()).exp()
+
+
+@_cost.register(TruncatedLaw)
+def _of_truncated(law: TruncatedLaw, loss: RadialLoss) -> Ball:
+    d, epsilon, radius = balls.exact(float(law.dimension)), balls.exact(law.epsilon), balls.exact(law.radius)
+    whole = balls.gamma_below(d, epsilon * radius)
+    if loss.beyond is not None:
+        return 1 - balls.gamma_below(d, epsilon * loss.beyond) / whole
+    power = balls.exact(loss.power)
+    grown = balls.gamma_below(d + power, epsilon * radius) / whole
+    return grown * ((d + power).lgamma() - d.lgamma()).exp() / epsilon**power

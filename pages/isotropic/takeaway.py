@@ -9,8 +9,9 @@ from dpcore.isotropic.problem import IsotropicProblem
 from dpcore.isotropic.release import extra_error, release
 from dpcore.isotropic.script import script
 from dpcore.isotropic.solution import IsotropicSolution
-from pages.shared import actions, frame, prose, releases
+from pages.shared import actions, frame, prose
 
+from . import releases
 from .controls import PAGE
 
 TEXT = prose.sections("isotropic")

@@ -79,14 +79,8 @@ def _turn(course: Course, step: path.Step) -> None:
 
 def _pictures(job: compute.Job) -> None:
     """The cards' pictures, once they are there."""
-
-    @st.fragment(run_every=None if job.done else 0.5)
-    def look() -> None:
-        if job.done:
-            watching.draw_again()
-
     if not job.done:
-        look()
+        watching.live([job], lambda: None)
     elif job.solution is not None:
         st.html(f"<style>{_rules(job.solution)}</style>")
 

@@ -31,7 +31,7 @@ def moved(course: Course, topic: Topic, picture: Picture) -> Picture:
         _ask(asked)
         return picture
     if not job.done:
-        _look(job)
+        watching.live([job], lambda: None, every=SOON)
         return picture
     if job.solution is None or len(job.solution.frames) != len(stops):
         return picture
@@ -52,17 +52,6 @@ def _ask(asked: moving.Asked) -> None:
             watching.draw_again()
 
     ask()
-
-
-def _look(job: compute.Job) -> None:
-    """Draw the page again once the states are there."""
-
-    @st.fragment(run_every=SOON)
-    def look() -> None:
-        if job.done:
-            watching.draw_again()
-
-    look()
 
 
 def _follow(course: Course, topic: Topic, found: moving.Moving, here: int) -> None:

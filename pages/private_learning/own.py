@@ -20,7 +20,8 @@ from dpcore.learning.tables import IGNORED, Column, LearningTable, checked_class
 from dpcore.numbers import read_number, write_number
 from dpcore.plan.public import Category, Number
 from dpcore.plan.source import Source
-from pages.shared import compute, prose, upload
+from pages.release_plan import upload
+from pages.shared import compute, prose
 from pages.shared.fields import listed
 from pages.shared.messages import explain
 from work.reading import Reading
@@ -108,6 +109,11 @@ class Run:
 
     def stop(self) -> None:
         self.reading.stop()
+
+    def forget(self) -> None:
+        """Have it end, and hold nothing of the table."""
+        self.reading.forget()
+        self.question = None
 
 
 # The table ---------------------------------------------------------------------------------------------

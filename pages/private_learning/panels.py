@@ -18,7 +18,8 @@ from dpcore.learning.noises import NAMES
 from dpcore.learning.published import PRINTED
 from dpcore.noise import Gaussian
 from dpcore.problem import SolverSettings
-from pages.shared import compute, drawing, fields, frame, prose, upload, watching
+from pages.release_plan import upload
+from pages.shared import compute, drawing, fields, frame, prose, watching
 from pages.shared.messages import explain
 
 from . import charts, own, work

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import streamlit as st
 
 from dpcore.plan.plan import Plan
-from pages.shared import prose, upload
+from pages.shared import prose
 
-from . import headline
+from . import headline, upload
 from .draft import MOST_COLUMNS, ColumnDraft
 from .rows import Rows
 

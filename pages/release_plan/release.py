@@ -20,9 +20,9 @@ from dpcore.plan.files import plan_from_toml, plan_to_toml
 from dpcore.plan.release import ROUNDING, Ends, Released, carry_out, to_csv
 from dpcore.plan.source import Source
 from dpcore.plan.synthetic import synthetic
-from pages.shared import compute, drawing, frame, prose, upload, watching
+from pages.shared import compute, drawing, frame, prose, watching
 
-from . import charts, fitting, headline, work
+from . import charts, fitting, headline, upload, work
 from .controls import PAGE
 from .takeaway import MOST_ROWS
 from .work import Costs

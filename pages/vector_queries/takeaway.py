@@ -14,7 +14,8 @@ from dpcore import __version__
 from dpcore.cli.profile import report
 from dpcore.vector import Allocation, VectorQuery
 from dpcore.vector.script import asked_for, coupled, script
-from pages.shared import actions, frame, prose, releases
+from pages.isotropic import releases
+from pages.shared import actions, frame, prose
 
 from .controls import PAGE, Asked
 

@@ -1,5 +1,6 @@
 """Every page in one visit to the server as it is operated: nothing serious or critical for axe-core in both themes and
-on a phone, nothing wider than its window, no words on each other, nobody else asked for anything."""
+on a phone, nothing wider than its window, no words on each other, nothing too small for a finger, nobody else asked for
+anything."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from views import Watched, quiet, routes, serious
 pytestmark = pytest.mark.browser
 
 DESK, PHONE = {"width": 1280, "height": 720}, {"width": 390, "height": 844}
-SHOWN = {"tradeoff_maps": "low_epsilon=0.5&high_epsilon=2&low_delta=0.05&high_delta=0.2&steps=3&target=1&second=l1",
+SHOWN = {"tradeoff_maps": "low_epsilon=0.5&high_epsilon=2&low_delta=0.05&high_delta=0.2&steps=3&target=5&second=l1",
          "optimal_noise": "epsilon=1&delta=0.2&gap=5"}  # fmt: skip
 
 COLLISIONS = """() => {
@@ -63,6 +64,28 @@ SCROLLS = """() => { const main = document.querySelector('[data-testid="stMain"]
     return main.scrollWidth - main.clientWidth; }"""
 
 
+SMALL = """() => {
+    const inside = (...names) => names.map((name) => `[data-testid="${name}"] *`).join();
+    const boxes = inside("stSelectbox", "stMultiSelect", "stTextInput", "stDataFrame");
+    const inText = 'p a, li a, td a, [data-testid="stSkipToContent"], [data-leads], .js-plotly-plot *';
+    const beside = '[data-testid="stStatusWidget"] *, [class*="st-key-card_"] a';
+    const found = [];
+    for (const one of document.querySelectorAll('button, a, summary, [role="tab"]')) {
+        if (one.closest('[data-testid="stSidebar"]')?.getBoundingClientRect().width < 200) continue;
+        const { width, height } = one.getBoundingClientRect();
+        if (!width || getComputedStyle(one).visibility !== "visible") continue;
+        if (one.matches(`${boxes}, ${inText}, ${beside}`)) continue;
+        if (height < 39.5 || width < 39.5) found.push(`${one.ariaLabel ?? one.innerText} ${width} × ${height}`);
+    }
+    return found;
+}"""
+"""What is pressed and smaller than a fingertip, but for words in a sentence, links that cover their card, a side bar
+that is shut, and the insides of boxes, which are as high as their box but for its rim."""
+
+NAMELESS = """() => [...document.querySelectorAll('button[aria-label="Help"]')]
+    .filter((one) => one.offsetParent).map((one) => one.parentElement.outerHTML)"""
+
+
 @pytest.mark.parametrize("name", routes())
 def test_every_page(service, visitor, name):
     page = visitor(*DESK.values())
@@ -78,7 +101,11 @@ def test_every_page(service, visitor, name):
     assert not page.evaluate(COLLISIONS), "in the dark"
     page.mouse.wheel(0, 3000)  # what is seen later is asked for later
     page.set_viewport_size(PHONE)
+    touched = page.context.new_cdp_session(page)
+    touched.send("Emulation.setTouchEmulationEnabled", {"enabled": True})
     fits(page)
+    assert page.evaluate("matchMedia('(hover: none)').matches")
+    assert not page.evaluate(SMALL) and not page.evaluate(NAMELESS)
     assert not serious(page), "on a phone"
     assert not watched.outside
     assert not watched.complaints

@@ -9,7 +9,7 @@ from views import quiet, still
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
 
-SMALL = "low_epsilon=0.5&high_epsilon=2&low_delta=0.05&high_delta=0.2&steps=3&target=1&second=l1"
+SMALL = "low_epsilon=0.5&high_epsilon=2&low_delta=0.05&high_delta=0.2&steps=3&target=5&second=l1"
 
 
 def test_a_click_on_a_cell_opens_it_on_the_first_page(visitor, dashboard):

@@ -103,7 +103,7 @@ def test_a_truncated_law_by_monte_carlo(d, epsilon, radius):
     lost = r * r + 1 + 2 * r * t > radius**2
     found = delta_upper(law, epsilon)
     assert abs(found - lost.mean()) <= 5 * math.sqrt(found * (1 - found) / len(r)) + 1e-9
-    assert found == pytest.approx(law.delta(), rel=1e-5)
+    assert found == pytest.approx(law.delta(epsilon), rel=1e-5)
     for loss in (parse_loss("squared"), parse_loss(f"exceed:{radius / 2}"), parse_loss(f"exceed:{2 * radius}")):
         seen = loss(r)
         assert abs(loss_upper(law, loss) - seen.mean()) <= 5 * seen.std() / math.sqrt(len(r))

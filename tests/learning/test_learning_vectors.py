@@ -61,11 +61,11 @@ def test_an_iteration_has_what_its_numbers_promise():
 
 def test_the_pair_dominates_at_every_epsilon(planar):
     pair = Radial(planar, EACH.epsilon).pair
-    epsilons = np.concatenate([np.linspace(0, 2, 9), np.random.default_rng(0).uniform(0, 20, 30)])
+    epsilons = np.concatenate([np.linspace(0, 2, 5), np.random.default_rng(0).uniform(0, 20, 5)])
     curve = pair.delta(epsilons)
     proved = np.array([delta_upper(planar, one) for one in epsilons.tolist()])
     assert (curve >= proved).all()
-    assert (curve[:9] <= proved[:9] + 2e-3).all()
+    assert (curve[:5] <= proved[:5] + 2e-3).all()
     assert pair.delta(np.array([EACH.epsilon]))[0] <= EACH.delta + 1e-3
 
 

@@ -201,7 +201,7 @@ def test_an_independent_accountant_agrees(name):
     check_with_accountant(PROBLEMS[name], noise, [Fraction(noise.resolution) * Fraction(1234, 4321)])
 
 
-@settings(max_examples=45)
+@settings(max_examples=settings.default.max_examples // 2)
 @given(noise_problems())
 def test_an_independent_accountant_agrees_on_random_laws(problem):
     assume(problem.privacy.delta > 0)

@@ -19,8 +19,8 @@ from dpcore.noise.staircase import Staircase
 from dpcore.optimal import solve
 from dpcore.problem import NoiseProblem, SolverSettings, noise_problem
 
-EXAMPLES = int(os.environ.get("THOROUGH", "0"))
-LATE = 0.5 if EXAMPLES else 10.0
+EXAMPLES = int(os.environ.get("THOROUGH", "0")) or settings.default.max_examples
+LATE = 0.5 if os.environ.get("THOROUGH") else 10.0
 """Seconds of work by which a solve may overrun its limit: one step's bookkeeping where nothing else runs; beside other
 tests, whose garbage is collected in between, it is no hang. `benchmarks.bench_everything` tells the largest overrun."""
 
@@ -118,7 +118,7 @@ def check(problem: NoiseProblem, limit: float) -> None:
     assert late <= LATE, f"{late:.2f} s late"
 
 
-@settings(max_examples=EXAMPLES or 120)
+@settings(max_examples=EXAMPLES)
 @given(noise_problems())
 @example(noise_problem(1, 0.2, 1, "exceed:2", support=(2, math.inf)))  # loss 0 at the end of the support only
 @example(noise_problem(0.03, 1e-6, 1, "lp:1.1", support=(-2900, 0)))  # a law is known before the first program ends
@@ -131,7 +131,7 @@ def test_an_answer_keeps_its_promises(problem):
     check(problem, 0.2)
 
 
-@settings(max_examples=EXAMPLES or 80)
+@settings(max_examples=EXAMPLES)
 @given(extreme_problems())
 @example(noise_problem(0, 1e-8, 1e9, "pinball:0.001"))  # only the uniform law, whose δ has no room for rounding
 @example(noise_problem(0.001, 0.75, 3, "table:-7=3,-6=2,-5=3,50=1,60=1,61=9"))  # a thousand steps of a staircase
@@ -141,7 +141,7 @@ def test_the_rim_of_the_range(problem):
     check(problem, 0.2)
 
 
-@settings(max_examples=EXAMPLES // 4 or 8)
+@settings(max_examples=EXAMPLES // 5)
 @given(noise_problems(), st.integers(1, 6))
 def test_a_stop_is_heeded(problem, after):
     """The callback's calls from the `after`-th on say stop: that comes soon once a first law is known, and all that

@@ -13,9 +13,9 @@ from streamlit.runtime import caching
 from streamlit.testing.v1 import AppTest
 
 from dpcore.plan.files import plan_to_toml
-from pages.release_plan import draft
+from pages.release_plan import draft, upload
 from pages.release_plan.controls import PAGE
-from pages.shared import compute, upload
+from pages.shared import compute
 from pages.shared.address import Address
 
 COLUMNS = draft.pack(

@@ -27,10 +27,13 @@ PAGE = "pages/vector_queries/page.py"
 
 
 def visit(**query) -> AppTest:
+    """The page as its first run draws it: the mechanisms with a closed form; programs and mixtures are under way."""
     page = AppTest.from_file(f"../../{PAGE}", default_timeout=60)
     for key, value in query.items():
         page.query_params[key] = value
-    return settle(page.run())
+    page.run()
+    assert not page.exception, page.exception[0].value
+    return page
 
 
 def settle(page: AppTest) -> AppTest:
@@ -65,13 +68,13 @@ def test_the_verdict_names_the_dimension():
 
 @pytest.mark.parametrize("panel", list(PANELS))
 def test_every_panel_is_drawn(panel):
-    page = visit(panel=panel)
+    page = settle(visit(panel=panel))
     assert not page.error
 
 
 @pytest.mark.parametrize("application", ["lasso", "logistic", "layers"])
 def test_applications(application):
-    page = visit(panel="applications", application=application, trials="2")
+    page = settle(visit(panel="applications", application=application, trials="2"))
     assert not page.error
 
 
@@ -114,7 +117,6 @@ def test_lists_bad_input_and_the_way_back():
     page = visit(shape="list", numbers="3, -1")
     assert any("sensitivities = -1" in e.value for e in page.error) and not page.exception
     page.text_area(key="numbers").set_value("3, 1").run()
-    settle(page)
     assert not page.error and headline(page).startswith("2 coordinates")
     for values in ({"numbers": "a"}, {"epsilon": "99"}, {"power": "0.2"}, {"delta": "2"}, {"l2": "0.001"}):
         broken = visit(shape="list", **values)
@@ -128,7 +130,7 @@ def uploaded(text: str | bytes, **query) -> AppTest:
     page = visit(shape="list", **query)
     raw = text if isinstance(text, bytes) else text.encode()
     page.file_uploader(key="vector_file").upload("sensitivities.csv", raw, "text/csv")
-    return settle(page.run())
+    return page.run()
 
 
 def looked_at(page: AppTest) -> list[tuple[str, str]]:
@@ -144,9 +146,8 @@ def test_a_file_is_looked_at_and_fills_the_list_to_the_last_digit():
     assert any("Sensitivity 0: site." in w.value for w in page.warning)
     assert "coordinates (" not in headline(page), "nothing is used before it was looked at"
     page.button(key="vector_take").click().run()
-    settle(page)
     assert page.text_area(key="numbers").value == "age: 0.12345678901\npay_check: 299999.9\nsite: 0"
-    assert headline(page).startswith("3 coordinates \\(age\\, pay\\_check\\, site\\), (0.5")
+    assert headline(page).startswith("3 coordinates \\(age\\, pay\\_check\\, site\\), ")
 
 
 def test_the_columns_of_a_file_can_be_chosen():
@@ -154,15 +155,15 @@ def test_the_columns_of_a_file_can_be_chosen():
     column = page.selectbox[[box.label for box in page.selectbox].index("Sensitivities")]
     assert column.value is None and any("Choose the column" in i.value for i in page.info)
     assert not any(button.key == "vector_take" for button in page.button)
-    settle(column.select_index(1).run())
+    column.select_index(1).run()
     assert looked_at(page) == [("a", "20"), ("b", "30"), ("c", "40")]
     names = page.selectbox[[box.label for box in page.selectbox].index("Names")]
     assert names.options == ["none", "bin", "low_risk"]
-    settle(names.select_index(0).run())
+    names.select_index(0).run()
     assert looked_at(page)[0] == ("coordinate 1", "20")
     page.button(key="vector_take").click().run()
     assert page.text_area(key="numbers").value == "20; 30; 40"
-    assert "--profile 20.0,30.0,40.0 " in settle(page).code[0].value
+    assert "--profile 20.0,30.0,40.0 " in page.code[0].value
 
 
 @pytest.mark.parametrize(
@@ -211,7 +212,6 @@ def test_a_hostile_link_is_not_understood_but_noted():
 def test_next_steps_change_the_controls():
     page = visit()
     page.button(key="step_0").click().run()
-    settle(page)
     assert headline(page).startswith("2 coordinates, 3-DP: mean absolute error")
 
 

@@ -12,7 +12,7 @@ from dpcore.problem import SolverSettings, noise_problem
 from dpcore.sweeps import CLUSTER, grid, sweep
 from dpcore.sweeps.run import named_cluster
 
-PATIENT = SolverSettings(gap=5e-3, time_limit=120)
+PATIENT = SolverSettings(gap=0.05, time_limit=120)
 
 
 @pytest.fixture(scope="module")

@@ -250,7 +250,7 @@ def test_command_line(tmp_path):
 
 def test_frontier_on_the_command_line():
     done = run(
-        "frontier", "--epsilon", "1", "--delta", "0.1", "--against", "exceed:0.5", "--count", "3", "--gap", "0.01"
+        "frontier", "--epsilon", "1", "--delta", "0.1", "--against", "exceed:0.5", "--count", "3", "--gap", "0.02"
     )
     points = json.loads(done.stdout)["points"]
     assert len(points) == 3

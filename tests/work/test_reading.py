@@ -68,6 +68,26 @@ def test_it_ends_by_itself():
     assert "time limit = 0.2 s" in str(reading.error)
 
 
+def test_what_is_forgotten_holds_no_answer():
+    """Neither one that was there, nor one that comes while it is told to end."""
+    reading = Reading(held, lambda source, _: source.look())
+    assert reading.wait(30) and reading.answer is not None
+    reading.forget()
+    assert reading.answer is None
+    begun, go_on = threading.Event(), threading.Event()
+
+    def late(source, _):
+        begun.set()
+        go_on.wait(30)
+        return source
+
+    reading = Reading(held, late)
+    assert begun.wait(30)
+    reading.forget()
+    go_on.set()
+    assert reading.wait(30) and reading.answer is None
+
+
 @pytest.mark.parametrize("how", ["answer", "refusal", "failure", "stop"])
 def test_nothing_of_the_data_is_kept(how, caplog):
     raw = b"".join([RAW, b"1;2;3\n" if how == "refusal" else b"32;b\n"])

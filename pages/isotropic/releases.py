@@ -8,8 +8,7 @@ import streamlit as st
 
 from dpcore.errors import InputError, MissingExtraError
 from dpcore.numbers import read_numbers
-
-from .messages import explain
+from pages.shared.messages import explain
 
 SHOWN = 50
 """Numbers of a released vector."""

@@ -18,10 +18,9 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from dpcore.errors import InputError
 from dpcore.plan.source import Source
+from pages.shared import compute, prose, watching
 from service import log, uploads
 from work.reading import Reading, Task
-
-from . import compute, prose, watching
 
 MEGABYTES = 20
 KINDS = ["csv", "tsv", "txt", "parquet", "pq"]
@@ -41,7 +40,7 @@ class Table:
     """What one tab has opened on one page.
 
     raw : the file's bytes, none where there is no file.   look : types of its columns.   further : what else is done
-    with it, by name; each has `stop`.   stated : what its owner said about its columns.
+    with it, by name; each has `forget`.   stated : what its owner said about its columns.
     turn : of the box that takes the next file.   session, files : where Streamlit receives them.
     """
 
@@ -68,12 +67,12 @@ class Table:
     def end(self, name: str) -> None:
         """End what is done under a name, and hold it no longer."""
         if (one := self.further.pop(name, None)) is not None:
-            one.stop()
+            one.forget()
 
     def forget(self) -> None:
         """End what is being read, and hold nothing."""
         if self.look is not None:
-            self.look.stop()
+            self.look.forget()
         for name in list(self.further):
             self.end(name)
         self.name, self.raw, self.look, self.stated = "", b"", None, {}
