@@ -32,7 +32,7 @@ st.plotly_chart(go.Figure(go.Scatter(x=[0, 1, 2], y=[0, 1, 0])))
 """
 VISITS = 5
 HEADLINE = ".st-key-headline strong"
-CHART = ".st-key-chart_density .js-plotly-plot .main-svg, .st-key-chart_first .js-plotly-plot .main-svg"
+CHART = ".st-key-chart_density .js-plotly-plot .main-svg"
 SNAPSHOT = "#snapshot svg[role=img] path"
 QUIET = ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync",
          "--disable-default-apps", "--no-first-run", "--disable-dev-shm-usage"]  # fmt: skip
