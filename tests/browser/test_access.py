@@ -30,6 +30,10 @@ that is shut, and the insides of boxes, which are as high as their box but for i
 NAMELESS = """() => [...document.querySelectorAll('button[aria-label="Help"]')]
     .filter((one) => one.offsetParent).map((one) => one.parentElement.outerHTML)"""
 
+CRUSHED = """() => [...document.querySelectorAll('[role="tab"]')]
+    .filter((one) => one.scrollWidth > one.clientWidth + 1).map((one) => one.innerText)"""
+"""Tabs whose words reach into the next."""
+
 
 @pytest.mark.parametrize("name", routes())
 def test_a_finger_finds_everything_and_questions_have_names(dashboard, browser, name):
@@ -42,7 +46,7 @@ def test_a_finger_finds_everything_and_questions_have_names(dashboard, browser, 
         page.get_by_role("heading", level=1).wait_for()
         quiet(page)
         page.wait_for_timeout(600)
-        assert not page.evaluate(SMALL) and not page.evaluate(NAMELESS)
+        assert not page.evaluate(SMALL) and not page.evaluate(NAMELESS) and not page.evaluate(CRUSHED)
     finally:
         context.close()
 
