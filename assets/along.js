@@ -1,7 +1,10 @@
 // While a slider is dragged the headline follows: what is proved at each of its stops has been sent along.
 export default function ({ data, parentElement }) {
   const line = parentElement.querySelector(".moving");
-  const rest = () => line.replaceChildren();
+  const rest = () => {
+    line.replaceChildren();
+    document.body.toggleAttribute("data-dragged", false);
+  };
   const say = (text) => {
     const parts = text.split("**").map((part, number) => {
       const node = document.createElement(number % 2 ? "strong" : "span");
@@ -9,6 +12,7 @@ export default function ({ data, parentElement }) {
       return node;
     });
     line.replaceChildren(...parts);
+    document.body.toggleAttribute("data-dragged", true);
   };
   const look = () => {
     const grip = document.querySelector(`.st-key-${CSS.escape(data.slider)} input[type="range"]`);

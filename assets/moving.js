@@ -1,7 +1,10 @@
 // While a picture is dragged along its slider its headline follows; where it is let go the page takes the value over.
 export default function ({ data, parentElement, setTriggerValue }) {
   const line = parentElement.querySelector(".moving");
-  const dim = (on) => document.querySelector(".st-key-picture")?.toggleAttribute("data-moving", on);
+  const dim = (on) => {
+    document.querySelector(".st-key-picture")?.toggleAttribute("data-moving", on);
+    document.body.toggleAttribute("data-dragged", on);
+  };
   const rest = () => {
     line.replaceChildren();
     dim(false);

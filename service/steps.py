@@ -1,5 +1,6 @@
 """One step of the visitor is one step of the browser's history (assets/history.js), and a page asks its own server at
-once: scripts in the page itself, since Streamlit writes the address and connects before it draws anything."""
+once, for all it is drawn with: scripts and links in the page itself, since Streamlit writes the address and connects
+before it draws anything."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from pathlib import Path
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from service import parts
 from service.answers import changed, page_asked
 
 SCRIPT = (Path(__file__).parents[1] / "assets/history.js").read_text(encoding="utf-8")
@@ -15,25 +17,29 @@ HOME = "window.__streamlit = { BACKEND_BASE_URL: new URL('.', location.href).hre
 """In pages with an address: their server is where they lie, not below them, where Streamlit would look for it
 first. The front page's is its own address, which a proxy may have shortened: there Streamlit looks for it itself."""
 
-HEAD = b"<head>"
+HEAD, BODY = b"<head>", b"</head>"
 
 
 class Steps:
-    """ASGI middleware: the scripts in front of all others.
+    """ASGI middleware: the scripts in front of all others, the links behind them.
 
-    pages : addresses of the router, without the front page's.
+    pages : addresses of the router, without the front page's, which has no charts.
     """
 
     def __init__(self, app: ASGIApp, *, pages: Collection[str]) -> None:
         self._app, self._pages = app, pages
+        self._drawn = parts.links([parts.CHARTS, *parts.CONTROLS])
+        self._plain = parts.links(parts.CONTROLS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if page_asked(scope):
-            scripts = [SCRIPT, HOME] if scope["path"].removeprefix("/") in self._pages else [SCRIPT]
+            known = scope["path"].removeprefix("/") in self._pages
+            scripts = [SCRIPT, HOME] if known else [SCRIPT]
             tags = "".join(f"<script>{script}</script>" for script in scripts).encode()
+            links = self._drawn if known else self._plain
 
             async def with_scripts(body: bytes) -> bytes:
-                return body.replace(HEAD, HEAD + tags, 1)
+                return body.replace(HEAD, HEAD + tags, 1).replace(BODY, links + BODY, 1)
 
             await changed(self._app, scope, receive, send, with_scripts)
         else:

@@ -205,9 +205,10 @@ def law(table: Table, chosen: float, *, unit: str, colours: Palette) -> go.Figur
             "hovertemplate": "about %{x:.4g}: %{y:.3g} %<extra></extra>",
         }  # fmt: skip
         top = max(100 * float(table.atoms[row]), 0.0)
+        at = 0.0 if table.noise else value
         own = {
-            "type": "scatter", "x": [0, 0] if table.noise else [value, value], "y": [0, top], "mode": "lines+markers",
-            "name": itself(table), "line": {"color": colours.text, "width": 3},
+            "type": "scatter", "x": [at, at], "y": [0, top], "mode": "lines+markers",
+            "name": itself(table), "meta": {"area": [at, at, 0, top]}, "line": {"color": colours.text, "width": 3},
             "marker": {"size": [1, 11], "color": colours.text, "symbol": "diamond"},
             "hovertemplate": f"{itself(table)}: %{{y:.3g}} %<extra></extra>",
         }  # fmt: skip

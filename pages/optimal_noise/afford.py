@@ -23,7 +23,7 @@ LABELS = {"loss threshold": "error you can afford", "threshold": "error you can 
 
 def panel(view: View) -> None:
     """The question in a fold, open once an error is given; its answers, each with a button that takes it."""
-    with st.expander("Which ε for the error I can afford?", expanded=HOME["afford"] is not None):
+    with st.expander("Which ε for the error I can afford?", expanded=_opened()):
         place = fields.number(
             HOME, "afford", prose.axis("95 % of releases within ±", view.unit), name="error you can afford",
             help="The least ε that keeps it, at this δ and with these constraints. Empty: not asked.",
@@ -42,6 +42,11 @@ def panel(view: View) -> None:
             return
         job = compute.ask("afford", asked, None, task=work.afford, urgent=False)
         live([job], lambda: _answers(job, asked))
+
+
+def _opened() -> bool:
+    """An error is given, or one was and is not understood."""
+    return HOME["afford"] is not None or HOME.refused("afford") is not None
 
 
 def _answers(job: compute.Job, asked: work.Afforded) -> None:

@@ -31,8 +31,7 @@ if view is None:
     st.stop()
 
 bars = textbooks.known(view.problem)
-with panels.first_sight(view, bars):
-    job = panels.asked_for(view)
+job = panels.asked_for(view)
 complete, solution = job.done, panels.presentable(job, view)
 if complete:
     bars = textbooks.asked(view.problem)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +24,8 @@ from .controls import Controls
 TEXT = prose.sections("optimal_noise")
 FAIR, LONG = 0.02, 1.0
 """A first picture is drawn at this relative gap, or after so many seconds."""
+
+PALE = "<style>.st-key-chart_density { opacity: 0.6; }</style>"
 
 LONGER = 3
 """A search that its time limit ended is offered so many times as long."""
@@ -120,49 +121,32 @@ def asked_for(view: View) -> compute.Job:
 
 def presentable(job: compute.Job, view: View) -> Solution | None:
     """What to draw of a job: its answer; before the end, the answer so far once it is a good one or took a while, and
-    until then what is known without solving."""
+    until then, or while it is better, what is known without solving."""
     if job.done:
         return job.solution
-    gap = None if job.sketch is None else job.sketch.certificate.gap
-    good = gap is not None and (gap <= FAIR or time.monotonic() - job.asked >= LONG)
-    return job.sketch if good else compute.first(view.problem, view.settings)
-
-
-@contextmanager
-def first_sight(view: View, bars: Sequence) -> Iterator[None]:
-    """Draw the textbook mechanisms while a session's first problem is solved, and take them away afterwards.
-
-    The browser fetches the drawing library meanwhile, which takes longer than solving.
-    """
-    slot = st.empty()
-    laws = overlaid(view, bars)
-    if laws and "visited" not in st.session_state:
-        with slot.container():
-            _textbooks(laws, view, key="chart_first")
-    st.session_state["visited"] = True
-    yield
-    slot.empty()
+    known, sketch = compute.first(view.problem, view.settings), job.sketch
+    if sketch is None or (gap := sketch.certificate.gap) is None:
+        return known
+    good = gap <= FAIR or time.monotonic() - job.asked >= LONG
+    closer = known is None or known.certificate.gap is None or gap < known.certificate.gap
+    return sketch if good and closer else known
 
 
 def waiting(job: compute.Job, view: View, bars: Sequence) -> None:
     """What is known before there is any noise to draw: the bounds so far and the textbook mechanisms."""
     _watch(job, view, None)
-    laws = overlaid(view, bars)
-    if laws:
-        _textbooks(laws, view, key="chart_waiting")
-
-
-def _textbooks(laws: Sequence[figures.Law], view: View, *, key: str) -> None:
-    """The textbook mechanisms alone."""
-    figure = figures.density(laws, unit=view.unit, colours=view.colours)
-    alt = "Densities of the textbook mechanisms; the optimum follows."
-    drawing.draw(figure, key=key, alt=alt, table=lambda: quantiles(laws, view.unit))
+    if laws := overlaid(view, bars):
+        figure = figures.density(laws, unit=view.unit, colours=view.colours)
+        alt = "Densities of the textbook mechanisms; the optimum follows."
+        drawing.draw(figure, key="chart_waiting", alt=alt, table=lambda: quantiles(laws, view.unit))
 
 
 def sharpening(job: compute.Job, view: View, drawn: Solution) -> None:
-    """The bounds while the solver goes on and a first picture is already there."""
-    with st.container(key="preview" if drawn is compute.first(view.problem, view.settings) else None):
-        _watch(job, view, drawn)
+    """The bounds while the solver goes on and a first picture is already there, pale as long as it is the one that is
+    known without solving."""
+    if drawn is compute.first(view.problem, view.settings):
+        st.html(PALE)
+    _watch(job, view, drawn)
 
 
 def ended(job: compute.Job, solution: Solution) -> None:

@@ -85,6 +85,7 @@ def sidebar(found: Reading) -> None:
         fields.stops(PAGE, "epsilon", f"ε — {EPSILON.help}", STOPS["epsilon"], "{:g}".format)
         st.html('<div class="ends"><span>stronger privacy</span><span>more accurate</span></div>')
         fields.stops(PAGE, "delta", f"δ — {DELTA.help}", STOPS["delta"], prose.delta_text)
+        st.html('<div class="ends"><span>stronger privacy</span><span>more accurate</span></div>')
         if not FRAME["projector"]:
             told = f"{EPSILON.range}. Of everything that is published together, for one person."
             _exactly(found, "epsilon", "ε exactly", 0.1, told)

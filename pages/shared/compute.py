@@ -49,7 +49,7 @@ __all__ = [
 PATIENCE = 0.3
 """Seconds a run of the script waits for quick results, all in all, before it shows progress instead."""
 
-GLANCE = 0.1
+GLANCE = 0.05
 """The same where a first answer can be shown meanwhile."""
 
 PAGE_LOCK = PageLock()

@@ -85,14 +85,15 @@ def quantities(page: Address, asked: Sequence[Quantity], prefix: str = ""):
 
 
 def stops(page: Address, key: str, label: str, places: Sequence[float], show: Callable[[float], str]) -> None:
-    """A slider over rounded stops that moves, and follows, the number of the same key."""
+    """A slider over rounded stops that moves, and follows, the number of the same key, which it shows as it is."""
     value = page[key]
     size = lambda v: math.log(max(v, 1e-14))  # noqa: E731
     nearest = min(places, key=lambda stop: abs(size(stop) - size(value or 0.0)))
     if st.session_state.get(f"{key}_stop") != nearest:
         st.session_state[f"{key}_stop"] = nearest
     told = {"value": nearest, "key": f"{key}_stop", "on_change": _take_stop, "args": (page, key)}
-    st.select_slider(label, list(places), format_func=show, **told)
+    exact = lambda stop: show(value if stop == nearest and value is not None else stop)  # noqa: E731
+    st.select_slider(label, list(places), format_func=exact, **told)
 
 
 def _take_stop(page: Address, key: str) -> None:

@@ -344,6 +344,25 @@ def test_the_wish_for_explanations_outlives_the_visit(dashboard, visitor):
     assert not arrive("")
 
 
+def test_what_is_known_before_a_solve_is_pale_until_that_has_ended(dashboard, visitor):
+    page = visitor()
+    page.goto(f"{dashboard}/?epsilon=1&delta=0.17&gap=0.02")
+    first = settled(page)
+    thumb = page.locator(".st-key-delta_stop")
+    assert "0.17" in thumb.inner_text(), "the value itself, not the nearest stop"
+    page.evaluate(
+        """() => { window.paleness = []; const look = () => {
+            const chart = document.querySelector('.st-key-chart_density');
+            if (chart) window.paleness.push(Number(getComputedStyle(chart).opacity));
+            requestAnimationFrame(look); }; look(); }"""
+    )
+    thumb.get_by_role("slider").press("ArrowLeft")
+    settled(page, first)
+    assert "0.1" in thumb.inner_text() and "0.17" not in thumb.inner_text()
+    assert 0.6 in page.evaluate("() => window.paleness")
+    page.wait_for_function("() => window.paleness.at(-1) === 1")
+
+
 def test_the_headline_follows_epsilon_while_it_is_dragged(dashboard, visitor, artifacts):
     page = visitor()
     page.goto(f"{dashboard}/?epsilon=1&delta=0.01&gap=5")

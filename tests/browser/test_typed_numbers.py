@@ -176,7 +176,13 @@ def test_a_field_by_the_keyboard(dashboard, visitor):
     page.keyboard.press("Tab")
     beside = page.locator(".st-key-field_epsilon").get_by_role("alert")
     expect(beside).to_contain_text("ε = 0,5: expected a number; write 0.5")
-    expect(page.get_by_test_id("stMain").get_by_role("alert")).to_contain_text("Until then it is 1.")
+    expect(beside).to_contain_text("Until then it is 1.")
+    above = page.locator(".st-key-notice").get_by_role("alert")
+    expect(above).to_be_hidden()
+    page.locator('[data-testid="stSidebarCollapseButton"] button').dispatch_event("click")  # seen under a pointer
+    expect(above).to_contain_text("Until then it is 1.")  # where the field is not seen
+    page.get_by_test_id("stExpandSidebarButton").click()
+    expect(above).to_be_hidden()
     expect(field).to_have_value("0,5")
     assert settled(page) == before and "epsilon" not in page.url
     field.press("Control+a")
