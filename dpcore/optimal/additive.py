@@ -10,6 +10,8 @@ import math
 import time
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from .. import audit
 from ..audit_profile import ProfileProof, proof_of
 from ..errors import InfeasibleError
@@ -137,6 +139,7 @@ class Search(Anytime[NoiseProblem, Solution]):
                 self._learn(schedule, self._neighbour)
             learned = bool(self._steps["nodes"])
             self._by_groups()
+            self._from_law(schedule)
             if not learned:
                 self._scan(schedule)
             self._refine(schedule)
@@ -436,6 +439,24 @@ class Search(Anytime[NoiseProblem, Solution]):
             else:
                 self._offer(found, "linear program")
             self._report()
+
+    def _from_law(self, schedule: Schedule) -> None:
+        """One lower bound for monotone laws in a support at large ε, where coarse lattices show nothing: the program
+        begins with the pairs that bind at the best staircase in the support, nearly the optimum."""
+        problem, law = self.problem, self.best.noise if self.best else None
+        alone = problem.monotone and not problem.folds and problem.budget is None and len(problem.privacies) == 1
+        if self._top is None or not alone or problem.joint.epsilon < NEAR_ENDS_FROM or self._over:
+            return
+        k, now = schedule.fitted_ends(), time.perf_counter()
+        if k is None or not isinstance(law, PiecewiseNoise):
+            return
+        origin, D = origin_of(problem), problem.sensitivity
+        seed = Seed(lambda x: D * law.density(origin + D * x), (np.ones(1),), k, k)
+        limits = replace(self._limits, deadline=now + PARTLY * (self._deadline - now))
+        step = lower_step(problem, k, schedule.window("ends", k, self._steps), seed, limits, ends=True)
+        self.lower = max(self.lower, step.bound)
+        self._cells, self._pairs = max(self._cells, step.cells), self._pairs + step.pairs
+        self._report()
 
     def _scan(self, schedule: Schedule) -> None:
         """One coarse lattice after the other, until programs are large; from there on only for kinds of bounds of which

@@ -50,6 +50,9 @@ FIT, FITTED = (0.9, 1.5), 6
 """Where a support ends lattices have between so many times what is wanted, so that cells end there, up to so many
 decimal places of a sensitivity."""
 
+FROM_LAW = 160
+"""About so many labels per sensitivity has a program that begins with a law in closed form."""
+
 FINENESS = 0.28
 """Graded lattices have at most this many nodes per sensitivity near 0, divided by the gap or 0.1 %: for want of shifts
 nearer to the sensitivity they lose about 0.08 of their distance from it."""
@@ -333,6 +336,14 @@ class Schedule:
         origin = origin_of(problem)
         ends = (end for end in problem.support if math.isfinite(end) and abs(end - best) <= near and end != origin)
         return tuple((Fraction(end) - Fraction(origin)) / Fraction(D) for end in ends)
+
+    def fitted_ends(self) -> int | None:
+        """A lattice fine enough for a top step at large ε, whose cells end near the ends of the support; None where no
+        end is near or it is too large."""
+        if not self._ends or not self._continuous:
+            return None
+        k = self._fitted("ends", FROM_LAW, 0)
+        return k if k <= self.finest and self.fits("ends", k, {kind: [] for kind in self.kinds}) else None
 
     def _fitted(self, kind: str, k: int, least: int) -> int:
         """A lattice near k, of at least so many per sensitivity, whose cells end near the ends of the support: outside

@@ -227,3 +227,9 @@ def test_lattices_end_near_the_support(kind, k, miss):
 def test_monotone_laws_on_supports_that_end_between_lattices(epsilon, delta, loss, support):
     problem = noise_problem(epsilon, delta, 1.0, loss, support=support, monotone=True)
     assert solve(problem, SolverSettings(time_limit=20)).certificate.gap <= 1e-3
+
+
+def test_a_monotone_law_in_a_support_at_large_epsilon_is_bracketed_from_a_staircase():
+    problem = noise_problem(6.23, 1.11e-4, 1.0, "asym:1:4.54", support=(-1.99, 10.64), monotone=True)
+    certificate = solve(problem, SolverSettings(time_limit=10)).certificate
+    assert certificate.lower <= certificate.upper <= certificate.lower * 1.001
