@@ -28,7 +28,7 @@ class Steps:
 
     def __init__(self, app: ASGIApp, *, pages: Collection[str]) -> None:
         self._app, self._pages = app, pages
-        self._drawn = parts.links([parts.CHARTS, *parts.CONTROLS])
+        self._drawn = parts.links([*parts.CONTROLS, parts.CHARTS])
         self._plain = parts.links(parts.CONTROLS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

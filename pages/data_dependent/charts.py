@@ -24,6 +24,9 @@ RIDGES = 21
 UNEVEN = 8.0
 """Intervals so many times as long as a quarter of the others would hide these on a common scale."""
 
+ROW = 30
+"""Height of the buttons above a legend, in pixels."""
+
 BARS = 0.4
 """The longest bar of true values, as a share of the width."""
 
@@ -205,10 +208,9 @@ def law(table: Table, chosen: float, *, unit: str, colours: Palette) -> go.Figur
             "hovertemplate": "about %{x:.4g}: %{y:.3g} %<extra></extra>",
         }  # fmt: skip
         top = max(100 * float(table.atoms[row]), 0.0)
-        at = 0.0 if table.noise else value
         own = {
-            "type": "scatter", "x": [at, at], "y": [0, top], "mode": "lines+markers",
-            "name": itself(table), "meta": {"area": [at, at, 0, top]}, "line": {"color": colours.text, "width": 3},
+            "type": "scatter", "x": [0, 0] if table.noise else [value, value], "y": [0, top], "mode": "lines+markers",
+            "name": itself(table), "line": {"color": colours.text, "width": 3},
             "marker": {"size": [1, 11], "color": colours.text, "symbol": "diamond"},
             "hovertemplate": f"{itself(table)}: %{{y:.3g}} %<extra></extra>",
         }  # fmt: skip
@@ -221,9 +223,10 @@ def law(table: Table, chosen: float, *, unit: str, colours: Palette) -> go.Figur
     figure.update_xaxes(title=drawn(table, unit), range=[table.cells[0], table.cells[-1]])
     most = 100 * max(float(table.masses.max()), float(table.atoms.max()))
     figure.update_yaxes(title="probability (%)", range=[0, 1.08 * most])
-    finish(figure, colours, height=330)
-    player(figure, "all true values", colours, pace=350, y=1.14)
-    figure.update_layout(bargap=0, legend={"x": 1, "xanchor": "right"})
+    finish(figure, colours, height=330 + ROW)
+    player(figure, "all true values", colours, pace=350, y=1, yanchor="bottom", pad={"b": ROW})
+    top = figure.layout.margin.t + ROW
+    figure.update_layout(bargap=0, legend={"x": 1, "xanchor": "right"}, margin_t=top, meta={"labels": False})
     return figure
 
 

@@ -25,8 +25,6 @@ TEXT = prose.sections("optimal_noise")
 FAIR, LONG = 0.02, 1.0
 """A first picture is drawn at this relative gap, or after so many seconds."""
 
-PALE = "<style>.st-key-chart_density { opacity: 0.6; }</style>"
-
 LONGER = 3
 """A search that its time limit ended is offered so many times as long."""
 
@@ -145,7 +143,7 @@ def sharpening(job: compute.Job, view: View, drawn: Solution) -> None:
     """The bounds while the solver goes on and a first picture is already there, pale as long as it is the one that is
     known without solving."""
     if drawn is compute.first(view.problem, view.settings):
-        st.html(PALE)
+        st.html("<style>.st-key-chart_density { opacity: 0.6; }</style>")
     _watch(job, view, drawn)
 
 

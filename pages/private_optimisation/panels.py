@@ -120,10 +120,10 @@ def _row(one: work.Released) -> dict[str, object]:
     losses = run.losses[np.isfinite(run.losses)]
     return {
         "noise": charts.name(one.key),
-        "mean shift of a limit": shift_text(one),
+        "mean shift": shift_text(one),
         "mean loss": prose.number(float(losses.mean()), 4) if len(losses) else "–",
         "worst case": prose.at_most(worst, 4) if worst is not None else "–",
-        "releases that break a limit": share_of(float((run.violated > 0).mean())),
+        "break a limit": share_of(float((run.violated > 0).mean())),
         "largest break": prose.number(float(run.excess.max()), 4),
     }
 

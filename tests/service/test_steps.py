@@ -43,7 +43,7 @@ def test_it_is_the_first_script_of_every_page(headers):
     told, body = got("/optimal_noise", *headers)
     assert re.search(rb"<script.*?>", body).group() == b"<script>"
     assert re.search(rb"<script>(.*?)</script>", body, re.S).group(1).decode() == SCRIPT
-    links = parts.links([parts.CHARTS, *parts.CONTROLS])
+    links = parts.links([*parts.CONTROLS, parts.CHARTS])
     assert body.replace(f"<script>{SCRIPT}</script><script>{HOME}</script>".encode(), b"").replace(links, b"") == INDEX
     assert told["content-length"] == str(len(body)) and "etag" not in told
 
