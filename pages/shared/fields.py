@@ -92,7 +92,8 @@ def stops(page: Address, key: str, label: str, places: Sequence[float], show: Ca
     if st.session_state.get(f"{key}_stop") != nearest:
         st.session_state[f"{key}_stop"] = nearest
     told = {"value": nearest, "key": f"{key}_stop", "on_change": _take_stop, "args": (page, key)}
-    exact = lambda stop: show(value if stop == nearest and value is not None else stop)  # noqa: E731
+    here = value if value is not None and 0 <= value < math.inf else nearest
+    exact = lambda stop: show(here if stop == nearest else stop)  # noqa: E731
     st.select_slider(label, list(places), format_func=exact, **told)
 
 

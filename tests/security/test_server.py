@@ -198,7 +198,8 @@ def test_fuzzed_addresses_over_the_websocket_leave_no_traceback(service):
         pieces = [random_text(rng, 30) for _ in range(rng.randrange(1, 6))]
         apart(look(["&".join(pieces), "&" * 3000, "=" * 3000, "%", "%zz=%ff&%00=%00", "epsilon"][number % 6]))
     assert "Traceback" not in service.log
-    assert not [event for event in service.events() if event["event"] == "script error"]
+    faults = [event for event in service.events() if event["event"] == "script error"]
+    assert not faults, "; ".join(map(str, faults))
 
 
 def test_no_visitor_empties_the_caches_of_all(service):

@@ -27,6 +27,7 @@ NETWORK_IN = {
     "work/pool.py": {"subprocess", "multiprocessing.connection", "multiprocessing.connection.Client",
                      "multiprocessing.connection.Connection", "multiprocessing.connection.Listener",
                      "multiprocessing.reduction", "multiprocessing.reduction.ForkingPickler"},
+    "work/packing.py": {"multiprocessing.reduction", "multiprocessing.reduction.ForkingPickler"},
     "work/process.py": {"multiprocessing.connection", "multiprocessing.connection.Client",
                         "multiprocessing.connection.Connection", "multiprocessing.reduction",
                         "multiprocessing.reduction.ForkingPickler"},
