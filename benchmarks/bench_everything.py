@@ -206,6 +206,8 @@ def report(answers: list[Answer], worst: int, limit: float) -> None:
     """Shares by what is asked, the worst as commands."""
     solved = [answer for answer in answers if answer.gap is not None]
     print(f"\n{len(answers)} problems, {len(answers) - len(solved)} refused as impossible")
+    if not solved:
+        return
     kinds = defaultdict(list)
     for answer in solved:
         kinds[answer.kind].append(answer)

@@ -82,7 +82,7 @@ def delta(
     slider(page, key, label, show=prose.delta_text, help=prose.ABOUT_DELTA, on_change=on_change)
     if page[key] >= SEEN_DELTA and not FRAME["projector"]:
         people = prose.count(round(1 / page[key]))
-        st.caption(f"Large, to be seen: of more than {people} people it may give a whole row away.")
+        st.caption(f"Large, so that it can be seen: with more than {people} people it may give whole rows away.")
 
 
 def slider(

@@ -327,5 +327,5 @@ def test_a_large_delta_is_said_to_be_there_to_be_seen():
     said = lambda delta: " ".join(  # noqa: E731
         one.value for one in visit(topic="worst-event", mechanism="gaussian", delta=delta).caption
     )
-    assert "of more than 10 people it may give a whole row away" in said("0.1")
-    assert "Large, to be seen" not in said("1e-05")
+    assert "with more than 10 people it may give whole rows away" in said("0.1")
+    assert "Large, so that" not in said("1e-05")
