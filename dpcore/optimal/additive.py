@@ -448,7 +448,7 @@ class Search(Anytime[NoiseProblem, Solution]):
         if self._top is None or not alone or problem.joint.epsilon < NEAR_ENDS_FROM or self._over:
             return
         k, now = schedule.fitted_ends(), time.perf_counter()
-        if k is None or not isinstance(law, PiecewiseNoise):
+        if k is None or law is None:
             return
         origin, D = origin_of(problem), problem.sensitivity
         seed = Seed(lambda x: D * law.density(origin + D * x), (np.ones(1),), k, k)

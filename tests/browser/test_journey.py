@@ -120,7 +120,7 @@ def test_drag_epsilon_change_the_loss_and_stop(dashboard, visitor):
 
 BOTH = """() => {
     const app = document.querySelector('[data-testid="stApp"]');
-    if (app.getAttribute('data-test-script-state') !== 'notRunning') return null;
+    if (app?.getAttribute('data-test-script-state') !== 'notRunning') return null; // none beside the still picture
     const strip = [...document.querySelectorAll('p')].find(p => p.innerText.includes('lies between'));
     const figures = p => [...p.querySelectorAll('strong')].map(one => one.innerText);
     const headline = document.querySelector('.st-key-headline p');
