@@ -51,7 +51,8 @@ FIRST = 6.0
 
 
 RARELY = 700, 10, 100
-"""When garbage is collected; the last number, of full collections, which take 50 ms, is ten times the usual one."""
+"""When garbage is collected. The last number, of full collections, is ten times the usual one: they take 50 ms, and
+most of what runs of pages throw away is young."""
 
 
 @asynccontextmanager
@@ -60,6 +61,7 @@ async def lifespan(_: st.App) -> AsyncIterator[None]:
     if settings.log == "json":
         log.install()
     sys.setswitchinterval(0.001)  # the event loop is one thread among many: it waits for its turn
+    gc.set_threshold(*RARELY)
     started = time.monotonic()
     log.record(
         "start", version=__version__, python=platform.python_version(), workers=settings.workers,
@@ -98,12 +100,9 @@ def preload() -> None:
 
 def _keep() -> None:
     """What is there now stays: a full collection of garbage need not look through it again, which would hold up every
-    session for a tenth of a second. Nor is one needed for every run of a page: most of what is thrown away
-    is young.
-    """
+    session for a tenth of a second."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(*RARELY)
 
 
 def failed(error: Exception) -> None:
