@@ -66,6 +66,12 @@ NEXT = (-0.0005, 0.01)
 SETTLED = 3e-4
 """A lattice that gains less than this share is the last."""
 
+BROUGHT = 0.75
+"""Supply from the second sensitivity beyond the top step raises the level by about ½ e^−ε of it, hardly more than so much."""
+
+SPARED = 2
+"""Every so manieth shift brings it nearer."""
+
 LEVELS = 8
 """Levels that are tried on a lattice."""
 
@@ -108,19 +114,50 @@ def peak_lower(
         if not (4 if flat is None else 2) * nodes < k <= FINEST or 4 * k * nodes > MOST_TERMS:
             break
         lattice = _Lattice.of(loss, sensitivity, k, 1 / max(2.0, 1 + 2 * nodes * privacy.delta / (1 - privacy.delta)))
-        peak: Callable[[float], _Peak] = lambda share: _Peak(lattice, privacy.epsilon, share * staircase)  # noqa: B023, E731
-        passes: Callable[[float], bool] = lambda share: not done(0.0) and peak(share).unmet <= UNMET * staircase  # noqa: B023, E731
-        low = bisection(passes, low, high, rounds=LEVELS)[0]
-        if done(0.0):
-            break
-        best = peak(low)
-        if best.promise(privacy.delta) < (1 - privacy.delta) * best.level * (1 - CUT):
-            best = max((best, *(peak(low - less) for less in LESS)), key=lambda one: one.promise(privacy.delta))
-        before, found = found, max(found, best.proof.lower(privacy))
+        search = _Levels(lattice, privacy, staircase, done)
+        low, bound = search.best(low, high)
+        before, found = found, max(found, bound)
+        if not done(found) and done(found * (1 + BROUGHT * math.exp(-privacy.epsilon))):
+            higher = search.best(low, low + 2 * math.exp(-privacy.epsilon))
+            found = max(found, higher[1], search.best(higher[0], higher[0])[1])  # with the rates of that very level
         if done(found) or found < max(0.5 * (1 - privacy.delta) * low * staircase, before * (1 + SETTLED)):
             break
         low, high = (low + step for step in NEXT)
     return found
+
+
+@dataclass
+class _Levels:
+    """The search for the best level on a lattice; levels are shares of what the staircase costs.
+
+    spare : what the last search left shifts to hand on for nothing.
+    """
+
+    lattice: _Lattice
+    privacy: Privacy
+    staircase: float
+    done: Callable[[float], bool]
+    spare: Array | None = field(default=None, init=False)
+
+    def best(self, low: float, high: float) -> tuple[float, float]:
+        """(level, bound): the largest level between two that leaves no demand unmet, or a lower one that proves more;
+        no bound when time is up."""
+        delta = self.privacy.delta
+
+        def passes(share: float) -> bool:
+            return not self.done(0.0) and self._peak(share).unmet <= UNMET * self.staircase
+
+        low = bisection(passes, low, high, rounds=LEVELS)[0] if low < high else low
+        if self.done(0.0):
+            return low, 0.0
+        best = self._peak(low)
+        if best.promise(delta) < (1 - delta) * best.level * (1 - CUT):
+            best = max((best, *(self._peak(low - less) for less in LESS)), key=lambda one: one.promise(delta))
+        self.spare = best.spare_rates
+        return low, best.proof.lower(self.privacy)
+
+    def _peak(self, share: float) -> _Peak:
+        return _Peak(self.lattice, self.privacy.epsilon, share * self.staircase, self.spare)
 
 
 def _aligned(near: float, half: float) -> list[int]:
@@ -257,9 +294,9 @@ class Slices:
     @property
     def rates(self) -> float:
         """Σ over shifts of the largest weight."""
-        return float(self._to_shifts()[1].max(axis=0, initial=0.0).sum())
+        return float(self.by_shift()[1].max(axis=0, initial=0.0).sum())
 
-    def _to_shifts(self) -> tuple[Ints, Array]:
+    def by_shift(self) -> tuple[Ints, Array]:
         """(shifts that are used, counted from k to the left on, what every node hands by each of them)."""
         placed = np.array([weights for _, _, weights in self.handed]).reshape(-1, 2 * self.k + 1)
         used = np.flatnonzero(placed.any(axis=0))
@@ -270,7 +307,7 @@ class Slices:
 
     def terms(self) -> tuple[Ints, Ints, Array]:
         """(by how much to the right, node, weight) of all multipliers."""
-        used, handed = self._to_shifts()
+        used, handed = self.by_shift()
         nodes, far = np.nonzero(handed)
         return used[far] - self.k, nodes + self.first, handed[nodes, far]
 
@@ -291,14 +328,18 @@ def whole_shift(y: Array, far: int) -> tuple[Ints, Ints, Array]:
 class _Peak:
     """Multipliers for one level on the whole line.
 
+    spare : (2k + 1,) what shifts may hand on for nothing, beyond T, None for nothing.
     right, left : (nodes,) of the shifts that hand a node's demand one sensitivity to the right and to the left.
-    first, last : nodes of T.   slices : what hands on the rest, None where T is empty or too wide.
+    first, last : nodes of T.   slices : what hands on the rest, None where T is empty or too wide.   beyond : terms of
+    other shifts that bring supply from the second sensitivity beyond T to the first.
     """
 
     lattice: _Lattice
     epsilon: float
     level: float
+    spare: Array | None = None
     slices: Slices | None = field(default=None, init=False)
+    beyond: list[tuple[Ints, Ints, Array]] = field(default_factory=list, init=False)
 
     def __post_init__(self) -> None:
         costs, zero, k = self.lattice.costs, self.lattice.zero, self.lattice.k
@@ -315,6 +356,7 @@ class _Peak:
         supply = self._decay * np.maximum(-need, 0.0)
         supply[k:] -= self.right[:-k]
         supply[:-k] -= self.left[k:]
+        self._bring_nearer(supply)
         demand = need[self.first : self.last + 1]
         floor = 0.01 * UNMET * self.level
         self.slices = Slices(np.maximum(supply, 0.0), self.first, demand, zero - self.first, k, floor)
@@ -336,8 +378,37 @@ class _Peak:
         k = self.lattice.k
         terms = [whole_shift(self.right, k), whole_shift(self.left, -k)]
         if self.slices is not None:
-            terms.append(self.slices.terms())
+            terms += [*self.beyond, self.slices.terms()]
         return proof_of(self.lattice.costs, self.lattice.zero, terms)
+
+    def _bring_nearer(self, supply: Array) -> None:
+        """Hand what the second sensitivity beyond T can still take to the first, by every shift that leads there as
+        much of it as is free."""
+        k, spare = self.lattice.k, self.spare
+        if spare is None:
+            return
+        for side, end in ((1, self.last), (-1, self.first)):
+            near, free = end + side * np.arange(1, k + 1), spare[k + side * np.arange(1, k + 1)]
+            ways = np.cumsum(free[::-1])[::-1]
+            share = np.minimum(np.maximum(supply[near + side * k], 0.0) / np.where(ways > 0, ways, 1.0), 1.0)
+            for far in (np.flatnonzero(free) + 1).tolist():
+                nodes, weights = near[k - far :], free[far - 1] * share[:far]
+                supply[nodes] += self._decay * weights
+                self.beyond.append((np.full(far, side * far), nodes, weights))
+
+    @property
+    def spare_rates(self) -> Array | None:
+        """What the slices hand on, at most, by every `SPARED`th shift from k to the left to k to the right, those of a
+        whole sensitivity left out; None without slices. (2k + 1,)"""
+        k = self.lattice.k
+        if self.slices is None:
+            return None
+        used, handed = self.slices.by_shift()
+        kept = (used - k) % SPARED == 0
+        rates = np.zeros(2 * k + 1)
+        rates[used[kept]] = handed[:, kept].max(axis=0, initial=0.0)
+        rates[[0, -1]] = 0.0
+        return rates
 
     def _chains(self) -> Array:
         """Shifts by a whole sensitivity: right of the minimiser every node hands what its copy to the right can take,

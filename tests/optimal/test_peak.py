@@ -27,6 +27,8 @@ def problem_of(epsilon: float, delta: float, spec: str, **more: object) -> Noise
         (11, 1e-4, "huber:0.1"),
         (18.7, 0.581, "l2"),
         (17, 0.3, "lp:1.5"),
+        (6.02, 0.0112, "pinball:0.8"),  # supply from the second sensitivity beyond the top step
+        (6.51, 0.163, "asym:1:6.04"),
     ],
 )
 def test_bracket_of_closed_forms_is_narrow(epsilon: float, delta: float, spec: str) -> None:
