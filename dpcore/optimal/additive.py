@@ -226,8 +226,11 @@ class Search(Anytime[NoiseProblem, Solution]):
             self._offer(laws.several_pairs(problem))
             self._offer(laws.spiked_staircase(problem))
             for single in laws.single_pairs(problem):
-                for made in (laws.lossless, laws.uniform, laws.truncated_geometric, plateau):
-                    self._offer(made(single))
+                level = laws.level_part(single)
+                for part in (single,) if level is None else (level, single):
+                    for made in (laws.uniform, laws.truncated_geometric, plateau):
+                        self._offer(made(part))
+                self._offer(laws.far_uniform(single))
                 for noise in jumps.cut_staircases(single):
                     self._offer(noise)
                 if single.privacy.epsilon == 0:  # there are no staircases

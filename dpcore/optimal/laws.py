@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import audit
 from .._validate import decimal
-from ..errors import InfeasibleError
+from ..errors import InfeasibleError, InputError
 from ..noise.first_step import first_step
 from ..noise.gaussian import Gaussian
 from ..noise.laplace import Laplace
@@ -483,15 +483,53 @@ def _implying(problem: NoiseProblem) -> Privacy:
     return Privacy(epsilon if epsilon >= EPSILON_RANGE[0] else 0.0, delta)
 
 
-def lossless(problem: NoiseProblem) -> PiecewiseNoise | None:
-    """A truncated geometric or uniform law inside the interval around the minimiser where the loss is least, if that is
-    wide enough for (ε, δ): then no noise law does better. None otherwise."""
+def level_part(problem: NoiseProblem) -> NoiseProblem | None:
+    """The problem with the interval around the minimiser where the loss is least as its support: no noise law does
+    better than one that fits. None where that is a point, or too narrow for any law."""
     best, least = problem.loss.minimiser(*problem.support)
     flat = [p for p in problem.loss.pieces if p.coefficient == 0 and p.constant == least and p.lo <= best <= p.hi]
     if not flat:
         return None
     lo, hi = max(min(p.lo for p in flat), problem.support[0]), min(max(p.hi for p in flat), problem.support[1])
-    return _truncated(problem, (lo, hi)) or _uniform(problem, (lo, hi))
+    with contextlib.suppress(InputError):
+        return replace(problem, support=(lo, hi))
+    return None
+
+
+FAR = 1e5
+"""A law on a plateau without end uncovers δ divided by this."""
+
+
+def far_uniform(problem: NoiseProblem) -> PiecewiseNoise | None:
+    """For a loss that stays level towards an open end of the support: a uniform law so long that it uncovers next to
+    nothing, and an atom of about δ at the minimiser, which costs (1 − δ) times the level, whatever ε is. None for
+    other losses."""
+    delta, (lo, hi) = problem.privacy.delta, problem.support
+    first, last = problem.loss.pieces[0], problem.loss.pieces[-1]
+    ends = [
+        (p.constant, side)
+        for p, side, end in ((first, -1, lo), (last, 1, hi))
+        if p.coefficient == 0 and math.isinf(end)
+    ]
+    if not ends or delta < FAR_FROM:
+        return None
+    resolution = 1 << 16
+    units, side = math.ceil(FAR / delta) * resolution, min(ends)[1]
+    atom = delta * (1 - 1.01 / FAR) - AUDIT_ROOM
+    return PiecewiseNoise.from_masses(
+        sensitivity=problem.sensitivity,
+        resolution=resolution,
+        breaks=[0, units] if side > 0 else [-units, 0],
+        masses=[1 - atom],
+        atom=atom,
+        origin=top_of(problem),
+        name="Uniform, with an atom",
+        monotone=problem.monotone,
+    )
+
+
+FAR_FROM = 1e-6
+"""From this δ on an atom saves more than what is told apart."""
 
 
 def uniform(problem: NoiseProblem) -> PiecewiseNoise | None:

@@ -67,7 +67,7 @@ SETTLED = 3e-4
 """A lattice that gains less than this share is the last."""
 
 BROUGHT = 0.75
-"""Supply from the second sensitivity beyond the top step raises the level by about ½ e^−ε of it, hardly more than so much."""
+"""Supply from the second sensitivity beyond the top step raises the level by a share of about ½ e^−ε, hardly more."""
 
 SPARED = 2
 """Every so manieth shift brings it nearer."""

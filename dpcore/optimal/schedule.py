@@ -354,7 +354,7 @@ class Schedule:
             off = max(float(-outwards * abs(end) * k / cell % 1) / k for end in ends)
             return round(off, FITTED), k
 
-        first = max(least, math.ceil(FIT[0] * k))
+        first = cell * -(-max(least, math.ceil(FIT[0] * k)) // cell)
         return min(range(first, max(first, math.floor(FIT[1] * k)) + 1, cell), key=misfit)
 
     def _next_to_jumps(self, side: int) -> Iterator[int]:

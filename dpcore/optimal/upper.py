@@ -143,7 +143,7 @@ CARRIED = 1e-6
 
 def fitted(window: Window, lattice: Lattice, outcome: Outcome, problem: NoiseProblem, origin: float) -> Window:
     """The stretch that carries all but CARRIED·δ of the mass, with a margin; a side whose last half sensitivity carries
-    more than 1e-3 δ was cut too short and gets one sensitivity more."""
+    more than 1e-3 δ was cut too short and gets one sensitivity more, as far as the support goes."""
     masses, delta = lattice.unfold(outcome.masses), problem.privacy.delta
     x = lattice.places + origin
     below, above = np.cumsum(masses), np.cumsum(masses[::-1])[::-1]
@@ -157,7 +157,8 @@ def fitted(window: Window, lattice: Lattice, outcome: Outcome, problem: NoisePro
     if problem.folds:
         right = max(-left, right)
         left = -right
-    return Window(float(left), float(right))
+    lo, hi = (end / problem.sensitivity for end in problem.support)
+    return Window(float(max(left, lo)), float(min(right, hi)))
 
 
 def cell_lattice(problem: NoiseProblem, k: int, edge: int, window: Window) -> Lattice | None:

@@ -13,11 +13,13 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from strategies import log_floats, losses
 
+from dpcore.audit import delta_upper
 from dpcore.literature import amplitude_lower
 from dpcore.loss import parse_loss, table
 from dpcore.mechanisms import baselines
 from dpcore.noise import Staircase, TruncatedLaplace
 from dpcore.optimal import solve, solve_many
+from dpcore.optimal.laws import far_uniform
 from dpcore.privacy import Privacy
 from dpcore.problem import NoiseProblem, SolverSettings, noise_problem
 from dpcore.solution import Solution
@@ -236,6 +238,24 @@ def test_an_optimum_of_zero():
     solution = solved(noise_problem(1, 0.1, 1, f"exceed:{reach * 1.01}"))
     assert solution.certificate.lower == solution.certificate.upper == 0
     assert solution.certificate.gap == 0
+
+
+def test_an_optimum_of_zero_on_one_side_of_a_monotone_law():
+    """Nothing is lost on (−∞, 0]: a uniform law of length D/δ that ends at 0 falls away from it."""
+    solution = solved(noise_problem(0.043, 0.00152, 1, "table:-6.3=0,0=0,0.52=0.52,1.2=0.28,5.8=0.28", monotone=True))
+    assert solution.certificate.lower == solution.certificate.upper == 0
+
+
+@pytest.mark.parametrize("rows", ["-3.8=1.9,0=0,0.2=0.07,6.7=0.07", "-6.7=0.07,-0.2=0.07,0=0,3.8=1.9"])
+def test_a_level_without_end_costs_no_more_than_that(rows):
+    """A law spread along it shows next to nothing, and an atom of δ costs nothing."""
+    level, delta = 0.07, 0.231
+    problem = noise_problem(0.0193, delta, 1, f"table:{rows}")
+    _, upper = bracket(0.0193, delta, 1, f"table:{rows}", limit=1.0)
+    assert upper <= (1 - delta) * level * (1 + 1e-4)
+    law = far_uniform(problem)
+    assert law.atom_mass < delta and delta_upper(law, 0.0, 1.0) <= delta
+    assert far_uniform(noise_problem(0.0193, delta, 1, "l1")) is None
 
 
 # One problem at least as hard as another: lower(easier) ≤ upper(harder), exactly ----------------------------
