@@ -15,7 +15,6 @@ from .audit_profile import ProfileProof
 from .errors import InputError
 from .noise.base import Noise
 from .noise.files import read_noise
-from .noise.lattice import LatticeNoise
 from .noise.piecewise import PiecewiseNoise
 from .noise.solved import SolvedNoise
 from .noise.tailed import TailedNoise
@@ -89,8 +88,8 @@ def solution_from_dict(data: Any) -> Solution:
     noise = read_noise(checks.mapping(data.get("noise"), "noise"), problem)
     _check_constraints(noise, problem)
     certificate = replace(_audited(noise, problem, data), profile=_kept_profile(noise, problem, data))
-    cells = len(noise.weights) if isinstance(noise, PiecewiseNoise | LatticeNoise) else 0
-    return Solution(problem, SolverSettings(), noise, certificate, (), stated_seconds(data), cells, 0, RELOADED)
+    seconds, cells = stated_seconds(data), noise.cell_count
+    return Solution(problem, SolverSettings(), noise, certificate, (), seconds, cells, 0, RELOADED)
 
 
 def stated_lower(data: dict[str, Any], upper: float) -> float | None:

@@ -254,16 +254,16 @@ QUESTIONS = {
     "dpcore/accounting/curves.py": 1, "dpcore/accounting/mechanisms.py": 2, "dpcore/accounting/pairs.py": 1,
     "dpcore/audit_profile.py": 1, "dpcore/display.py": 1, "dpcore/figures/densities.py": 1,
     # Files and scripts read and write each kind of mechanism in its own form.
-    "dpcore/data_dependent/files.py": 5, "dpcore/data_dependent/script.py": 2, "dpcore/reload.py": 4,
+    "dpcore/data_dependent/files.py": 5, "dpcore/data_dependent/script.py": 2, "dpcore/reload.py": 3,
     "dpcore/plan/script.py": 1,
     # A search that has found a law on cells goes on from its cells.
     "dpcore/data_dependent/noise_search.py": 1, "dpcore/data_dependent/search.py": 2,
-    "dpcore/isotropic/coordinates.py": 1, "dpcore/optimal/additive.py": 7, "dpcore/optimal/composed.py": 1,
+    "dpcore/isotropic/coordinates.py": 1, "dpcore/optimal/additive.py": 6, "dpcore/optimal/composed.py": 1,
     "dpcore/optimal/groups.py": 1, "dpcore/optimal/profile.py": 1, "dpcore/private_optimization/noises.py": 1,
     "dpcore/private_optimization/release.py": 2, "dpcore/vector/joint.py": 3, "dpcore/vector/scalar_optima.py": 2,
     # An answer may be a mechanism of one kind or another.
     "dpcore/learning/bounded.py": 1, "dpcore/learning/vectors.py": 3, "dpcore/mechanisms.py": 2,
-    "pages/data_dependent/charts.py": 2, "pages/data_dependent/headline.py": 4, "pages/data_dependent/work.py": 1,
+    "pages/data_dependent/charts.py": 2, "pages/data_dependent/headline.py": 2,
     "pages/optimal_noise/privacy_profile.py": 2, "pages/what_epsilon_means/laws.py": 1,
 }  # fmt: skip
 """Where else than in `noise` it is asked of what class a law is, and how often; a law should speak for itself."""

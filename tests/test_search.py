@@ -13,6 +13,7 @@ from dpcore.search import (
     _bracket,
     bisection,
     bisections,
+    directed_root,
     geometric,
     least_argument,
     least_argument_vectorised,
@@ -41,6 +42,43 @@ def test_whole_numbers_are_found_exactly_and_the_ends_are_not_evaluated(low, bef
     found = bisection(lambda n: asked.append(n) or n <= turn, low, high, mean=whole_half)
     assert found == (turn, turn + 1) and all(type(n) is int for n in found)
     assert not {low, high} & set(asked) and len(asked) <= math.ceil(math.log2(before + after)) + 1
+
+
+CURVES = {
+    "exponential": lambda x, turn: math.expm1(turn - x), "line": lambda x, turn: turn - x,
+    "jump": lambda x, turn: 1.0 if x < turn else -1e300, "flat": lambda x, turn: (turn - x) ** 9,
+    "wall": lambda x, turn: math.inf if x < turn else 0.0, "steep": lambda x, turn: math.expm1(40 * (turn - x)),
+}  # fmt: skip
+"""Falling functions of x that turn from above 0 to at most 0 at `turn`."""
+
+
+@pytest.mark.parametrize("curve", CURVES)
+@given(st.floats(0.01, 15.0), st.booleans())
+def test_a_root_is_enclosed_by_places_that_were_evaluated(curve, turn, mirrored):
+    sign, seen = -1.0 if mirrored else 1.0, {}
+
+    def value(x: float) -> float:
+        seen[x] = CURVES[curve](sign * x, turn)
+        return seen[x]
+
+    true, false = directed_root(value, 16.0 * sign, 0.0, within=1e-12)
+    assert seen[true] <= 0 < seen[false]
+    assert abs(true - false) <= 1e-12 * max(abs(true), abs(false))
+    assert len(seen) <= 3 * 52
+
+
+@pytest.mark.parametrize(("curve", "most"), [("line", 8), ("exponential", 16)])
+def test_a_smooth_root_takes_far_fewer_evaluations_than_halves_do(curve, most):
+    seen, halves = [], []
+    true, _ = directed_root(lambda x: seen.append(x) or CURVES[curve](x, 2.3), 4.0, 2.0, within=1e-12)
+    near = lambda a, b: a - b <= 1e-12 * a  # noqa: E731
+    beside, _ = bisection(lambda x: halves.append(x) or CURVES[curve](x, 2.3) <= 0, 4.0, 2.0, near=near)
+    assert len(seen) <= most < len(halves) / 2 and true == pytest.approx(beside, rel=2e-12)
+
+
+def test_a_root_is_followed_to_neighbouring_numbers():
+    true, false = directed_root(lambda x: 2.0 - x * x, 2.0, 1.0, within=0.0)
+    assert true * true >= 2 > false * false and math.nextafter(false, 2) == true
 
 
 @given(st.floats(1e-6, 1e6), st.integers(0, 30))

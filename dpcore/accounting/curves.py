@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,7 +19,7 @@ from ..noise.base import Noise
 from ..noise.solved import SolvedNoise
 from ..pair import mirrored
 from ..privacy import Privacy
-from ..search import bisection
+from ..search import directed_root
 from .pairs import dominating_pair
 
 Array = NDArray[np.float64]
@@ -42,19 +43,31 @@ def privacy_profile(noise: Noise, epsilons: ArrayLike, *, sensitivity: float) ->
 
 def epsilon_at(noise: Noise, delta: float, *, sensitivity: float) -> float:
     """The least ε ≥ 0 with δ(ε) ≤ delta, rounded up by bisection to about 1e-12; ∞ if δ(ε) stays above."""
-    return least_epsilon(lambda e: float(privacy_profile(noise, e, sensitivity=sensitivity)) <= delta)
+    return least_epsilon(lambda e: float(privacy_profile(noise, e, sensitivity=sensitivity)), delta)
 
 
-def least_epsilon(passes: Callable[[float], bool], *, within: float = 1e-12, most: float = 700.0) -> float:
-    """The least ε ≥ 0 that passes, rounded up by bisection to a relative `within`; ∞ if none up to `most`."""
-    if passes(0.0):
+def least_epsilon(
+    curve: Callable[[float], float], delta: float, *, within: float = 1e-12, most: float = 700.0
+) -> float:
+    """The least ε ≥ 0 with curve(ε) ≤ delta, rounded up to a relative `within`; ∞ if there is none up to `most`.
+
+    curve : a privacy profile δ(ε), rounded up: what is returned was evaluated on it.
+    """
+
+    @cache
+    def over(epsilon: float) -> float:
+        found = curve(epsilon)
+        size = abs(math.log(min(max(found / delta, 1e-3), 1e300))) if delta > 0 else 1.0  # secants of a flat tail idle
+        return max(size, 1e-300) if found > delta else -size
+
+    if over(0.0) <= 0:
         return 0.0
     low, high = 0.0, min(1.0, most)
-    while not passes(high):
+    while over(high) > 0:
         if high >= most:
             return math.inf
         low, high = high, min(2 * high, most)
-    return bisection(passes, high, low, near=lambda high, low: high - low <= within * high)[0]
+    return directed_root(over, high, low, within=within)[0]
 
 
 def unbounded_mass(noise: Noise, *, sensitivity: float) -> float:

@@ -342,7 +342,7 @@ def central_limit(releases: tuple[Release, ...], delta: float) -> tuple[float, s
         return math.inf, "no approximation is known here"
     mu, error = found
     delta = min(delta, 1 - 1e-12)
-    epsilon = least_epsilon(lambda e: gaussian_delta(1 / mu, e) <= delta, most=math.inf) if mu > 1e-6 else 0.0
+    epsilon = least_epsilon(lambda e: gaussian_delta(1 / mu, e), delta, most=math.inf) if mu > 1e-6 else 0.0
     note = f"μ = {mu:.4g}"
     if error is not None:
         note += f"; trade-off functions are within {error:.2g} of the limit"

@@ -142,7 +142,7 @@ class RadialMechanism(Composable):
 
     def epsilon_at(self, delta: float) -> float:
         """The least ε at δ, rounded up."""
-        return least_epsilon(lambda e: float(self.pair.delta(e)) * (1 + CLOSED_FORM) <= delta)
+        return least_epsilon(lambda e: float(self.pair.delta(e)) * (1 + CLOSED_FORM), delta)
 
 
 def composable(found: IsotropicSolution, name: str) -> RadialMechanism:

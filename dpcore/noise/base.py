@@ -48,12 +48,18 @@ class Noise(ABC):
         Of closed forms: the density is known to fall away from the location on both sides.
     support : (float, float)
         Smallest closed interval of probability 1.
+    cell_count : int
+        Of laws that are a probability for each of finitely many cells or points: how many; 0 for all others.
     """
 
     name: str
     atoms: tuple[tuple[float, float], ...] = ()
     is_flat = False
     falls_away = True
+
+    @property
+    def cell_count(self) -> int:
+        return 0
 
     @property
     @abstractmethod

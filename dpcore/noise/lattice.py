@@ -95,6 +95,10 @@ class LatticeNoise(LatticeLaw, SolvedNoise):
         return bool((self.weights == self.weights[::-1]).all())
 
     @property
+    def cell_count(self) -> int:
+        return len(self.weights)
+
+    @property
     def atoms(self) -> tuple[tuple[float, float], ...]:  # type: ignore[override]  # read only, like a field of a frozen class
         return tuple(zip(self.points.tolist(), self.masses.tolist()))
 

@@ -155,6 +155,10 @@ class PiecewiseNoise(SolvedNoise):
         return self.weights / float(TOTAL)
 
     @property
+    def cell_count(self) -> int:
+        return len(self.weights)
+
+    @property
     def atom_mass(self) -> float:
         return self.atom_weight / float(TOTAL)
 

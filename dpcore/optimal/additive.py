@@ -344,8 +344,7 @@ class Search(Anytime[NoiseProblem, Solution]):
         if delta_upper > self.problem.privacy.delta or not meets_extras(self.problem, noise):
             return False
         if upper < self.upper:
-            cells = len(noise.weights) if isinstance(noise, PiecewiseNoise) else 0
-            self.best = _Found(noise, upper, delta_upper, shift, False, cells, source)
+            self.best = _Found(noise, upper, delta_upper, shift, False, noise.cell_count, source)
         return True
 
     # Programs ----------------------------------------------------------------------------------------

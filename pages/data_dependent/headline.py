@@ -9,7 +9,6 @@ import streamlit as st
 
 from dpcore.data_dependent import Solution
 from dpcore.data_dependent.channel import Channel
-from dpcore.data_dependent.noise_laws import NoiseLaws
 from dpcore.errors import InputError
 from pages.shared import compute, frame, prose, watching
 from pages.shared.messages import explain
@@ -34,7 +33,7 @@ def sentence(solution: Solution) -> str:
     verb, _ = prose.errs(problem.loss, "")
     privacy = f"({problem.privacy.epsilon:g}, {prose.delta_text(problem.privacy.delta)})"
     plain = problem.density.constant
-    if isinstance(solution.mechanism, NoiseLaws):
+    if problem.shared == "noise":
         return (
             f"Any {privacy}-DP noise with one law for each of {solution.laws} intervals of the values between {low:g} "
             f"and {high:g} {verb} at least **{lower}** on {'' if plain else 'weighted '}average; "
@@ -62,7 +61,7 @@ def headline(solution: Solution) -> None:
             words.append(f"Unclamped it pays {prose.at_most(independent.certificate.upper, 4)}; clamping is free.")
             if (independent.certificate.gap or 0.0) <= FAIR:  # while it is still rough, its lower bound says little
                 words.append(advantage(certificate.upper, independent.certificate.lower))
-    elif isinstance(solution.mechanism, NoiseLaws):
+    elif problem.shared == "noise":
         if independent is not None:
             words.append(
                 f"One law for all true values pays {prose.at_most(independent.certificate.upper, 4)}. "

@@ -76,7 +76,7 @@ def solution_curves(solution: Solution) -> list[Curve]:
     x = values(problem)
     own = lost(solution.mechanism, problem, x)
     curves = [Curve("optimal", "certified optimum", own, solution.certificate.upper)]
-    if isinstance(solution.mechanism, NoiseLaws) and solution.independent is not None:
+    if problem.shared == "noise" and solution.independent is not None:
         upper = solution.independent.certificate.upper
         curves.append(Curve("independent", "one law for all values", np.full(len(x), upper), upper))
     elif solution.independent is not None:

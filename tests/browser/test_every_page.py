@@ -1,17 +1,34 @@
 """Every page in one visit to the server as it is operated: nothing serious or critical for axe-core in both themes and
 on a phone, nothing wider than its window, no words on each other, nothing too small for a finger, nobody else asked for
-anything."""
+anything; and the numbers behind every chart: each fold of them opens and shows a table."""
 
 from __future__ import annotations
 
+import contextlib
+import re
+from urllib.parse import urlencode
+
 import pytest
+from playwright.sync_api import TimeoutError, expect
 from views import Watched, quiet, routes, serious
 
-pytestmark = pytest.mark.browser
+from pages.release_plan import controls as plans
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(420)]
 
 DESK, PHONE = {"width": 1280, "height": 720}, {"width": 390, "height": 844}
-SHOWN = {"tradeoff_maps": "low_epsilon=0.5&high_epsilon=2&low_delta=0.05&high_delta=0.2&steps=3&target=5&second=l1",
-         "optimal_noise": "epsilon=1&delta=0.2&gap=5"}  # fmt: skip
+TALL = {"width": 1280, "height": 4000}
+QUICK = {"gap": "5", "explain": "true"}
+SHOWN = {
+    "start": {},
+    "tradeoff_maps": QUICK | {"low_epsilon": "0.5", "high_epsilon": "2", "low_delta": "0.05", "high_delta": "0.2",
+                              "steps": "3", "target": "5", "second": "l1"},
+    "optimal_noise": QUICK | {"epsilon": "1", "delta": "0.2"},
+}  # fmt: skip
+"""Page → its link, if not `QUICK`."""
+
+CHARTS = {"release_plan": plans.PAGE.query(plans.PAGE.read({})[0] | plans.SURVEY | {"panel": "expect"})}
+"""Page → the link that shows its charts, if it is another one."""
 
 COLLISIONS = """() => {
     const chain = (one) => (one ? [one, ...chain(one.parentElement)] : []);
@@ -90,8 +107,7 @@ NAMELESS = """() => [...document.querySelectorAll('button[aria-label="Help"]')]
 def test_every_page(service, visitor, name):
     page = visitor(*DESK.values())
     watched = Watched(page, service.address)
-    query = "&".join(filter(None, (SHOWN.get(name), "" if name == "start" else "explain=true")))
-    page.goto(f"{service.address}{routes()[name]}?{query}")
+    page.goto(f"{service.address}{routes()[name]}?{urlencode(SHOWN.get(name, QUICK))}")
     page.get_by_role("heading", level=1).wait_for()
     fits(page)
     assert not serious(page)
@@ -107,9 +123,34 @@ def test_every_page(service, visitor, name):
     assert page.evaluate("matchMedia('(hover: none)').matches")
     assert not page.evaluate(SMALL) and not page.evaluate(NAMELESS)
     assert not serious(page), "on a phone"
+    if name in CHARTS:
+        page.goto(f"{service.address}{routes()[name]}?{urlencode(CHARTS[name])}")
+    if name != "start":
+        page.set_viewport_size(TALL)
+        folds_open(page)
     assert not watched.outside
     assert not watched.complaints
     page.evaluate("localStorage.clear()")  # of this server; a profile is cleared for the other one
+
+
+def folds_open(page) -> None:
+    """Each fold of numbers opens and shows a table."""
+    page.locator(".main-svg").first.wait_for()
+    stops = page.get_by_role("button", name=re.compile("^Stop( here)?$"))
+    for place in reversed(range(stops.count())):  # the last one first: the others keep their places
+        with contextlib.suppress(TimeoutError):  # what has ended by itself cannot be stopped
+            stops.nth(place).click(timeout=5000)  # hundreds of problems on one of the pages: a few have numbers, too
+        stops.nth(place).wait_for(state="detached", timeout=240_000)
+    quiet(page)
+    titles = page.locator("summary:visible").filter(has_text=re.compile(r"Numbers$"))
+    assert titles.count()
+    for number in range(titles.count()):
+        fold = titles.nth(number).locator("xpath=..")
+        quiet(page)
+        titles.nth(number).press("Enter")  # the mouse would have to hit what the fold before is still moving
+        expect(fold).to_have_attribute("open", "")
+        fold.locator('table, [data-testid="stDataFrame"]').first.wait_for()
+        assert not page.locator('[data-testid="stException"]').count(), fold.inner_text()
 
 
 def fits(page) -> None:

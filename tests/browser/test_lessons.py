@@ -185,7 +185,7 @@ def test_a_presenters_keys_turn_the_page_on_a_projector_only(dashboard, visitor)
     assert "3.6 From prior to posterior" in title.inner_text()
 
 
-STATES = 12 if os.environ.get("THOROUGH") else 5
+STATES = 12 if os.environ.get("THOROUGH") else 3
 
 
 def test_a_lecture_is_one_link_walked_with_one_key_in_a_fresh_browser(dashboard, visitor):

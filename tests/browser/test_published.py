@@ -14,8 +14,6 @@ pytestmark = [pytest.mark.browser, pytest.mark.timeout(240)]
 
 def test_a_click_on_a_cell_of_a_table_opens_it_on_the_first_page(visitor, dashboard):
     page = visitor(1280, 1000)
-    page.goto(dashboard)
-    page.wait_for_selector("h1")
     page.goto(f"{dashboard}/reproduction?table=4")
     points = page.locator(".st-key-chart_table .textpoint")
     points.nth(3).wait_for()

@@ -11,6 +11,7 @@ from dataclasses import replace
 import pytest
 
 from dpcore import lp
+from dpcore.cli import main
 from dpcore.errors import InputError
 from dpcore.loss import parse_loss
 from dpcore.optimal import solve, solve_many
@@ -248,12 +249,11 @@ def test_command_line(tmp_path):
         assert done.stdout == ""
 
 
-def test_frontier_on_the_command_line():
-    done = run(
-        "frontier", "--epsilon", "1", "--delta", "0.1", "--against", "exceed:0.5", "--count", "3", "--gap", "0.02"
-    )
-    points = json.loads(done.stdout)["points"]
+def test_frontier_on_the_command_line(capsys):
+    words = "frontier --epsilon 1 --delta 0.1 --against exceed:0.5 --count 3 --gap 0.02 --time-limit 1"
+    assert main(words.split()) == 0
+    points = json.loads(capsys.readouterr().out)["points"]
     assert len(points) == 3
     assert all(p["lower"] <= p["upper"] and p["against_upper"] <= p["most"] for p in points)
     assert [p["upper"] for p in points] == sorted((p["upper"] for p in points), reverse=True)
-    assert run("frontier", "--epsilon", "1", "--delta", "0.1").returncode == 2
+    assert main("frontier --epsilon 1 --delta 0.1".split()) == 2

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from functools import lru_cache
 
 import numpy as np
-from scipy.optimize import brentq
 
 from dpcore import figures
+from dpcore.accounting.curves import least_epsilon
 from dpcore.accounting.mechanisms import Release, parse_mechanism
 from dpcore.accounting.subsampling import KINDS, Sampling, amplified, amplified_tradeoff, subsampled_tradeoff
 from dpcore.accounting.tradeoff import guarantee_tradeoff
@@ -54,18 +53,9 @@ def exact(text: str, kind: str, rate: float, delta: float) -> dict[str, float]:
 
 
 def _least(release: Release, side: str, delta: float) -> float:
-    """The root on the exact curve of the pair, whose values are right to a relative 1e-10, checked and rounded up; ∞
-    beyond 500."""
-    pair, high = release.pair(side), 1.0
-    over = lambda e: math.log(max(float(pair.delta(np.array([e]))[0]) * (1 + 1e-9), 1e-300) / delta)  # noqa: E731
-    if over(0.0) <= 0:
-        return 0.0
-    while over(high) > 0:
-        high *= 2
-        if high > 500:
-            return math.inf
-    found = brentq(over, 0.0, high, xtol=1e-14, rtol=1e-10)
-    return next(e for e in (*(found * (1 + 1e-10 * 4**step) for step in range(12)), high) if over(e) <= 0)
+    """On the exact curve of the pair, whose values are right to a relative 1e-10; ∞ beyond 500."""
+    pair = release.pair(side)
+    return least_epsilon(lambda e: float(pair.delta(e)) * (1 + 1e-9), delta, within=1e-10, most=500)
 
 
 def picture(values: Values, colours: Palette) -> Picture:

@@ -71,7 +71,7 @@ def curves(law: Law, size: int, total: float, bound: float, colours: Palette) ->
 def least(noise: Noise, size: int, delta: float) -> float:
     """The least ε ≥ 0 at which a group has at most this δ; ∞ if none has. Sums of probabilities round: by 1e-12."""
     found = laws.group(noise, float(size))
-    return least_epsilon(lambda e: float(found.delta(e)) <= delta + 1e-12, within=1e-9)
+    return least_epsilon(lambda e: float(found.delta(e)), delta + 1e-12, within=1e-9)
 
 
 def spent(law: Law, size: int, colours: Palette) -> Panel:
