@@ -179,7 +179,7 @@ def chart(panel: Panel, texts: Mapping[str, str], key: str) -> None:
     """One chart with its title, its "?" and the numbers behind it."""
     frame.heading(panel.title, texts[panel.about])
     table = lambda: st.dataframe(panel.table, hide_index=True)  # noqa: E731
-    drawing.draw(panel.figure, key=key, alt=panel.alt, table=table)
+    drawing.draw(panel.figure, key=key, alt=panel.alt, table=table, sent=panel.sent)
 
 
 def _worked_out(page: Address, topic: Topic, values: Values, texts: Mapping[str, str]) -> Values | None:

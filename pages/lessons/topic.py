@@ -26,6 +26,7 @@ class Panel:
     alt : the chart in words with its main numbers, for screen readers.
     table : the chart as numbers, column → values.
     square : its axes have one unit, and the panel after it stands beside it in a lecture hall.
+    sent : what the browser is sent in place of the figure: itself with its states (`moving.sent`).
     """
 
     title: str
@@ -34,6 +35,7 @@ class Panel:
     table: Mapping[str, list]
     about: str = "picture"
     square: bool = False
+    sent: dict[str, Any] | None = None
 
 
 class _Later:
