@@ -6,7 +6,6 @@ import math
 from functools import lru_cache
 
 import numpy as np
-from scipy.optimize import brentq
 
 from dpcore import figures
 from dpcore.accounting.mechanisms import Release, parse_mechanism
@@ -16,7 +15,7 @@ from dpcore.figures import Palette
 from pages.composition.pieces import DELTA, EPSILON
 from pages.lessons import lines, widgets
 from pages.lessons.plot import Axis, Curve, Plot
-from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values, later
+from pages.lessons.topic import Experiment, Guess, Moves, Panel, Picture, Question, Topic, Values, later
 from pages.lessons.widgets import Stops
 from pages.shared import prose
 from pages.shared.address import Choice
@@ -53,19 +52,26 @@ def exact(text: str, kind: str, rate: float, delta: float) -> dict[str, float]:
     return {side: _least(release, side, delta) for side in KINDS[kind]}
 
 
+PLACES = np.linspace(0, 1, 34)[1:-1]
+"""Where in an interval a curve is looked at, at all of them at once: so little is each of them then."""
+
+
 def _least(release: Release, side: str, delta: float) -> float:
-    """The root on the exact curve of the pair, whose values are right to a relative 1e-10, checked and rounded up; ∞
-    beyond 500."""
-    pair, high = release.pair(side), 1.0
-    over = lambda e: math.log(max(float(pair.delta(np.array([e]))[0]) * (1 + 1e-9), 1e-300) / delta)  # noqa: E731
-    if over(0.0) <= 0:
-        return 0.0
-    while over(high) > 0:
+    """The least ε at which the exact curve of the pair, whose values are right to a relative 1e-10, is at most δ, to a
+    relative 1e-10 and rounded up; ∞ beyond 500."""
+    pair, low, high = release.pair(side), 0.0, 1.0
+    passes = lambda at: pair.delta(at) * (1 + 1e-9) <= delta  # noqa: E731
+    if passes(np.array([low]))[0]:
+        return low
+    while not passes(np.array([high]))[0]:
         high *= 2
         if high > 500:
             return math.inf
-    found = brentq(over, 0.0, high, xtol=1e-14, rtol=1e-10)
-    return next(e for e in (*(found * (1 + 1e-10 * 4**step) for step in range(12)), high) if over(e) <= 0)
+    while high - low > 1e-10 * high:
+        places = np.array([low, *(low + (high - low) * PLACES), high])
+        fine = 1 + int(np.argmax(np.append(passes(places[1:-1]), True)))
+        low, high = float(places[fine - 1]), float(places[fine])
+    return high
 
 
 def picture(values: Values, colours: Palette) -> Picture:
@@ -160,6 +166,14 @@ TOPIC = Topic(
     title="Subsampling",
     section="11.1",
     moves=Moves("su_epsilon", "ε = {:g}"),
+    guess=Guess(
+        lambda values: (
+            f"A mechanism has ε = {values['su_epsilon']:g}. Which ε is left of it on a secret "
+            f"{prose.percent(values['su_rate'])} sample, at δ = {prose.delta_text(values['delta'])}?"
+        ),
+        (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0),
+        lambda values: max(exact(spec(values), values["su_kind"], values["su_rate"], values["delta"]).values()),
+    ),
     controls=CONTROLS,
     sidebar=sidebar,
     picture=picture,
