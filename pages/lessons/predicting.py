@@ -8,12 +8,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+import plotly.graph_objects as go
 import streamlit as st
 
 from dpcore.figures import Palette
 from pages.shared import prose
 from pages.shared.address import FRAME
 
+from . import moving
 from .topic import Picture, Topic, Values
 
 
@@ -77,10 +79,10 @@ def marked(topic: Topic, picture: Picture, asked: str, values: Values, colours: 
     first, made = picture.panels[0], _made().get(topic.name)
     if made is None:
         place = mark(topic)
-        figure = first.figure.update_traces(opacity=0, showlegend=False, hoverinfo="skip", hovertemplate=None)
-        figure.update_layout(shapes=[_level(place, "your mark", colours)], annotations=[], meta={"labels": False})
+        figure = _emptied(first.figure)
+        figure.update_layout(shapes=[_level(place, "your mark", colours)])
         told = f"The axes alone, with your mark at {prose.plain(place)}."
-        alone = replace(first, alt=told, table={"your mark": [prose.plain(place)]}, sent=None)
+        alone = replace(first, figure=figure, alt=told, table={"your mark": [prose.plain(place)]}, sent=None)
         return replace(picture, panels=(alone,))
     if not isinstance(made.answer, float) or made.asked != asked:
         return picture
@@ -99,6 +101,15 @@ def marked(topic: Topic, picture: Picture, asked: str, values: Values, colours: 
     return replace(
         picture, panels=(replace(first, alt=f"{first.alt} {told_of(made.answer, truth)}"), *picture.panels[1:])
     )
+
+
+def _emptied(figure: go.Figure) -> go.Figure:
+    """The axes of a figure, as they are with what is drawn there."""
+    drawn = [trace for trace in figure.data if trace.visible is not False and trace.x is not None]
+    x, y = ([value for trace in drawn for value in moving.single(trace[name])] for name in ("x", "y"))
+    empty = go.Figure(layout=figure.layout)
+    empty.add_scatter(x=x, y=y, mode="markers", marker={"opacity": 0}, showlegend=False, hoverinfo="skip")
+    return empty.update_layout(annotations=[], meta={"labels": False})
 
 
 def told_of(mark: float, truth: float) -> str:
