@@ -16,7 +16,7 @@ from pages.shared import prose
 from pages.shared.address import FRAME
 
 from . import moving
-from .topic import Picture, Topic, Values
+from .topic import Guess, Picture, Topic, Values
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def marked(topic: Topic, picture: Picture, asked: str, values: Values, colours: 
     if made is None:
         place = mark(topic)
         figure = _emptied(first.figure)
-        figure.update_layout(shapes=[_level(place, "your mark", colours)])
+        figure.update_layout(shapes=[_level(topic.guess, place, "your mark", colours)])
         told = f"The axes alone, with your mark at {prose.plain(place)}."
         alone = replace(first, figure=figure, alt=told, table={"your mark": [prose.plain(place)]}, sent=None)
         return replace(picture, panels=(alone,))
@@ -90,17 +90,16 @@ def marked(topic: Topic, picture: Picture, asked: str, values: Values, colours: 
     before = [shape.to_plotly_json() for shape in first.figure.layout.shapes]
     shapes = [
         *before,
-        _level(made.answer, f"your mark: {prose.plain(made.answer)}", colours),
-        _level(truth, f"it is {prose.at_most(truth, 3)}", colours, dash="solid"),
+        _level(topic.guess, made.answer, f"your mark: {prose.plain(made.answer)}", colours, made.answer < truth),
+        _level(topic.guess, truth, f"it is {topic.guess.show(truth)}", colours, truth <= made.answer, dash="solid"),
     ]
     first.figure.layout.shapes = shapes
     if first.sent is not None:  # they hold for this state alone
         first.sent["layout"]["shapes"] = shapes
         for state in first.sent["frames"]:
             state["layout"] = {"shapes": before, **state["layout"]}
-    return replace(
-        picture, panels=(replace(first, alt=f"{first.alt} {told_of(made.answer, truth)}"), *picture.panels[1:])
-    )
+    alt = f"{first.alt} Your mark: {prose.plain(made.answer)}; it is {topic.guess.show(truth)}."
+    return replace(picture, panels=(replace(first, alt=alt), *picture.panels[1:]))
 
 
 def _emptied(figure: go.Figure) -> go.Figure:
@@ -112,17 +111,14 @@ def _emptied(figure: go.Figure) -> go.Figure:
     return empty.update_layout(annotations=[], meta={"labels": False})
 
 
-def told_of(mark: float, truth: float) -> str:
-    """A mark beside the truth, in words."""
-    return f"Your mark: {prose.plain(mark)}; it is {prose.at_most(truth, 3)}."
-
-
-def _level(height: float, text: str, colours: Palette, dash: str = "dash") -> dict[str, Any]:
-    """A line across the chart with its name on it."""
+def _level(
+    guess: Guess, height: float, text: str, colours: Palette, below: bool = False, dash: str = "dash"
+) -> dict[str, Any]:
+    """A line across the chart with its name above or below it."""
     return {
         "type": "line", "xref": "paper", "x0": 0, "x1": 1, "yref": "y", "y0": height, "y1": height,
         "line": {"color": colours.text, "width": 2, "dash": dash},
-        "label": {"text": text, "textposition": "start" if dash == "dash" else "end",
+        "label": {"text": text, "textposition": guess.side, "yanchor": "top" if below else "bottom",
                   "font": {"size": colours.type, "color": colours.text}},
     }  # fmt: skip
 

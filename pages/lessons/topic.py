@@ -137,12 +137,15 @@ class Guess:
     """A number to mark on the first chart, along its y-axis, before the curves are drawn.
 
     asks : for the number, in one sentence; given what the picture is made of, but for what its task finds.
-    stops : places of the mark.   truth : what the picture is made of → the number, rounded up where shown.
+    stops : places of the mark.   truth : what the picture is made of → the number.   show : writes it.
+    side : the end of a line across the chart where its name is in no curve's way.
     """
 
     asks: Callable[[Values], str]
     stops: tuple[float, ...]
     truth: Callable[[Values], float]
+    show: Callable[[float], str]
+    side: str = "end"
 
 
 @dataclass(frozen=True)

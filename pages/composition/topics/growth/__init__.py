@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 import plotly.graph_objects as go
@@ -232,10 +232,38 @@ TOPIC = Topic(
     guess=Guess(
         lambda values: (
             f"{prose.count(values['co_count'])} uses of {MECHANISMS[values['co_mechanism']]}, {parameters(values)}: "
-            f"which ε do they have together, at δ = {prose.delta_text(values['delta'])}?"
+            f"which ε {'per use do they come to' if values['co_axes'] == 'each' else 'do they have together'}, at δ = "
+            f"{prose.delta_text(values['delta'])}?"
         ),
-        (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0, 10.0, 15.0, 20.0, 30.0, 50.0, 70.0, 100.0),
-        lambda values: next(one.upper for one in values["found"].here if one.rule == "exact"),
+        (
+            0.01,
+            0.02,
+            0.05,
+            0.1,
+            0.2,
+            0.3,
+            0.5,
+            0.7,
+            1.0,
+            1.5,
+            2.0,
+            3.0,
+            4.0,
+            5.0,
+            7.0,
+            10.0,
+            15.0,
+            20.0,
+            30.0,
+            50.0,
+            70.0,
+            100.0,
+        ),
+        lambda values: (
+            next(one.upper for one in values["found"].here if one.rule == "exact")
+            / (values["co_count"] if values["co_axes"] == "each" else 1)
+        ),
+        partial(prose.number, digits=3),
     ),
     experiments=(
         Experiment(

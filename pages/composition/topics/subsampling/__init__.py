@@ -173,6 +173,8 @@ TOPIC = Topic(
         ),
         (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0),
         lambda values: max(exact(spec(values), values["su_kind"], values["su_rate"], values["delta"]).values()),
+        lambda value: prose.at_most(value, 3),
+        side="start",
     ),
     controls=CONTROLS,
     sidebar=sidebar,
