@@ -9,6 +9,7 @@ not: 33 ms are 30 states a second. Then the memory of the processes that compute
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shutil
 import time
@@ -42,7 +43,7 @@ def states(step: path.Step) -> tuple[float, int]:
     values = course.known({**course.page.read({})[0], **topic.start})
     still = topic.picture(moving.worked_out(topic, values, lambda _: False), LIGHT).panels[0].figure
     labels = list(map(topic.moves.label.format, stops))
-    return spent, len(moving.moving(still, found, 0, labels, LIGHT).to_json())
+    return spent, len(json.dumps(moving.sent(still, found, 0, labels, LIGHT)))
 
 
 def scrubbed(page: Page, address: str, step: path.Step) -> tuple[float, float, float, float]:

@@ -32,6 +32,8 @@ _REACH = 45.0
 
 _NODES, _WEIGHTS = roots_legendre(16)
 
+_Law = Callable[[Array], tuple[Array, Array]]
+
 
 def probabilities(groups: Groups, epsilon: float, noise: str) -> Array:
     """P(the one that is named belongs to the group), for every group.
@@ -49,7 +51,7 @@ def probabilities(groups: Groups, epsilon: float, noise: str) -> Array:
     if noise not in NOISES:
         raise InputError("noise", noise, ", ".join(NOISES))
     law = _laplace if noise == "laplace" else _exponential
-    x, weights = _grid(gaps, counts)
+    x, weights = _grid(gaps, counts, law)
     hazard, log_cdf = law(x[None, :] - gaps[:, None])
     wins = counts * (hazard @ (np.exp(counts @ log_cdf) * weights))  # one of the group is there, all others below
     shares = wins / wins.sum()
@@ -90,18 +92,18 @@ def _read(groups: Groups) -> tuple[Array, Array]:
     return scores, counts
 
 
-def _grid(gaps: Array, counts: Array) -> tuple[Array, Array]:
-    """Nodes and weights for integrals over the largest noisy score, in scales above the best score."""
+def _grid(gaps: Array, counts: Array, law: _Law) -> tuple[Array, Array]:
+    """Nodes and weights for integrals over the largest noisy score, in scales above the best score; below the first of
+    them it lies with probability e^−45 at most."""
     low, high = -_REACH, _REACH + math.log(counts.sum())
     kinks = gaps[(gaps > low) & (gaps < high)]
     edges = np.unique(np.concatenate([np.arange(low, high, 0.5), kinks, [high]]))
+    likely = counts @ law(edges[None, :] - gaps[:, None])[1] > -_REACH
+    edges = edges[max(int(np.argmax(likely)) - 1, 0) :]
     half = 0.5 * np.diff(edges)
     middle = 0.5 * (edges[1:] + edges[:-1])
     x = (middle[:, None] + half[:, None] * _NODES).ravel()
     return x, (half[:, None] * _WEIGHTS).ravel()
-
-
-_Law = Callable[[Array], tuple[Array, Array]]
 
 
 def _laplace(x: Array) -> tuple[Array, Array]:

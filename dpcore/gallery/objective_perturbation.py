@@ -151,7 +151,8 @@ def _halved(
 
 
 def _objective(signed: Array, theta: Array, ridge: Array, linear: Array) -> Array:
-    losses = np.logaddexp(0.0, -theta @ signed.T).sum(axis=1)
+    margin = theta @ signed.T
+    losses = (np.log1p(np.exp(-np.abs(margin))) - np.minimum(margin, 0.0)).sum(axis=1)  # logaddexp takes twice as long
     total: Array = losses + 0.5 * ridge * (theta**2).sum(axis=1) + (linear * theta).sum(axis=1)
     return total
 

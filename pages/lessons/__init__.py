@@ -26,6 +26,8 @@ that is found by itself; `pages/mechanism_gallery/topics/randomised_response` is
 * **work**, if a picture takes longer than that: a task for the background and the question to it (`topic.Work`); the
   picture finds the answer in `values["found"]`, and until then the one before stays on the page, pale. Tasks are in
   `work.py` of the page's folder, which imports no Streamlit.
+* **guess**, where a number is to be predicted: the question, the places of a mark on the first chart, which shows its
+  axes alone until that is set, and the truth, drawn beside it (`predicting`). It stands for the text's answers.
 * **text.md**, by its headings: "claim" (one sentence), "prediction" (what to predict before the numbers are seen, and
   the answers to choose from, as a list; `predicting`), "in 60 seconds" (at most 120 words, no formula that a first-year
   student could not read), "picture" and any other that a panel's `about` names (the "?"), "theorem" (the statement and

@@ -37,8 +37,8 @@ def moved(course: Course, topic: Topic, picture: Picture) -> Picture:
         return picture
     _follow(course, topic, job.solution, here)
     first, labels = picture.panels[0], list(map(topic.moves.label.format, stops))
-    figure = moving.moving(first.figure, job.solution, here, labels, drawing.colours(hall=True))
-    return replace(picture, panels=(replace(first, figure=figure), *picture.panels[1:]))
+    sent = moving.sent(first.figure, job.solution, here, labels, drawing.colours(hall=True))
+    return replace(picture, panels=(replace(first, sent=sent), *picture.panels[1:]))
 
 
 def _ask(asked: moving.Asked) -> None:

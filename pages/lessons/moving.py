@@ -49,6 +49,8 @@ class Asked:
 class Moving:
     """traces : of all states, in order, with what is the same in all of them.   layout : as well.
     frames : one by one, the traces' and the layout's other properties.   headlines : one by one.
+
+    Figures are `plain`: the process that shows them only hands them on.
     """
 
     traces: tuple[dict[str, Any], ...]
@@ -93,23 +95,26 @@ def joined(drawn: Sequence[Mapping[str, Any]], headlines: Sequence[str]) -> Movi
     split = [_split([one.get(key) for one in keyed]) for key in order]
     layout, layouts = _common([dict(one["layout"]) for one in drawn])
     frames = tuple((tuple(rest[number] for _, rest in split), layouts[number]) for number in range(len(drawn)))
-    return Moving(tuple(same for same, _ in split), layout, frames, tuple(headlines))
+    return Moving(plain(tuple(same for same, _ in split)), plain(layout), plain(frames), tuple(headlines))
 
 
-def moving(still: go.Figure, found: Moving, here: int, labels: Sequence[str], colours: Palette) -> go.Figure:
-    """The still picture, its states as frames, and a slider below it.
+def sent(still: go.Figure, found: Moving, here: int, labels: Sequence[str], colours: Palette) -> dict[str, Any]:
+    """What the browser is sent in place of the still picture: the same with its states as frames, and a slider below.
+    All of it is plain already: nothing is looked through again.
 
     here : number of the state that the still picture shows.   labels : what the states are called.
     """
     traces, layout = found.frames[here]
-    figure = go.Figure([{**same, **rest} for same, rest in zip(found.traces, traces)], found.layout | layout)
-    figure.frames = [
-        go.Frame(data=list(data), layout=more, name=str(number), traces=list(range(len(data))))
-        for number, (data, more) in enumerate(found.frames)
-    ]
-    figure.layout.sliders = [slider(labels, here, colours)]
-    figure.layout.height = still.layout.height + SLIDER
-    return figure
+    return {
+        "data": [{**same, **rest} for same, rest in zip(found.traces, traces)],
+        "layout": found.layout | layout | {
+            "sliders": [slider(labels, here, colours)], "height": still.layout.height + SLIDER,
+        },
+        "frames": [
+            {"data": list(data), "layout": more, "name": str(number), "traces": list(range(len(data)))}
+            for number, (data, more) in enumerate(found.frames)
+        ],
+    }  # fmt: skip
 
 
 def slider(labels: Sequence[str], here: int, colours: Palette) -> dict[str, Any]:
@@ -194,6 +199,21 @@ def _telling(x: np.ndarray, y: np.ndarray) -> np.ndarray:
             off = np.abs(y[left] + share * (y[right] - y[left]) - y[middle])
         kept = np.setdiff1d(kept, middle[off <= 0.25 * allowed[middle]])
     return kept
+
+
+def plain(value: Any) -> Any:
+    """Data as JSON has them, numbers in arrays as Plotly packs them (`single` reads those again)."""
+    if isinstance(value, Mapping):
+        return {key: plain(one) for key, one in value.items()}
+    if isinstance(value, tuple):
+        return tuple(map(plain, value))
+    if isinstance(value, np.ndarray) and value.dtype == np.float32 and value.ndim == 1:
+        return {"dtype": "f4", "bdata": base64.b64encode(value.tobytes()).decode()}
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, list):
+        return list(map(plain, value))
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def single(values: Any) -> Any:

@@ -36,7 +36,7 @@ def draw(course: Course) -> None:
         if values is not None:
             beside = None if topic.beside is None else lambda: topic.beside(course.page, values)
             picture = projected(topic.picture(values, drawing.colours(hall=True)))
-            first_screen(topic, motion.moved(course, topic, picture), texts, beside=beside)
+            first_screen(topic, motion.moved(course, topic, picture), texts, values, beside=beside)
     except InputError as error:
         st.error(explain(error), icon=":material/error:")
     if not FRAME["projector"]:
@@ -110,17 +110,24 @@ def _values(course: Course, topic: Topic, texts: Mapping[str, str]) -> Values | 
 
 
 def first_screen(
-    topic: Topic, picture: Picture, texts: Mapping[str, str], *, beside: Callable[[], object] | None = None
+    topic: Topic,
+    picture: Picture,
+    texts: Mapping[str, str],
+    values: Values,
+    *,
+    beside: Callable[[], object] | None = None,
 ) -> None:
     """Headline, picture, and beside it what the topic wants there and the explanation; a lecturer explains without."""
     hidden = predicting.covered(topic)
     if hidden:
-        predicting.ask(topic, texts)
+        predicting.ask(topic, texts, values)
         picture = replace(picture, notes=())
     else:
         frame.headline(picture.headline)
         predicting.said(topic)
         frame.cite(picture.headline.replace("*", ""), picture.facts)
+    asked = predicting.question(topic, texts, values)
+    picture = predicting.marked(topic, picture, asked, values, drawing.colours(hall=True))
     with st.container(key="picture"):
         panels(topic, picture, texts, beside=beside)
 
@@ -162,7 +169,7 @@ def panels(
         with right:
             if beside is not None:
                 beside()
-            if not FRAME["projector"]:
+            if not FRAME["projector"] and not predicting.covered(topic):
                 st.markdown(f"**In 60 seconds.** {texts['in 60 seconds']}")
     for note in picture.notes:
         st.caption(note)
@@ -179,7 +186,7 @@ def chart(panel: Panel, texts: Mapping[str, str], key: str) -> None:
     """One chart with its title, its "?" and the numbers behind it."""
     frame.heading(panel.title, texts[panel.about])
     table = lambda: st.dataframe(panel.table, hide_index=True)  # noqa: E731
-    drawing.draw(panel.figure, key=key, alt=panel.alt, table=table)
+    drawing.draw(panel.figure, key=key, alt=panel.alt, table=table, sent=panel.sent)
 
 
 def _worked_out(page: Address, topic: Topic, values: Values, texts: Mapping[str, str]) -> Values | None:

@@ -18,7 +18,11 @@ def rows() -> list[tuple[str, ...]]:
     for step in path.steps():
         topic, texts, address = step.topic, step.course.texts(step.topic), step.course.page
         begins = ", ".join(f"`{key}={address.controls[key].write(value)}`" for key, value in topic.start.items())
-        asked, options = predicting.prediction(texts)
+        asked = predicting.question(topic, texts, {**address.read({})[0], **topic.start})
+        if topic.guess is None:
+            _, options = predicting.prediction(texts)
+        else:
+            options = (f"marked on the chart, {topic.guess.stops[0]:g} … {topic.guess.stops[-1]:g}",)
         moves = _moves(address, topic.moves.key) if topic.moves else "–"
         question = f"{topic.question.text} ({'varies' if topic.vary else 'fixed'})"
         name = f"{topic.title} (`{step.place.name}?topic={topic.name}`)"

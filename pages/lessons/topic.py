@@ -26,6 +26,7 @@ class Panel:
     alt : the chart in words with its main numbers, for screen readers.
     table : the chart as numbers, column → values.
     square : its axes have one unit, and the panel after it stands beside it in a lecture hall.
+    sent : what the browser is sent in place of the figure: itself with its states (`moving.sent`).
     """
 
     title: str
@@ -34,6 +35,7 @@ class Panel:
     table: Mapping[str, list]
     about: str = "picture"
     square: bool = False
+    sent: dict[str, Any] | None = None
 
 
 class _Later:
@@ -131,12 +133,29 @@ class Moves:
 
 
 @dataclass(frozen=True)
+class Guess:
+    """A number to mark on the first chart, along its y-axis, before the curves are drawn.
+
+    asks : for the number, in one sentence; given what the picture is made of, but for what its task finds.
+    stops : places of the mark.   truth : what the picture is made of → the number.   show : writes it.
+    side : the end of a line across the chart where its name is in no curve's way.
+    """
+
+    asks: Callable[[Values], str]
+    stops: tuple[float, ...]
+    truth: Callable[[Values], float]
+    show: Callable[[float], str]
+    side: str = "end"
+
+
+@dataclass(frozen=True)
 class Topic:
     """One topic: a folder `topics/<name>` of its page, whose `__init__.py` ends in TOPIC = Topic(…) and whose text.md
     has its texts; `pages.lessons` says what each part is for.
 
     name : in the link; that of the folder, with "-" for "_" if so wished.
     moves : what the first panel moves along, where its picture is a closed form.
+    guess : the prediction is a mark on the chart, instead of one of the texts' answers.
     vary : the same question with other numbers, drawn; asked when somebody wants another one.
     section : of Awan's notes, "3.2", by which all topics of all pages are ordered; "" comes after all of them.
     start : values that a visitor who turns to the topic finds where nothing else was chosen: those that show the claim.
@@ -160,6 +179,7 @@ class Topic:
     work: Work | None = None
     start: Mapping[str, Any] = field(default_factory=dict)
     moves: Moves | None = None
+    guess: Guess | None = None
     vary: Callable[[Random], Question] | None = None
     beside: Callable[[Any, Values], None] | None = None
     more: Callable[[Any], None] | None = None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import plotly.graph_objects as go
 import streamlit as st
@@ -50,8 +51,25 @@ def colours(*, hall: bool = False) -> figures.Palette:
     return replace(found, type=round(found.type * grown())) if hall else found
 
 
+class _Ready(go.Figure):
+    """A figure that is plain data already, checked where it was made: it goes to the browser as it is."""
+
+    def __init__(self, told: dict[str, Any]) -> None:
+        super().__init__()
+        self._told = told
+
+    def to_dict(self) -> dict[str, Any]:
+        return self._told
+
+
 def draw(
-    figure: go.Figure, *, key: str, alt: str, table: Callable[[], object] | None, clicks: bool = False
+    figure: go.Figure,
+    *,
+    key: str,
+    alt: str,
+    table: Callable[[], object] | None,
+    clicks: bool = False,
+    sent: dict[str, Any] | None = None,
 ) -> list | None:
     """Draw a figure.
 
@@ -59,6 +77,7 @@ def draw(
     alt : the chart in words, its main numbers included.
     table : draws what the figure shows as a table, in a fold below it; None where the page shows that table anyway.
     clicks : points with `customdata` can be clicked; returned is that of the one that was.
+    sent : goes to the browser in place of the figure: the same as plain data, with more to it.
     """
     seen.picture(figure, alt)
     if figure.layout.meta is None:
@@ -71,8 +90,11 @@ def draw(
         chosen = st.plotly_chart(figure, key=key, alt=alt, config=config, on_select="rerun", selection_mode="points")
         points = [point["customdata"] for point in chosen["selection"]["points"] if "customdata" in point]
         picked = points[0] if points else None
-    else:
+    elif sent is None:
         st.plotly_chart(figure, key=key, alt=alt, config=config)
+    else:
+        sent["layout"].setdefault("meta", figure.layout.meta)
+        st.plotly_chart(_Ready(sent), key=key, alt=alt, config=config)
     if table is None:
         return picked
     with st.expander("Numbers", key=f"{key}_numbers", on_change="rerun") as fold:

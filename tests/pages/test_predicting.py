@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from screens import ROOT, settle, turn, words
 from streamlit.testing.v1 import AppTest
 
@@ -19,8 +21,34 @@ def visit(name: str, **query: str) -> AppTest:
 def test_every_topic_has_a_claim_and_a_prediction_to_choose():
     for step in path.steps():
         texts = step.course.texts(step.topic)
-        asked, options = predicting.prediction(texts)
-        assert texts["claim"].endswith(".") and asked and 2 <= len(set(options)) == len(options) <= 4
+        assert texts["claim"].endswith(".")
+        if step.topic.guess is None:
+            asked, options = predicting.prediction(texts)
+            assert asked and 2 <= len(set(options)) == len(options) <= 4
+        else:
+            assert "prediction" not in texts and list(step.topic.guess.stops) == sorted(set(step.topic.guess.stops))
+
+
+def test_a_number_is_marked_on_the_axes_and_then_stands_beside_the_truth():
+    page = visit("composition", topic="subsampling", predict="true")
+    step = next(step for step in path.steps() if step.topic.name == "subsampling")
+    truth = step.topic.guess.truth(step.course.known(step.course.page.read({})[0]))
+    before = chart(page)
+    assert [trace["marker"]["opacity"] for trace in before["data"]] == [0] and before["data"][0]["mode"] == "markers"
+    assert prose.at_most(truth, 3) not in words(page) and "annotations" not in before["layout"]
+    page.select_slider(key="mark_subsampling").set_value(0.5).run()
+    assert [shape["y0"] for shape in chart(page)["layout"]["shapes"]] == [0.5]
+    page.button(key="predict_0").click().run()
+    after = chart(page)
+    assert "You predicted: 0.5." in words(page) and len(after["data"]) > 3
+    assert [shape["y0"] for shape in after["layout"]["shapes"]] == [0.5, truth]
+    page.select_slider(key="su_rate").set_value(0.2).run()
+    assert "shapes" not in chart(page)["layout"], "the mark answers the question that was asked"
+
+
+def chart(page: AppTest) -> dict:
+    """The first chart, as the browser is sent it."""
+    return json.loads(page.get("plotly_chart")[0].proto.spec)
 
 
 def test_headline_notes_and_citation_are_covered_until_an_answer_is_chosen():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 import plotly.graph_objects as go
@@ -17,7 +17,7 @@ from dpcore.figures import Palette
 from pages.composition import work
 from pages.composition.pieces import DELTA, EPSILON, LEGEND, SIGMA, between, curves, least, name, shown, truth
 from pages.lessons import lines, widgets
-from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values, Work
+from pages.lessons.topic import Experiment, Guess, Moves, Panel, Picture, Question, Topic, Values, Work, later
 from pages.lessons.widgets import HEIGHT, Stops
 from pages.shared import prose
 from pages.shared.address import FRAME, Choice, Choices
@@ -101,7 +101,7 @@ def picture(values: Values, colours: Palette) -> Picture:
         "both sides, because "
         "it grows with k. All rules are proofs but the central limit theorem.",
     )
-    panels = growth(values, found.rows, band, colours), bars(here, count, delta, colours)
+    panels = growth(values, found.rows, band, colours), later(bars, here, count, delta, colours)
     return Picture(headline, panels, facts, notes)
 
 
@@ -229,6 +229,42 @@ TOPIC = Topic(
     picture=picture,
     work=Work(work.grow, asked),
     moves=Moves("co_count", "k = {:g}"),
+    guess=Guess(
+        lambda values: (
+            f"{prose.count(values['co_count'])} uses of {MECHANISMS[values['co_mechanism']]}, {parameters(values)}: "
+            f"which ε {'per use do they come to' if values['co_axes'] == 'each' else 'do they have together'}, at δ = "
+            f"{prose.delta_text(values['delta'])}?"
+        ),
+        (
+            0.01,
+            0.02,
+            0.05,
+            0.1,
+            0.2,
+            0.3,
+            0.5,
+            0.7,
+            1.0,
+            1.5,
+            2.0,
+            3.0,
+            4.0,
+            5.0,
+            7.0,
+            10.0,
+            15.0,
+            20.0,
+            30.0,
+            50.0,
+            70.0,
+            100.0,
+        ),
+        lambda values: (
+            next(one.upper for one in values["found"].here if one.rule == "exact")
+            / (values["co_count"] if values["co_axes"] == "each" else 1)
+        ),
+        partial(prose.number, digits=3),
+    ),
     experiments=(
         Experiment(
             "A hundred Laplace releases at ε = 1",

@@ -15,7 +15,7 @@ from dpcore.figures import Palette
 from pages.composition.pieces import DELTA, EPSILON
 from pages.lessons import lines, widgets
 from pages.lessons.plot import Axis, Curve, Plot
-from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values, later
+from pages.lessons.topic import Experiment, Guess, Moves, Panel, Picture, Question, Topic, Values, later
 from pages.lessons.widgets import Stops
 from pages.shared import prose
 from pages.shared.address import Choice
@@ -150,6 +150,16 @@ TOPIC = Topic(
     title="Subsampling",
     section="11.1",
     moves=Moves("su_epsilon", "ε = {:g}"),
+    guess=Guess(
+        lambda values: (
+            f"A mechanism has ε = {values['su_epsilon']:g}. Which ε is left of it on a secret "
+            f"{prose.percent(values['su_rate'])} sample, at δ = {prose.delta_text(values['delta'])}?"
+        ),
+        (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0),
+        lambda values: max(exact(spec(values), values["su_kind"], values["su_rate"], values["delta"]).values()),
+        lambda value: prose.at_most(value, 3),
+        side="start",
+    ),
     controls=CONTROLS,
     sidebar=sidebar,
     picture=picture,
