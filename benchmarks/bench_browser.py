@@ -78,9 +78,10 @@ def bare() -> Iterator[str]:
 
 def beside_a_bare_page(browser: Browser, address: str) -> list[tuple[str, float, float]]:
     """Medians of fresh visits, ours and a bare page's in turn: the picture before the framework is there, the live
-    headline, the live chart, a map's first cells by a link."""
+    headline, the live chart, a map's first cells by a link, in the picture before the framework and live."""
     linked = f"{address}/tradeoff_maps?sensitivity=4.5"
-    seen: dict[str, list[float]] = {name: [] for name in ("title", "chart", "picture", "headline", "live", "map")}
+    names = ("title", "chart", "picture", "headline", "live", "still map", "map")
+    seen: dict[str, list[float]] = {name: [] for name in names}
     with bare() as plain:
         for parts in ((f"{address}/optimal_noise", SNAPSHOT), (linked, CELL), (plain, "h1")):  # all are warm
             first_visit(browser, *parts)
@@ -88,8 +89,8 @@ def beside_a_bare_page(browser: Browser, address: str) -> list[tuple[str, float,
         for _ in range(VISITS):
             title, chart = first_visit(browser, plain, "h1", ".js-plotly-plot .main-svg")
             picture, headline, live = first_visit(browser, f"{address}/optimal_noise", SNAPSHOT, HEADLINE, CHART)
-            cells = first_visit(browser, linked, FIRST_CELL)[0]
-            for name, value in zip(seen, (title, chart, picture, headline, live, cells), strict=True):
+            still, cells = first_visit(browser, linked, FIRST_CELL, CELL)
+            for name, value in zip(seen, (title, chart, picture, headline, live, still, cells), strict=True):
                 seen[name].append(value)
     middle = {name: statistics.median(values) for name, values in seen.items()}
     return [
@@ -98,7 +99,8 @@ def beside_a_bare_page(browser: Browser, address: str) -> list[tuple[str, float,
         ("first meaningful picture (s)", middle["picture"], 0.8),
         ("live headline, times the bare title", middle["headline"] / middle["title"], 1.1),
         ("live chart, times the bare chart", middle["live"] / middle["chart"], 1.3),
-        ("first cells of a map, times the bare chart", middle["map"] / middle["chart"], 1.5),
+        ("a map's cells in the first picture (s)", middle["still map"], 0.8),
+        ("live cells of a map, times the bare chart", middle["map"] / middle["chart"], 1.5),
     ]
 
 

@@ -1,5 +1,5 @@
-"""What pages are drawn with is fetched while Streamlit's first scripts run: it would ask for these parts of itself one
-after another, each as soon as the first element that needs it has come, and for the charts' last of all."""
+"""What draws charts is fetched while Streamlit's first scripts run: it would ask for it only when the first chart has
+come. Only that: each of the many small parts that draw controls, fetched so early, delays those first scripts."""
 
 from __future__ import annotations
 
@@ -13,15 +13,14 @@ import streamlit
 STATIC = Path(streamlit.__file__).with_name("static")
 
 CHARTS = "PlotlyChart"
-CONTROLS = ("Html", "BidiComponent", "Checkbox", "Selectbox", "Slider", "TextInput", "Button", "Radio", "Multiselect")
-"""Streamlit's names of its parts: those in the bar, the sidebar and the first screen of a page."""
+"""Streamlit's name of the part."""
 
 _IMPORT = re.compile(rb"""(?:\bfrom|\bimport)\s*["']\./([^"']+\.js)["']""")
 
 
 def links(names: Iterable[str]) -> bytes:
-    """Tags for a page's head that have the browser fetch and compile parts and all they import, in this order, without
-    what the page asks for anyway; nothing for a part that this version of Streamlit does not have."""
+    """Tags for a page's head that have the browser fetch and compile parts and all they import, without what the page
+    asks for anyway; nothing for a part that this version of Streamlit does not have."""
     page = (STATIC / "index.html").read_text(encoding="utf-8")
     asked = set(re.findall(r'"\./static/js/([^"]+)"', page))
     found: dict[str, None] = {}

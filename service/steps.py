@@ -1,6 +1,6 @@
 """One step of the visitor is one step of the browser's history (assets/history.js), and a page asks its own server at
-once, for all it is drawn with: scripts and links in the page itself, since Streamlit writes the address and connects
-before it draws anything."""
+once, for what draws its charts as well: scripts and links in the page itself, since Streamlit writes the address and
+connects before it draws anything."""
 
 from __future__ import annotations
 
@@ -28,15 +28,14 @@ class Steps:
 
     def __init__(self, app: ASGIApp, *, pages: Collection[str]) -> None:
         self._app, self._pages = app, pages
-        self._drawn = parts.links([*parts.CONTROLS, parts.CHARTS])
-        self._plain = parts.links(parts.CONTROLS)
+        self._links = parts.links([parts.CHARTS])
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if page_asked(scope):
             known = scope["path"].removeprefix("/") in self._pages
             scripts = [SCRIPT, HOME] if known else [SCRIPT]
             tags = "".join(f"<script>{script}</script>" for script in scripts).encode()
-            links = self._drawn if known else self._plain
+            links = self._links if known else b""
 
             async def with_scripts(body: bytes) -> bytes:
                 return body.replace(HEAD, HEAD + tags, 1).replace(BODY, links + BODY, 1)

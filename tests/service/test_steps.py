@@ -43,17 +43,17 @@ def test_it_is_the_first_script_of_every_page(headers):
     told, body = got("/optimal_noise", *headers)
     assert re.search(rb"<script.*?>", body).group() == b"<script>"
     assert re.search(rb"<script>(.*?)</script>", body, re.S).group(1).decode() == SCRIPT
-    links = parts.links([*parts.CONTROLS, parts.CHARTS])
+    links = parts.links([parts.CHARTS])
     assert body.replace(f"<script>{SCRIPT}</script><script>{HOME}</script>".encode(), b"").replace(links, b"") == INDEX
     assert told["content-length"] == str(len(body)) and "etag" not in told
 
 
-def test_what_pages_are_drawn_with_is_asked_for_at_once_and_whole():
-    """Each part under its name, with all it imports, nothing twice; charts only where there are any."""
+def test_what_draws_charts_is_asked_for_at_once_and_whole():
+    """With all it imports, nothing twice, where there are any charts."""
     asked = re.findall(rb'<link rel="modulepreload" crossorigin href="\./static/js/(\S+?)">', got("/optimal_noise")[1])
     names = [name.decode() for name in asked]
     assert len(names) == len(set(names))
-    assert {parts.CHARTS, *parts.CONTROLS} <= {name.partition(".")[0] for name in names}
+    assert parts.CHARTS in {name.partition(".")[0] for name in names}
     there = {*names, *re.findall(r"js/([^\"]+)", INDEX.decode())}
     for name in names:
         told = (parts.STATIC / "static/js" / name).read_text(encoding="utf-8")
