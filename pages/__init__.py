@@ -12,11 +12,11 @@ if "streamlit" in sys.modules:
     import streamlit as st
     from streamlit.runtime.pages_manager import PagesManager
 
-    from .session_state import look_up_single_values
+    from .session_state import work_out_once
     from .timers import keep_to_their_page
 
     keep_to_their_page()
-    look_up_single_values()
+    work_out_once()
     if PagesManager.uses_pages_directory is not False:
         _bare, PagesManager.uses_pages_directory = PagesManager.uses_pages_directory, False
         if _bare:

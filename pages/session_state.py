@@ -1,15 +1,25 @@
-"""Widgets that look one value up.
+"""What Streamlit works out again for every widget and every run, worked out once.
 
-Streamlit's fields and lists ask whether a value is None in a copy of the whole session that is made for each of them,
+Its fields and lists ask whether a value is None in a copy of the whole session that is made for each of them,
 the values of all components included: on a page with thirty widgets a tenth of the run. What they get here looks up
 what they ask for, and makes the copy for whoever wants to go through all of it.
+
+A component's values are shown in a dictionary whose class is made for every look, so that they can be written as well,
+which no page does: a twentieth of a busy server's time. Where nothing was clicked they are shown as they are kept.
+
+And every run, of a panel alone as well, begins with all options of six themes, which never change.
 """
 
 from __future__ import annotations
 
-from collections.abc import ItemsView, Iterator, Mapping, ValuesView
+from collections.abc import Callable, ItemsView, Iterator, Mapping, ValuesView
+from functools import cache
 from typing import Any
 
+from streamlit.components.v2.bidi_component import main as components
+from streamlit.proto.NewSession_pb2 import CustomThemeConfig
+from streamlit.runtime import app_session
+from streamlit.runtime.state import SessionState
 from streamlit.runtime.state.safe_session_state import SafeSessionState
 
 
@@ -48,6 +58,37 @@ INTERNAL = "$$"
 """What the keys that Streamlit keeps for itself begin with."""
 
 
-def look_up_single_values() -> None:
+Presenter = Callable[[object, SessionState], object]
+
+
+def work_out_once() -> None:
     """From now on in this process."""
     SafeSessionState.filtered_state = property(Values)
+    if getattr(components.make_bidi_component_presenter, "once", False):
+        return
+    make, fill = components.make_bidi_component_presenter, app_session._populate_theme_msg
+
+    def presenter(aggregator: str, *more: Any, **named: Any) -> Presenter:
+        full = make(aggregator, *more, **named)
+
+        def present(kept: object, session: SessionState) -> object:
+            try:
+                clicked = session._new_widget_state[aggregator]
+            except KeyError:
+                clicked = None
+            return full(kept, session) if clicked else kept
+
+        return present
+
+    @cache
+    def theme(section: str) -> CustomThemeConfig:
+        filled = CustomThemeConfig()
+        fill(filled, section)
+        return filled
+
+    def themed(message: CustomThemeConfig, section: str = "theme") -> None:
+        if (filled := theme(section)).ByteSize():
+            message.MergeFrom(filled)
+
+    presenter.once = True  # a mark
+    components.make_bidi_component_presenter, app_session._populate_theme_msg = presenter, themed

@@ -1,10 +1,17 @@
-"""Values of a session that are looked up one by one are those that Streamlit has."""
+"""Values of a session that are looked up one by one, and what is worked out once, are those that Streamlit has."""
 
 from __future__ import annotations
 
 import pytest
+from streamlit import config
+from streamlit.components.v2.bidi_component import main as components
+from streamlit.proto.NewSession_pb2 import NewSession
+from streamlit.runtime import app_session
 from streamlit.runtime.state import SafeSessionState, SessionState
+from streamlit.runtime.state.common import WidgetMetadata
 from streamlit.testing.v1 import AppTest
+
+import pages  # noqa: F401 - from here on
 
 
 @pytest.fixture
@@ -32,8 +39,6 @@ def test_a_field_is_empty_where_its_value_is_none():
     def page() -> None:
         import streamlit as st
 
-        import pages  # noqa: F401
-
         st.session_state.setdefault("name", None)
         st.text_input("Name", "nobody", key="name")
         st.selectbox("One", ["a", "b"], key="one")
@@ -43,3 +48,28 @@ def test_a_field_is_empty_where_its_value_is_none():
     assert not run.exception and run.text_input(key="name").value is None and run.selectbox(key="one").value == "a"
     run.text_input(key="name").set_value("x").run()
     assert run.session_state["name"] == "x"
+
+
+def test_what_a_component_was_asked_is_seen_and_nothing_else_is_made_anew():
+    kept, session = {"stop": 3}, SessionState()
+    present = components.make_bidi_component_presenter("asks", "component", {"stop"})
+    assert present(kept, session) is kept  # no such component is there
+    about = {"id": "asks", "deserializer": lambda value: value, "serializer": lambda value: value}
+    session._new_widget_state.set_widget_metadata(WidgetMetadata(**about, value_type="json_trigger_value"))
+    session._new_widget_state.set_from_value("asks", None)
+    assert present(kept, session) is kept
+    session._new_widget_state.set_from_value("asks", [{"event": "settled", "value": 7}])
+    assert present(kept, session) == {"stop": 3, "settled": 7}
+
+
+@pytest.mark.parametrize("section", ["theme", "theme.light", "theme.dark", "theme.sidebar", "theme.dark.sidebar"])
+def test_themes_are_those_of_the_configuration(section):
+    options = {name: value for name, value in config.get_options_for_section(section).items() if value is not None}
+    told = NewSession()
+    app_session._populate_theme_msg(told.custom_theme, section)
+    assert told.HasField("custom_theme") == bool(options)
+    if "primaryColor" in options:
+        assert told.custom_theme.primary_color == options["primaryColor"]
+    again = NewSession()
+    app_session._populate_theme_msg(again.custom_theme, section)
+    assert again == told and again.custom_theme is not told.custom_theme
