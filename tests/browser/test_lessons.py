@@ -100,6 +100,7 @@ def test_the_next_topic_is_seen_from_its_top_and_back_leads_to_the_one_before(da
     assert page.get_by_role("button", name="Weak privacy: the staircase's steps").is_disabled(), "it is on the screen"
     for there in ("Additive noise", "Randomised response", "The worst event"):
         page.go_back()
+        page.wait_for_function("location.search.includes('epsilon=2')")  # the first step stays on the page
         title.filter(has_text=there).wait_for()
         quiet(page)
         assert "epsilon=2" in page.url
