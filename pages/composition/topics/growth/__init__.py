@@ -26,6 +26,10 @@ COUNTS = (1, 2, 3, 4, 5, 6, 8, 10, 13, 16, 20, 25, 30, 40, 50, 60, 70, 80, 100, 
           700, 800, 1000)  # fmt: skip
 """Where the chart is computed; between them lines guide the eye."""
 
+MARKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0, 10.0, 15.0, 20.0, 30.0, 50.0, 70.0,
+         100.0)  # fmt: skip
+"""Places for a guess of the total ε."""
+
 EACH = Stops(1e-6, (1e-12, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5))
 MECHANISMS = {
     "laplace": "Laplace noise", "gaussian": "Gaussian noise", "staircase": "Staircase noise",
@@ -235,30 +239,7 @@ TOPIC = Topic(
             f"which ε {'per use do they come to' if values['co_axes'] == 'each' else 'do they have together'}, at δ = "
             f"{prose.delta_text(values['delta'])}?"
         ),
-        (
-            0.01,
-            0.02,
-            0.05,
-            0.1,
-            0.2,
-            0.3,
-            0.5,
-            0.7,
-            1.0,
-            1.5,
-            2.0,
-            3.0,
-            4.0,
-            5.0,
-            7.0,
-            10.0,
-            15.0,
-            20.0,
-            30.0,
-            50.0,
-            70.0,
-            100.0,
-        ),
+        MARKS,
         lambda values: (
             next(one.upper for one in values["found"].here if one.rule == "exact")
             / (values["co_count"] if values["co_axes"] == "each" else 1)
