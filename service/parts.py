@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import cache
 from pathlib import Path
 
 import streamlit
@@ -34,10 +33,5 @@ def _gather(name: str, found: dict[str, None], asked: set[str]) -> None:
     if name in found or name in asked:
         return
     found[name] = None
-    for imported in _imports(name):
-        _gather(imported, found, asked)
-
-
-@cache
-def _imports(name: str) -> list[str]:
-    return [file.decode() for file in _IMPORT.findall((STATIC / "static/js" / name).read_bytes())]
+    for imported in _IMPORT.findall((STATIC / "static/js" / name).read_bytes()):
+        _gather(imported.decode(), found, asked)

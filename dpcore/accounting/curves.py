@@ -42,7 +42,7 @@ def privacy_profile(noise: Noise, epsilons: ArrayLike, *, sensitivity: float) ->
 
 
 def epsilon_at(noise: Noise, delta: float, *, sensitivity: float) -> float:
-    """The least ε ≥ 0 with δ(ε) ≤ delta, rounded up by bisection to about 1e-12; ∞ if δ(ε) stays above."""
+    """The least ε ≥ 0 with δ(ε) ≤ delta, rounded up to about 1e-12; ∞ if δ(ε) stays above."""
     return least_epsilon(lambda e: float(privacy_profile(noise, e, sensitivity=sensitivity)), delta)
 
 
