@@ -17,7 +17,8 @@ from typing import Any
 from . import __version__
 from .audit_profile import ProfileProof
 from .problem import NoiseProblem
-from .problem_fields import finite, problem_to_dict
+from .problem_fields import finite
+from .problem_fields.noise import problem_to_dict
 from .reload import (
     FORMAT,
     load_solution,

@@ -20,7 +20,7 @@ from .noise.solved import SolvedNoise
 from .noise.tailed import TailedNoise
 from .privacy_profile import Composed, GaussianProfile
 from .problem import NoiseProblem, SolverSettings
-from .problem_fields import problem_from_dict
+from .problem_fields.noise import problem_from_dict
 from .solution import Certificate, Solution
 
 FORMAT = 1

@@ -8,7 +8,7 @@ from typing import Any
 from . import __version__
 from .json_checks import short
 from .noise.base import Noise
-from .problem_fields import problem_to_dict
+from .problem_fields.noise import problem_to_dict
 from .reload import RELOADED
 from .script import filled, in_order, literal, summary
 from .solution import Solution

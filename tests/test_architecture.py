@@ -51,7 +51,7 @@ ALLOWED = {
     "mechanisms": LAWS,
     "literature": DATA | {"audit", "noise"},
     "accounting": LAWS | {"mechanisms"},
-    "vector": SEARCH | {"accounting", "exact", "rounded", "script"},
+    "vector": SEARCH | FILES | {"accounting", "exact", "rounded", "script"},
     "gallery": LAWS | {"reference"},
     "exact": set(),
     "figures": LAWS | {"mechanisms", "numerals"},
@@ -67,7 +67,7 @@ ALLOWED = {
     "plan": SEARCH | FILES | {"accounting", "mechanisms", "inversion", "exact", "numerals", "script"},
     "learning": SEARCH | {"accounting", "mechanisms", "plan", "vector", "data_dependent", "isotropic"},
     "integrations": LAWS,
-    "private_optimization": LAWS | {"lp", "rows", "optimal", "exact"},
+    "private_optimization": FILES | {"lp", "rows", "optimal", "exact"},
     "data_dependent": SEARCH | FILES | {"exact", "export", "reload", "script", "snippet"},
     "cli": (
         FILES

@@ -11,7 +11,7 @@ import pytest
 
 from dpcore.cli import main
 from dpcore.loss import FAMILIES
-from dpcore.problem_fields import FIELDS
+from dpcore.problem_fields import LISTS
 
 ROOT = Path(__file__).parents[1]
 FIRST = [ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "dpcore/README.md")]
@@ -119,8 +119,10 @@ def test_every_loss_is_in_the_manual_of_the_command_line(key):
     assert re.search(rf"^\| `{key}[:`]", (ROOT / "docs" / "cli.md").read_text(), re.M)
 
 
-@pytest.mark.parametrize("name", FIELDS)
-def test_every_field_of_a_problem_is_in_the_manual_of_the_command_line(name):
-    """As an option, and as a key of what `solve` prints."""
-    manual = (ROOT / "docs" / "cli.md").read_text()
-    assert re.search(rf"^\| `--{name}[ =`]", manual, re.M) and re.search(rf"^\|[^|]*`{name}`", manual, re.M)
+@pytest.mark.parametrize(("command", "name"), [(command, name) for command in LISTS for name in LISTS[command]])
+def test_every_field_of_a_problem_is_in_the_manual_of_the_command_line(command, name):
+    """As an option in the command's own section, and as a key of what it prints, if it prints its problem."""
+    manual, flag = (ROOT / "docs" / "cli.md").read_text(), LISTS[command][name].flagged
+    section = "".join(re.findall(rf"^## [^\n]*`{command}`.*?(?=^## |\Z)", manual, re.M | re.S))
+    assert re.search(rf"^\|[^|]*`--{flag}[ =`]", section, re.M)
+    assert command == "profile" or re.search(rf"^\|[^|]*`{name}`|^The JSON has[^\n]*`{name}`", section, re.M)

@@ -16,7 +16,7 @@ import dpcore as dp
 from dpcore import display
 from dpcore.interface import Asked
 from dpcore.noise import Uniform
-from dpcore.problem_fields import FIELDS
+from dpcore.problem_fields.noise import FIELDS
 
 ROOT = Path(__file__).parents[1]
 PROBLEMS = {

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 
 from .. import __version__
 from ..errors import InputError, MissingExtraError
+from ..problem_fields import LISTS
 from . import account, data_dependent, invert, isotropic, learn, noise, plan, private_program, profile, sweep
 from .base import EXIT_BAD_INPUT, EXIT_FAILED, EXIT_INTERRUPTED, Parser, clipped, complain
 
@@ -22,8 +23,7 @@ COMMANDS = (noise, sweep, invert, data_dependent, profile, isotropic, private_pr
 
 _OPTION_NAMES = {
     "cells_per_sensitivity": "cells", "time_limit": "time-limit", "loss table file": "loss table:FILE",
-    "query_range": "range", "instance_cap": "instance-cap",
-}  # fmt: skip
+} | {name: field.flagged for fields in LISTS.values() for name, field in fields.items()}  # fmt: skip
 
 
 def build_parser() -> Parser:

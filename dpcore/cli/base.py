@@ -12,14 +12,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
-from .. import privacy
 from ..errors import InputError
 
 MISSING = "(missing)"
 """Given to the validators in place of an option that was left out, so that they say what it should have been."""
-
-DELTA = privacy.DELTA.help.replace("ε", "epsilon")
-"""What the option `--delta` is."""
 
 EXIT_FAILED, EXIT_BAD_INPUT, EXIT_INTERRUPTED = 1, 2, 130
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,9 @@ from .._validate import real
 from ..errors import InputError
 from ..numbers import read_number, read_numbers
 from ..problem import SolverSettings
+from ..problem_fields.dependent import FIELDS
 from .base import MISSING, ended, refuse_unwritable, stop_on_interrupt, write_out
-from .reading import add_fields, read_loss
+from .reading import add_fields, read_fields, read_loss
 
 
 def add_parser(commands: Any) -> None:
@@ -22,28 +24,7 @@ def add_parser(commands: Any) -> None:
         description="The certified optimal release of a query with a bounded range.",
     )
     problem = command.add_argument_group("the problem")
-    add_fields(problem, "epsilon", "delta", "sensitivity")
-    problem.add_argument("--range", metavar="LO:HI", default=MISSING, help="of the query's values")
-    add_fields(problem, "loss")
-    problem.add_argument(
-        "--weight",
-        metavar="W",
-        default="uniform",
-        help="uniform (default), triangular, normal:MEAN:SD, histogram:1,3,2",
-    )
-    problem.add_argument("--instance-cap", metavar="C", help="auto or a number: no true value loses more than this")
-    problem.add_argument("--monotone", action="store_true", help="densities that fall away from the true value")
-    problem.add_argument("--ordered", action="store_true", help="larger true values make larger releases more likely")
-    problem.add_argument("--partition", metavar="B1,B2", help="inner ends of intervals that share one law each")
-    problem.add_argument(
-        "--shared",
-        metavar="WHAT",
-        default="release",
-        help="what an interval's true values share: a law of the release (default) or of the noise",
-    )
-    problem.add_argument(
-        "--loss-below", metavar="L", help="the loss for true values below 0: another loss, or mirrored"
-    )
+    add_fields(problem, fields=FIELDS)
     effort = command.add_argument_group("how hard to try")
     effort.add_argument("--gap", metavar="G", default="0.01", help="stop at this relative gap (default 0.01)")
     effort.add_argument("--time-limit", metavar="T", default="60", help="or after this many seconds (default 60)")
@@ -65,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
     from ..data_dependent import solve
     from ..data_dependent.files import solution_to_json
 
-    problem = _problem(arguments)
+    problem = read_problem(arguments)
     settings = SolverSettings(gap=arguments.gap, time_limit=arguments.time_limit)
     if arguments.out is not None:
         refuse_unwritable(arguments.out)
@@ -96,23 +77,11 @@ def _release(solution: Any, value: float) -> int:
     return 0
 
 
-def _problem(arguments: argparse.Namespace) -> Any:
+def read_problem(arguments: argparse.Namespace) -> Any:
+    """The problem the options describe."""
     from ..data_dependent import data_dependent_problem
 
-    return data_dependent_problem(
-        arguments.epsilon,
-        arguments.delta,
-        arguments.sensitivity,
-        read_loss(arguments.loss),
-        query_range=read_range(arguments.range),
-        weight=arguments.weight,
-        instance_cap=arguments.instance_cap,
-        monotone=arguments.monotone,
-        ordered=arguments.ordered,
-        partition=read_numbers(arguments.partition or "", "partition", commas=True),
-        shared=arguments.shared,
-        loss_below=None if arguments.loss_below is None else _read_loss_below(arguments.loss_below),
-    )
+    return data_dependent_problem(**read_fields(arguments, FIELDS, READERS))
 
 
 def _read_loss_below(text: str) -> Any:
@@ -128,3 +97,12 @@ def read_range(text: str) -> tuple[float, float]:
     if not colon:
         raise InputError("range", text, accepted)
     return read_number(low, "range", accepted), read_number(high, "range", accepted)
+
+
+READERS: dict[str, Callable[[str], object]] = {
+    "loss": read_loss,
+    "query_range": read_range,
+    "partition": lambda text: read_numbers(text, "partition", commas=True),
+    "loss_below": _read_loss_below,
+}
+"""What makes values of the texts of options."""

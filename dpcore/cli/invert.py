@@ -9,7 +9,7 @@ from .. import __version__
 from .._validate import above, decimal, in_range
 from ..errors import InputError
 from ..privacy import EPSILON_RANGE
-from ..problem_fields import FIELDS
+from ..problem_fields.noise import FIELDS
 from .base import MISSING, ended, refuse_unwritable, stop_on_interrupt, write_out
 from .reading import add_fields, add_query_options, add_solver_options, read_problem, read_settings
 

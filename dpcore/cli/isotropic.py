@@ -6,21 +6,16 @@ import argparse
 from typing import Any
 
 from ..errors import SolverError
-from ..privacy import Privacy
 from ..problem import SolverSettings
-from .base import EXIT_FAILED, MISSING, complain, ended, refuse_unwritable, stop_on_interrupt, write_out
-from .reading import add_fields
+from ..problem_fields.radial import FIELDS
+from .base import EXIT_FAILED, complain, ended, refuse_unwritable, stop_on_interrupt, write_out
+from .reading import add_fields, read_fields
 
 
 def add_parser(commands: Any) -> None:
     text = "The least expected loss of noise in R^d when neighbours change the query by a Euclidean length at most."
     parser = commands.add_parser("isotropic", help="noise for a vector in any dimension", description=text)
-    options = parser.add_argument_group("the problem")
-    options.add_argument("--dimension", metavar="D", default=MISSING, help="numbers in the vector, 1 to 1000")
-    add_fields(options, "epsilon", "delta")
-    losses = "norm (default), squared, power:P or exceed:T of the length of the error"
-    options.add_argument("--loss", metavar="LOSS", default="norm", help=losses)
-    options.add_argument("--sensitivity", metavar="S", default="1", help="largest Euclidean change (default 1)")
+    add_fields(parser.add_argument_group("the problem"), fields=FIELDS)
     effort = parser.add_argument_group("how hard to try")
     effort.add_argument("--gap", metavar="G", default="0.01", help="stop at this relative gap (default 0.01)")
     effort.add_argument("--time-limit", metavar="T", default="30", help="or after this many seconds (default 30)")
@@ -31,13 +26,10 @@ def add_parser(commands: Any) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     if arguments.out is not None:
         refuse_unwritable(arguments.out)
-    from ..isotropic.problem import IsotropicProblem, parse_loss
+    from ..isotropic.problem import isotropic_problem
 
-    privacy = Privacy(arguments.epsilon, arguments.delta)
     settings = SolverSettings(arguments.gap, arguments.time_limit)
-    problem = IsotropicProblem(
-        arguments.dimension, privacy, parse_loss(arguments.loss), sensitivity=arguments.sensitivity
-    )  # fmt: skip
+    problem = isotropic_problem(**read_fields(arguments, FIELDS, {}))
     from ..export import layout
     from ..isotropic.baselines import mechanisms as baselines
     from ..isotropic.files import solution_to_dict
@@ -48,7 +40,7 @@ def _run(arguments: argparse.Namespace) -> int:
             found = solve(problem, settings, stop)
         except SolverError as error:
             return complain("dpcore isotropic", str(error), EXIT_FAILED)
-        mechanisms = baselines(problem.dimension, privacy, problem.loss.in_units(problem.sensitivity))
+        mechanisms = baselines(problem.dimension, problem.privacy, problem.loss.in_units(problem.sensitivity))
         interrupted = stop(None)
     rows = [one.row(problem.factor, problem.sensitivity) for one in mechanisms]
     answer = solution_to_dict(found) | {"mechanisms": rows}

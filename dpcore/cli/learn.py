@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from .. import __version__
 from ..errors import InputError
-from .base import DELTA, MISSING, ended, refuse_unwritable, stop_on_interrupt, write_out
+from .base import MISSING, ended, refuse_unwritable, stop_on_interrupt, write_out
+from .reading import add_fields
 
 if TYPE_CHECKING:
     from ..learning.experiment import Asked, Outcome, Protocol
@@ -35,8 +36,7 @@ def add_parser(commands: Any) -> None:
     )  # fmt: skip
     parser.add_argument("--positive", metavar="CLASS", help="learn this class against the rest")
     parser.add_argument("--model", metavar="M", default="naive-bayes", help="naive-bayes (default), coordinate-descent")
-    parser.add_argument("--epsilon", metavar="E", default=MISSING, help="0.001 to 20")
-    parser.add_argument("--delta", metavar="D", default=MISSING, help=f"{DELTA}: 0, or 1e-12 to 0.999")
+    add_fields(parser, "epsilon", "delta")
     parser.add_argument(
         "--budget", metavar="B", default="total", help="total (default): all statistics together; each: every one"
     )

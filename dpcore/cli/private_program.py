@@ -6,13 +6,17 @@ import argparse
 import contextlib
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import __version__
 from .._validate import above, whole
 from ..errors import InputError
-from .base import DELTA, MISSING, ended, refuse_unwritable, stop_on_interrupt, write_out
+from ..problem_fields import finite, to_dict
+from ..problem_fields.program import FIELDS
+from .base import MISSING, ended, refuse_unwritable, stop_on_interrupt, write_out
+from .reading import add_fields, read_fields
 
 if TYPE_CHECKING:
     from ..private_optimization import PrivateProgram, Quality, RowNoise, Simulation
@@ -31,10 +35,7 @@ def add_parser(commands: Any) -> None:
     command.add_argument("model", metavar="FILE", help=f"model in MPS format, or example:NAME ({', '.join(EXAMPLES)})")
     options = command.add_argument_group("the private limits")
     options.add_argument("--lower-limits", metavar="CSV", help="lines row,limit: private rows and guaranteed limits")
-    options.add_argument("--epsilon", metavar="E", default=MISSING, help="1e-6 to 20")
-    options.add_argument("--delta", metavar="D", default=MISSING, help=f"{DELTA}: 0, or 1e-12 to 0.5")
-    options.add_argument("--sensitivity", metavar="S", help="l1-sensitivity of all private limits together (files)")
-    options.add_argument("--granularity", metavar="STEP", help="private limits are multiples of STEP (1: counts)")
+    add_fields(options, fields=FIELDS)
     options = command.add_argument_group("what to do")
     options.add_argument(
         "--mechanism", metavar="M", default="optimal", help="optimal (default), tight, truncated-laplace; to compare, "
@@ -105,17 +106,12 @@ def read_program(arguments: argparse.Namespace) -> PrivateProgram:
     if arguments.lower_limits is None:
         raise InputError("lower-limits", MISSING, "a CSV file with a line row,limit for every private row")
     rows, guaranteed = load_rows(arguments.lower_limits, model)
-    sensitivity: Any = MISSING if arguments.sensitivity is None else arguments.sensitivity
-    return PrivateProgram(
-        model, rows, guaranteed, sensitivity, arguments.epsilon, arguments.delta, arguments.granularity
-    )
+    return PrivateProgram(model, rows, guaranteed, **{"sensitivity": MISSING, **read_fields(arguments, FIELDS, {})})
 
 
 def _example(name: str, arguments: argparse.Namespace) -> PrivateProgram:
     if name not in EXAMPLES:
         raise InputError("example", name, ", ".join(EXAMPLES))
-    from dataclasses import replace
-
     from ..private_optimization import stories
 
     program = {
@@ -123,9 +119,7 @@ def _example(name: str, arguments: argparse.Namespace) -> PrivateProgram:
         "portfolio": stories.portfolio,
         "advertising": stories.advertising,
     }[name]()
-    changes: dict[str, Any] = {"epsilon": arguments.epsilon, "delta": arguments.delta}
-    changes |= {k: v for k in ("sensitivity", "granularity") if (v := getattr(arguments, k)) is not None}
-    return replace(program, **changes)
+    return replace(program, **read_fields(arguments, FIELDS, {}))
 
 
 def _save(program: PrivateProgram, prefix: str) -> int:
@@ -153,10 +147,7 @@ def _problem(program: PrivateProgram) -> dict[str, Any]:
         "objective": ("maximise" if model.maximise else "minimise")
         + (" quadratic" if model.quadratic is not None else ""),
         "private_rows": [model.row_names[row] for row in program.rows.tolist()],
-        "epsilon": program.epsilon,
-        "delta": program.delta,
-        "sensitivity": program.sensitivity,
-        "granularity": program.granularity,
+        **to_dict(FIELDS, program),
     }
 
 
@@ -183,8 +174,6 @@ def summary(
     program: PrivateProgram, noise: RowNoise | None, sampled: Simulation, sure: Quality | None
 ) -> dict[str, Any]:
     """What simulated releases look like and what is sure about them, in JSON types."""
-    from ..problem_fields import finite
-
     answer: dict[str, Any] = {"mechanism": sampled.mechanism, "shift": None}
     if noise is not None:
         answer["shift"] = {

@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import json
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
-from ..privacy import Privacy
+from ..problem_fields.vector import FIELDS
 from .base import MISSING, ended, refuse_unwritable, stop_on_interrupt, write_out
-from .reading import add_fields
+from .reading import add_fields, read_fields
 
 if TYPE_CHECKING:
     from ..vector import Allocation, SensitivityProfile, VectorQuery
@@ -23,17 +24,9 @@ def add_parser(commands: Any) -> None:
         help="noise for a query with several coordinates",
         description="Mechanisms for a query whose coordinates have their own sensitivities.",
     )
-    add_fields(parser, "epsilon", "delta")
-    parser.add_argument(
-        "--profile", metavar="P", default=MISSING,
-        help="1,2,3 or linear:20 (uniform, linear, quadratic, exponential, one-hot) or csv:FILE or csv:FILE:COLUMN",
-    )  # fmt: skip
+    add_fields(parser, fields=FIELDS)
     norms = "scale a named profile to norm 1: l1, l2 or none (default)"
     parser.add_argument("--normalise", metavar="NORM", default="none", help=norms)
-    parser.add_argument("--power", metavar="P", default="2", help="of the error Σ |T_i|^P, 1 to 10 (default 2)")
-    parser.add_argument("--weights", metavar="W", help="weights of the coordinates in the error: 1,2,3")
-    parser.add_argument("--l1", metavar="S", help="global l1 sensitivity, if less than the profile's")
-    parser.add_argument("--l2", metavar="S", help="global l2 sensitivity, if less than the profile's")
     keys = "all (default) or keys such as laplace-optimal,mixed"
     parser.add_argument("--mechanism", metavar="M", default="all", help=keys)
     parser.add_argument(
@@ -46,7 +39,7 @@ def add_parser(commands: Any) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     from ..vector.compare import MECHANISMS, allocations
 
-    query = _read(arguments)
+    query = read_query(arguments)
     if arguments.out is not None:
         refuse_unwritable(arguments.out)
     value = None if arguments.value is None else _numbers("value", arguments.value)
@@ -127,13 +120,15 @@ def _runs(kinds: tuple[str, ...]) -> list[list[Any]]:
     return out
 
 
-def _read(arguments: argparse.Namespace) -> VectorQuery:
-    from ..vector import VectorQuery
+def read_query(arguments: argparse.Namespace) -> VectorQuery:
+    """The query the options describe."""
+    from ..vector.query import vector_query
 
-    privacy = Privacy(arguments.epsilon, arguments.delta)
-    profile = read_profile(arguments.profile, arguments.normalise)
-    weights = None if arguments.weights is None else tuple(_numbers("weights", arguments.weights))
-    return VectorQuery(privacy, profile, arguments.power, weights, arguments.l1, arguments.l2)
+    readers: dict[str, Callable[[str], object]] = {
+        "profile": lambda text: read_profile(text, arguments.normalise),
+        "weights": lambda text: _numbers("weights", text),
+    }
+    return vector_query(**read_fields(arguments, FIELDS, readers))
 
 
 def read_profile(text: str, normalise: str) -> SensitivityProfile:

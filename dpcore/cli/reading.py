@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..errors import InputError
@@ -13,19 +13,31 @@ from ..numbers import read_columns, read_number
 from ..privacy import Privacy
 from ..privacy_profile import Composed, PairList, PrivacyProfile, parse_profile
 from ..problem import CELLS, GAP, LINE, TIME_LIMIT, Budget, NoiseProblem, SolverSettings, noise_problem
-from ..problem_fields import FIELDS
+from ..problem_fields import Fields
+from ..problem_fields.noise import FIELDS
 from .base import MISSING
 
 
-def add_fields(options: argparse._ActionsContainer, *names: str) -> None:
-    """The options of some fields of a problem."""
-    for name in names:
-        field = FIELDS[name]
+def add_fields(options: argparse._ActionsContainer, *names: str, fields: Fields = FIELDS) -> None:
+    """The options of some fields of a problem, by default of noise; all without names."""
+    for name in names or fields:
+        field = fields[name]
         if field.metavar is None:
-            options.add_argument(f"--{name}", action="store_true", help=field.help)
+            options.add_argument(f"--{field.flagged}", dest=name, action="store_true", help=field.help)
         else:
             default = field.option(field.default) if field.default is not None else MISSING if field.required else None
-            options.add_argument(f"--{name}", metavar=field.metavar, default=default, help=field.help)
+            options.add_argument(
+                f"--{field.flagged}", dest=name, metavar=field.metavar, default=default, help=field.help
+            )
+
+
+def read_fields(
+    arguments: argparse.Namespace, fields: Fields, readers: Mapping[str, Callable[[str], object]]
+) -> dict[str, Any]:
+    """The arguments of the problem that the options describe. readers : what makes values of texts; those of other
+    options, numbers and switches, the problem reads itself."""
+    texts = {name: getattr(arguments, name, None) for name in fields}
+    return {name: readers[name](text) if name in readers else text for name, text in texts.items() if text is not None}
 
 
 def add_problem_options(parser: argparse.ArgumentParser) -> None:
@@ -60,21 +72,13 @@ def add_solver_options(parser: argparse.ArgumentParser) -> None:
 
 def read_problem(arguments: argparse.Namespace) -> NoiseProblem:
     """The problem the options describe."""
-    texts = {name: getattr(arguments, name, None) for name in FIELDS}
-    values: dict[str, Any] = {
-        name: READERS.get(name, _as_it_is)(text) for name, text in texts.items() if text is not None
-    }
+    values = read_fields(arguments, FIELDS, READERS)
     if arguments.integer:
         values["granularity"] = 1.0
     if "profile" in values:
         profile = values["profile"] = read_profile(values["profile"], arguments)
         values |= {"epsilon": profile.anchor.epsilon, "delta": profile.anchor.delta}
     return noise_problem(**values)
-
-
-def _as_it_is(text: object) -> object:
-    """A number, which the problem reads itself, or a switch."""
-    return text
 
 
 def read_loss(text: str) -> Loss:

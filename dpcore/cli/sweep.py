@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from .. import __version__
 from ..errors import InputError
 from ..privacy import DELTA_RANGE, EPSILON_RANGE
-from ..problem_fields import LOSSES
+from ..problem_fields.noise import LOSSES
 from .base import MISSING, ended, refuse_unwritable, stop_on_interrupt, write_out
 from .reading import (
     add_problem_options,

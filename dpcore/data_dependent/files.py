@@ -17,14 +17,15 @@ from ..noise.piecewise import PiecewiseNoise
 from ..noise.whole import TOTAL
 from ..numbers import write_number
 from ..problem import SolverSettings
-from ..problem_fields import finite
+from ..problem_fields import finite, from_dict, to_dict
+from ..problem_fields.dependent import FIELDS
 from ..reload import FORMAT, RELOADED, load_json, parse_json
 from ..solution import Certificate
 from . import referee
 from .channel import Channel, Grid
 from .clamped import ClampedNoise, clamped_loss_upper
 from .noise_laws import NoiseLaws, average_upper, ends_of, largest_upper, shifts, shortfall_upper, units_of
-from .problem import MAX_LAWS, DataDependentProblem, data_dependent_problem, problem_to_dict
+from .problem import MAX_LAWS, DataDependentProblem, data_dependent_problem
 from .solution import Solution
 
 KIND = "data-dependent"
@@ -39,7 +40,7 @@ def channel_solution_to_dict(solution: Solution) -> dict[str, Any]:
         "format": FORMAT,
         "kind": KIND,
         "version": __version__,
-        **problem_to_dict(problem),
+        **to_dict(FIELDS, problem),
         "lower": certificate.lower,
         "upper": certificate.upper,
         "gap": finite(certificate.gap),
@@ -183,20 +184,7 @@ def _believed(data: Any, name: str) -> Solution:
 
 
 def _solution(data: dict[str, Any]) -> Solution:
-    problem = data_dependent_problem(
-        real(epsilon=data["epsilon"]),
-        real(delta=data["delta"]),
-        real(sensitivity=data["sensitivity"]),
-        str(data["loss"])[:100_000],
-        query_range=tuple(data["query_range"]),
-        weight=str(data["weight"])[:100_000],
-        instance_cap=data.get("instance_cap"),
-        monotone=data.get("monotone") is True,
-        ordered=data.get("ordered") is True,
-        partition=tuple(data.get("partition", ())),
-        shared=data.get("shared", "release"),
-        loss_below=None if data.get("loss_below") is None else str(data["loss_below"])[:100_000],
-    )
+    problem = data_dependent_problem(**from_dict(FIELDS, data))
     lower = max(real(lower=data["lower"]), 0.0)
     cap = data["certificate"].get("cap")
     cap = None if cap is None else real(cap=cap)

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
 
 from .._validate import decimal, in_range, real
 from ..errors import InputError
@@ -226,24 +225,3 @@ def data_dependent_problem(
         loss_below = None
     shape = (instance_cap, bool(monotone), bool(ordered), tuple(partition), shared, loss_below)
     return DataDependentProblem(Privacy(epsilon, delta), sensitivity, loss, query_range, weight, *shape)
-
-
-def problem_to_dict(problem: DataDependentProblem) -> dict[str, Any]:
-    """The problem in JSON types, its fields by the names of `data_dependent_problem`."""
-    told: dict[str, Any] = {
-        "epsilon": problem.privacy.epsilon,
-        "delta": problem.privacy.delta,
-        "sensitivity": problem.sensitivity,
-        "loss": problem.loss.spec,
-        "query_range": list(problem.query_range),
-        "weight": problem.weight.spec,
-        "instance_cap": problem.instance_cap,
-        "monotone": problem.monotone,
-        "ordered": problem.ordered,
-        "partition": list(problem.partition),
-    }
-    if problem.shared != "release":
-        told["shared"] = problem.shared
-    if problem.below_spec is not None:
-        told["loss_below"] = problem.below_spec
-    return told

@@ -7,11 +7,12 @@ from typing import Any
 from .. import __version__
 from .._validate import decimal
 from ..noise.ladder import POINTS, chosen, point_of
+from ..problem_fields import to_dict
+from ..problem_fields.dependent import FIELDS
 from ..script import carried, filled, in_order, literal, summary, wrapped
 from ..snippet import noise_script
 from .channel import SUBDIVISIONS, Channel, cell_of, part_of
 from .noise_laws import NoiseLaws
-from .problem import problem_to_dict
 from .solution import Solution
 
 _HEAD = '''\
@@ -130,7 +131,7 @@ SUBDIVISIONS = $subdivisions"""
 def script(solution: Solution) -> str:
     """A self-contained script (standard library only) that carries the mechanism, the problem, the certificate and the
     version, and defines ``release(value)`` with exact arithmetic."""
-    mechanism, asked, proved = solution.mechanism, problem_to_dict(solution.problem), _proved(solution)
+    mechanism, asked, proved = solution.mechanism, to_dict(FIELDS, solution.problem), _proved(solution)
     if isinstance(mechanism, Channel):
         return _channel_script(mechanism, describe(solution), asked, proved)
     if isinstance(mechanism, NoiseLaws):

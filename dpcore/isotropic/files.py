@@ -12,14 +12,14 @@ from .. import json_checks as checks
 from ..errors import CertificateError, InputError
 from ..export import certificate_to_dict, layout, spec_stem, trace_to_lists
 from ..noise.whole import TOTAL
-from ..privacy import Privacy
 from ..problem import SolverSettings
-from ..problem_fields import finite
+from ..problem_fields import finite, from_dict, to_dict
+from ..problem_fields.radial import FIELDS
 from ..reload import FORMAT, RELOADED, load_json, parse_json, stated_lower, stated_seconds
 from ..solution import Certificate
 from . import audit
 from .law import RadialNoise
-from .problem import LARGEST_DIMENSION, IsotropicProblem, parse_loss
+from .problem import IsotropicProblem, isotropic_problem
 from .solution import IsotropicSolution
 
 KIND = "isotropic"
@@ -29,29 +29,6 @@ MAX_SHELLS, MAX_UNITS = 1 << 16, 1 << 61
 many takes seconds in 1000 dimensions."""
 
 
-def problem_to_dict(problem: IsotropicProblem) -> dict[str, Any]:
-    """The problem in JSON types."""
-    privacy = problem.privacy
-    return {
-        "dimension": problem.dimension, "epsilon": privacy.epsilon, "delta": privacy.delta,
-        "sensitivity": problem.sensitivity, "loss": problem.loss.spec,
-    }  # fmt: skip
-
-
-def problem_from_dict(data: dict[str, Any]) -> IsotropicProblem:
-    """The problem in a file, every field named in messages as there."""
-    for name in ("dimension", "epsilon", "delta", "sensitivity", "loss"):
-        if name not in data:
-            raise InputError(name, "(missing)", "a field of this name")
-    numbers = {name: checks.number(data[name], name) for name in ("epsilon", "delta", "sensitivity")}
-    return IsotropicProblem(
-        checks.integer(data["dimension"], "dimension", 1, LARGEST_DIMENSION),
-        Privacy(numbers["epsilon"], numbers["delta"]),
-        parse_loss(checks.text(data["loss"], "loss", "the text of a loss", 200)),
-        numbers["sensitivity"],
-    )
-
-
 def solution_to_dict(solution: IsotropicSolution) -> dict[str, Any]:
     """The solution in JSON types only."""
     certificate = solution.certificate
@@ -59,7 +36,7 @@ def solution_to_dict(solution: IsotropicSolution) -> dict[str, Any]:
         "format": FORMAT,
         "kind": KIND,
         "version": __version__,
-        **problem_to_dict(solution.problem),
+        **to_dict(FIELDS, solution.problem),
         "lower": certificate.lower,
         "upper": certificate.upper,
         "gap": finite(certificate.gap),
@@ -101,7 +78,7 @@ def solution_from_dict(data: Any) -> IsotropicSolution:
     """
     if not isinstance(data, dict) or data.get("kind") != KIND or data.get("format") != FORMAT:
         raise InputError("noise file", type(data).__name__, "JSON written by `python -m dpcore isotropic`")
-    problem = problem_from_dict(data)
+    problem = isotropic_problem(**from_dict(FIELDS, data))
     noise = radial_noise(checks.mapping(data.get("noise"), "noise"), problem)
     privacy = problem.privacy
     delta_upper = audit.delta_upper(noise, privacy.epsilon)

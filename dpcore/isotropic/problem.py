@@ -8,15 +8,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._validate import whole
 from ..errors import InputError
 from ..numbers import read_number, write_number
 from ..privacy import SENSITIVITY, Privacy
+from ..problem_fields.radial import DIMENSION
+from ..quantity import Quantity
 
 Array = NDArray[np.float64]
 
-LARGEST_DIMENSION = 1000
-LARGEST_POWER = 20.0
+POWER = Quantity("power", 0.0, 20.0, 1.5, "power p", "Power p", step=0.5, open=True)
+THRESHOLD = Quantity(
+    "threshold", 0.0, SENSITIVITY.high, 5.0, "length t", "Length t, in the unit", step=1, in_unit=True
+)  # fmt: skip
 NAMED = {"norm": 1.0, "squared": 2.0}
 """Losses with a name of their own → the power of the length."""
 
@@ -80,7 +83,7 @@ def parse_loss(text: str) -> RadialLoss:
         return RadialLoss(NAMED[name])
     if name == "power" and colon:
         value = read_number(number, "loss", SPELLINGS)
-        if 0 < value <= LARGEST_POWER:
+        if POWER.low < value <= POWER.high:
             return RadialLoss(value)
     if name == "exceed" and colon:
         value = read_number(number, "loss", SPELLINGS)
@@ -102,7 +105,7 @@ class IsotropicProblem:
     sensitivity: float = 1.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "dimension", whole(1, LARGEST_DIMENSION, dimension=self.dimension))
+        object.__setattr__(self, "dimension", DIMENSION.check(self.dimension))
         object.__setattr__(self, "sensitivity", SENSITIVITY.check(self.sensitivity))
         if not 0 < self.privacy.delta:
             raise InputError("delta", self.privacy.delta, "a positive number")
@@ -116,3 +119,11 @@ class IsotropicProblem:
     def factor(self) -> float:
         """The loss in the query's unit of one that is 1 in units of the sensitivity, to the nearest float."""
         return self.loss.factor(self.sensitivity)
+
+
+def isotropic_problem(
+    dimension: int, epsilon: float, delta: float, sensitivity: float = 1.0, loss: RadialLoss | str = "norm"
+) -> IsotropicProblem:
+    """An `IsotropicProblem` from plain numbers and texts."""
+    loss = loss if isinstance(loss, RadialLoss) else parse_loss(loss)
+    return IsotropicProblem(dimension, Privacy(epsilon, delta), loss, sensitivity)

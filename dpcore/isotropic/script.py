@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from .. import __version__
+from ..problem_fields import to_dict
+from ..problem_fields.radial import FIELDS
 from ..reload import RELOADED
 from ..script import carried, filled, in_order, literal, summary, wrapped
-from .files import problem_to_dict
 from .release import grid_of, noisy_points
 from .solution import IsotropicSolution
 
@@ -87,7 +88,7 @@ def script(solution: IsotropicSolution) -> str:
         _SCRIPT, summary=summary(told), package=PACKAGE,
         imports=in_order((imports - balls) | {"from fractions import Fraction", "from itertools import accumulate"}),
         balls=in_order(balls).removeprefix("from flint import "), version=repr(__version__),
-        problem=literal(problem_to_dict(problem)), certificate=literal(proved), dimension=noise.dimension,
+        problem=literal(to_dict(FIELDS, problem)), certificate=literal(proved), dimension=noise.dimension,
         sensitivity=repr(float(noise.sensitivity)), resolution=int(noise.resolution),
         breaks=wrapped(noise.breaks.tolist()), weights=wrapped(noise.weights.tolist()), atom=int(noise.atom_weight),
         step=repr(grid_of(noise)), functions=functions,

@@ -18,7 +18,8 @@ from scipy import sparse
 
 from .._validate import above, decimal, in_range
 from ..errors import InputError
-from ..privacy import SENSITIVITY_RANGE
+from ..privacy import SENSITIVITY
+from ..problem_fields.program import DELTA, EPSILON
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -28,9 +29,6 @@ LARGEST = 1e15
 
 MOST_ENTRIES = 2_000_000
 """Largest number of entries of A."""
-
-EPSILON_RANGE = (1e-6, 20.0)
-DELTA_RANGE = (1e-12, 0.5)
 
 FINEST = 5000
 """Most steps of the granularity in a sensitivity."""
@@ -137,7 +135,7 @@ class PrivateProgram:
 
     rows : (p,) indices of the private rows.   guaranteed : (p,) their guaranteed limits b*.
     sensitivity : largest ℓ1-distance of the private limits of neighbouring data sets, all rows together.
-    epsilon : 1e-6 to 20.   delta : 0, or 1e-12 to 0.5.
+    epsilon, delta : within `EPSILON`, `DELTA` of its fields.
     granularity : all private limits are multiples of this, and so is the sensitivity; None: real numbers.
     """
 
@@ -155,9 +153,9 @@ class PrivateProgram:
         put("rows", self._checked_rows())
         put("limits", np.where(self.signs > 0, self.model.row_upper[self.rows], self.model.row_lower[self.rows]))
         put("guaranteed", self._checked_guarantees())
-        put("sensitivity", in_range(*SENSITIVITY_RANGE, sensitivity=self.sensitivity))
-        put("epsilon", in_range(*EPSILON_RANGE, epsilon=self.epsilon))
-        put("delta", in_range(*DELTA_RANGE, also=(0.0,), delta=self.delta))
+        put("sensitivity", SENSITIVITY.check(self.sensitivity))
+        put("epsilon", EPSILON.check(self.epsilon))
+        put("delta", DELTA.check(self.delta))
         if self.granularity is not None:
             put("granularity", above(0, self.sensitivity, granularity=self.granularity))
             self._check_granularity(self.granularity)

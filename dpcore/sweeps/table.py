@@ -11,7 +11,7 @@ from .. import __version__
 from ..errors import InputError
 from ..extras import needs
 from ..mechanisms import INTEGER_MECHANISMS, MECHANISMS
-from ..problem_fields import constraints
+from ..problem_fields.noise import constraints
 from .chains import Outcome
 from .grid import Refused
 

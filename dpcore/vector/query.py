@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
 from functools import cached_property
@@ -10,15 +11,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from .._validate import above, in_range
+from .._validate import above
 from ..errors import InputError
 from ..privacy import Privacy
+from ..problem_fields.vector import POWER
 from .joint import JointNoise
 from .profile import LARGEST, SensitivityProfile, _checked
 
 Array = NDArray[np.float64]
-
-POWER_RANGE = (1.0, 10.0)
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class VectorQuery:
     l2: float | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "power", in_range(*POWER_RANGE, power=self.power))
+        object.__setattr__(self, "power", POWER.check(self.power))
         if self.weights is not None:
             accepted = f"positive numbers up to {LARGEST:g}, one per coordinate"
             weights = _checked(self.weights, "weights", accepted, least=1e-12)
@@ -77,6 +77,20 @@ class VectorQuery:
         if norm == 1 and self.l2 is not None:
             bounds.append(math.sqrt(int(self.profile.positive.sum())) * self.l2 * (1 + 2**-50))
         return min(bounds)
+
+
+def vector_query(
+    epsilon: float,
+    delta: float,
+    profile: SensitivityProfile,
+    power: float = 2.0,
+    weights: Iterable[float] | None = None,
+    l1: float | None = None,
+    l2: float | None = None,
+) -> VectorQuery:
+    """A `VectorQuery` from plain numbers."""
+    weights = None if weights is None else tuple(weights)
+    return VectorQuery(Privacy(epsilon, delta), profile, power, weights, l1, l2)
 
 
 @dataclass(frozen=True, eq=False)

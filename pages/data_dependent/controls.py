@@ -12,8 +12,10 @@ from dpcore.loss import FAMILIES, NAMED, labels, parameters
 from dpcore.mechanisms import MECHANISMS
 from dpcore.numbers import read_numbers
 from dpcore.privacy import DELTA, EPSILON, SENSITIVITY
+from dpcore.problem_fields import dependent, titles
 from pages.shared import asking, fields, prose
 from pages.shared.address import FRAME, Address, Choice, Choices, Label, Number, Switch, Text, numbers
+from pages.shared.messages import LABELS
 
 WEIGHTS = {
     "uniform": "all values the same", "triangular": "middle values most", "normal": "normal, cut to the range",
@@ -28,8 +30,9 @@ OVERLAYS = {
 
 PAGE = Address(
     "data dependent",
-    epsilon=Number.of(EPSILON), delta=Number.of(DELTA), sensitivity=Number(2.0), low=Number(0.0), high=Number(4.0),
-    unit=Label("", 24), loss=Choice("l1", labels(*NAMED)), **numbers(parameters(*NAMED)) | {"threshold": Number(1.0)},
+    epsilon=Number.of(EPSILON), delta=Number.of(DELTA), sensitivity=Number.of(SENSITIVITY, 2.0),
+    low=Number(0.0), high=Number(4.0), unit=Label("", 24), loss=Choice("l1", labels(*NAMED)),
+    **numbers(parameters(*NAMED)) | {"threshold": Number(1.0)},
     weight=Choice("uniform", WEIGHTS), mean=Number(2.0), sd=Number(1.0), bins=Text("1, 3, 2", 400),
     cap=Choice("none", CAPS), cap_value=Number(1.0), monotone=Switch(), ordered=Switch(), partition=Text("", 400),
     shared=Choice("release", SHARED), below=Switch(),
@@ -41,6 +44,9 @@ release."""
 
 NAMES = {"low": "lowest value", "high": "highest value", "mean": "mean of the weight", "cap_value": "cap"}
 """Names of fields whose labels say little by themselves."""
+
+FIELDS = LABELS | titles(dependent.FIELDS)
+"""Names of the problem's fields in messages about them."""
 
 
 Asked = asking.Asked[DataDependentProblem]
@@ -57,7 +63,7 @@ def sidebar() -> Asked:
             if not FRAME["projector"] or name in ("privacy", "query", "loss"):
                 with places[name]:
                     draw()
-    return asking.read(PAGE, read_problem, lambda name: places[_place(name)])
+    return asking.read(PAGE, read_problem, lambda name: places[_place(name)], FIELDS)
 
 
 def _place(name: str) -> str:
@@ -145,8 +151,8 @@ def _constraints() -> None:
     _choice("cap", "No true value may lose more than", "The average may be bought with a few values that lose a lot.")
     if PAGE["cap"] == "number":
         _number("cap_value", "that is", 0.1)
-    st.toggle("Monotone", key="monotone", help="The density of the release never rises away from the true value.")
-    st.toggle("Ordered", key="ordered", help="A larger true value makes larger releases more likely.")
+    for name in ("monotone", "ordered"):
+        fields.switch(dependent.FIELDS[name])
     st.text_input(
         "Intervals that share a law: inner ends", key="partition", max_chars=400, placeholder="1, 2, 3",
         help="A short table instead of one law per value. Empty: no such restriction.",

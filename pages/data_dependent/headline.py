@@ -13,6 +13,8 @@ from dpcore.errors import InputError
 from pages.shared import compute, frame, prose, watching
 from pages.shared.messages import explain
 
+from .controls import FIELDS
+
 FAIR = 0.05
 """A gap at which the picture is worth drawing before the end."""
 
@@ -88,7 +90,7 @@ def advantage(upper: float, additive: float) -> str:
 def failure(job: compute.Job) -> None:
     """Why there is no mechanism to show."""
     if isinstance(job.error, InputError):
-        st.error(explain(job.error), icon=":material/error:")
+        st.error(explain(job.error, FIELDS), icon=":material/error:")
     elif job.over:
         st.info("Stopped before the first release was found.")
         watching.go_on({"picture": job})

@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from dpcore._validate import above, in_range
-from dpcore.isotropic.problem import LARGEST_DIMENSION, LARGEST_POWER, NAMED, IsotropicProblem, RadialLoss
+from dpcore.isotropic.problem import NAMED, POWER, THRESHOLD, IsotropicProblem, RadialLoss
 from dpcore.privacy import DELTA, EPSILON, SENSITIVITY, Privacy
+from dpcore.problem_fields import radial, titles
+from dpcore.problem_fields.radial import DIMENSION
 from pages.shared import asking, fields, prose
 from pages.shared.address import FRAME, Address, Choice, Label, Number
 from pages.shared.messages import LABELS
@@ -22,9 +23,9 @@ PANELS = {"map": "Over the dimension", "sure": "How sure", "release": "Release",
 
 PAGE = Address(
     "isotropic",
-    dimension=Number(20, 1, LARGEST_DIMENSION, whole=True), epsilon=Number(4.0), delta=Number(1e-6),
-    sensitivity=Number.of(SENSITIVITY), unit=Label("", 24), loss=Choice("squared", LOSSES), power=Number(1.5),
-    threshold=Number(5.0), gap=Number(2.0), seconds=Number(20.0), view=Choice("radius", VIEWS),
+    dimension=Number.of(DIMENSION), epsilon=Number.of(EPSILON, 4.0), delta=Number.of(DELTA, 1e-6),
+    sensitivity=Number.of(SENSITIVITY), unit=Label("", 24), loss=Choice("squared", LOSSES), power=Number.of(POWER),
+    threshold=Number.of(THRESHOLD), gap=Number(2.0), seconds=Number(20.0), view=Choice("radius", VIEWS),
     panel=Choice("map", PANELS),
 )  # fmt: skip
 """Every control of the page."""
@@ -36,9 +37,7 @@ STOPS = {
 }
 """Values that the sliders stop at."""
 
-FIELDS = LABELS | {
-    "dimension": "dimension d", "power": "power p", "threshold": "length t",
-}  # fmt: skip
+FIELDS = LABELS | titles(radial.FIELDS) | {one.name: one.title for one in (POWER, THRESHOLD)}
 """Names of the controls in messages about them."""
 
 PRESETS = {
@@ -59,7 +58,7 @@ def sidebar() -> Asked:
     with st.sidebar:
         PAGE.note()
         st.subheader("Vector", anchor=False)
-        _both(places, "dimension", "d — how many numbers the answer has", 1, str, "From 1 to 1000.")
+        _both(places, "dimension", "d — how many numbers the answer has", 1, str, DIMENSION.help)
         if not FRAME["projector"]:
             _sensitivity(places)
         st.subheader("Privacy", anchor=False)
@@ -68,9 +67,9 @@ def sidebar() -> Asked:
         st.subheader("What an error costs", anchor=False)
         st.selectbox("An error X costs", PAGE.options("loss"), format_func=PAGE.label("loss"), key="loss")
         if PAGE["loss"] == "power":
-            places["power"] = fields.number(PAGE, "power", "Power p", step=0.5)
+            places["power"] = fields.quantities(PAGE, [POWER])
         elif PAGE["loss"] == "exceed":
-            places["threshold"] = fields.number(PAGE, "threshold", "Length t, in the unit", step=1)
+            places["threshold"] = fields.quantities(PAGE, [THRESHOLD])
         if not FRAME["projector"]:
             with st.expander("More"):
                 places["gap"] = fields.number(PAGE, "gap", "Stop at a relative gap of (%)", step=0.5)
@@ -102,7 +101,7 @@ def read_problem(values: dict) -> IsotropicProblem:
     privacy = Privacy(values["epsilon"], values["delta"])
     loss = RadialLoss(NAMED.get(values["loss"], 1.0))
     if values["loss"] == "power":
-        loss = RadialLoss(above(0.0, LARGEST_POWER, power=values["power"]))
+        loss = RadialLoss(POWER.check(values["power"]))
     elif values["loss"] == "exceed":
-        loss = RadialLoss(1.0, in_range(0.0, SENSITIVITY.high, threshold=values["threshold"]))
+        loss = RadialLoss(1.0, THRESHOLD.check(values["threshold"]))
     return IsotropicProblem(values["dimension"], privacy, loss, values["sensitivity"])

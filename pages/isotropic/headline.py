@@ -15,7 +15,7 @@ from pages.shared import compute, frame, prose, watching
 from pages.shared.messages import explain
 
 from . import work
-from .controls import Asked
+from .controls import FIELDS, Asked
 
 NEAR = 0.03
 """What the Gaussian may have to lose to be kept."""
@@ -110,7 +110,7 @@ def headline(asked: Asked, job: compute.Job, known: Sequence[KnownLaw]) -> None:
 def failure(job: compute.Job) -> None:
     """Why there is no law to show."""
     if isinstance(job.error, InputError):
-        st.error(explain(job.error), icon=":material/error:")
+        st.error(explain(job.error, FIELDS), icon=":material/error:")
     elif job.over:
         st.info("Stopped before the first law was found.")
         watching.go_on({"picture": job})

@@ -16,6 +16,7 @@ from dpcore.loss import FAMILIES, parameters
 from dpcore.privacy import DELTA, EPSILON, SENSITIVITY
 from dpcore.privacy_profile import MU, RELEASES
 from dpcore.problem import NoiseProblem, SolverSettings
+from dpcore.problem_fields.noise import FIELDS
 from pages.shared import fields, prose
 from pages.shared.address import FRAME
 from pages.shared.messages import explain
@@ -216,8 +217,8 @@ def _take_table() -> None:
 
 def _constraints(slots: dict) -> None:
     st.subheader("Constraints", anchor=False)
-    st.toggle("Symmetric", key="symmetric", help="The law is its own mirror image.")
-    st.toggle("Monotone", key="monotone", help="The density never rises away from 0.")
+    for name in ("symmetric", "monotone"):
+        fields.switch(FIELDS[name])
     _choice("support", "Noise may be")
     if PAGE["support"] == "interval":
         left, right = st.columns(2)

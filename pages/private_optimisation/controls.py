@@ -10,7 +10,7 @@ from dpcore.errors import InputError
 from dpcore.numbers import read_numbers
 from dpcore.private_optimization import BASELINES, FEASIBLE, PrivateProgram, stories
 from dpcore.private_optimization.noises import NAMES
-from dpcore.private_optimization.program import DELTA_RANGE, EPSILON_RANGE
+from dpcore.problem_fields.program import DELTA, EPSILON
 from pages.shared import fields, prose
 from pages.shared.address import FRAME, Address, Choice, Choices, Number, Text
 from pages.shared.messages import explain
@@ -29,7 +29,7 @@ DEMANDS = "96, 41, 118, 73, 25, 64, 87, 52"
 PAGE = Address(
     "private optimisation",
     story=Choice("transport", STORIES),
-    epsilon=Number(1.0), delta=Number(1e-4),
+    epsilon=Number.of(EPSILON), delta=Number.of(DELTA),
     mechanism=Choice("best", {"best": "the best that applies"} | {key: NAMES[key] for key in FEASIBLE}),
     rivals=Choices(("truncated-laplace", "laplace"), {key: NAMES[key] for key in (*FEASIBLE, *BASELINES)}),
     draws=Number(200, 20, 2000, whole=True), shown=Number(1, 1, 2000, whole=True),
@@ -78,9 +78,9 @@ def sidebar() -> Asked:
         st.selectbox("Story", PAGE.options("story"), format_func=PAGE.label("story"), key="story")
         files = () if projected and story not in NEED_FILES else _data(story)
         st.subheader("Privacy", anchor=False)
-        fields.number(PAGE, "epsilon", "ε, of the whole release", step=0.1)
+        fields.quantities(PAGE, [EPSILON])
         fields.number(
-            PAGE, "delta", "δ", step=1e-4,
+            PAGE, "delta", DELTA.label, step=DELTA.step,
             help=f"{prose.ABOUT_DELTA} 0: no data is used.",
         )  # fmt: skip
         st.subheader("Noise", anchor=False)
@@ -148,8 +148,7 @@ def _read(files: tuple[bytes, ...]) -> Asked:
     """The controls' values as a program; a complaint for what is not accepted."""
     asked = Asked()
     try:
-        asked.epsilon = _within("epsilon", *EPSILON_RANGE)
-        asked.delta = 0.0 if PAGE["delta"] == 0 else _within("delta", *DELTA_RANGE)
+        asked.epsilon, asked.delta = EPSILON.check(PAGE["epsilon"]), DELTA.check(PAGE["delta"])
         asked.story = _story(PAGE["story"], files)
         if asked.story is None:
             return asked
@@ -169,13 +168,6 @@ def _mechanism(program: PrivateProgram) -> str:
     steps = program.steps
     fits = steps is not None and steps <= 64 if len(program.rows) > 1 else program.epsilon >= 1e-3
     return "optimal" if fits else "tight"
-
-
-def _within(key: str, low: float, high: float) -> float:
-    value = PAGE[key]
-    if value is None or not low <= value <= high:
-        raise InputError(key, value, f"a number from {low:g} to {high:g}" + (", or 0" if key == "delta" else ""))
-    return float(value)
 
 
 def _story(kind: str, files: tuple[bytes, ...]) -> Story | None:

@@ -71,11 +71,12 @@ class Number:
             object.__setattr__(self, "empty", self.default is None)
 
     @classmethod
-    def of(cls, quantity: Quantity) -> Number:
-        """A field for a quantity; the core says which numbers it takes."""
+    def of(cls, quantity: Quantity, default: float | None = None) -> Number:
+        """A field for a quantity; the core says which numbers it takes. default : if the page begins with another."""
+        first = quantity.default if default is None else default
         if quantity.whole:
-            return cls(int(quantity.default), quantity.low, quantity.high, whole=True)
-        return cls(quantity.default)
+            return cls(int(first), quantity.low, quantity.high, whole=True)
+        return cls(first)
 
     def read(self, text: str, name: str = "number") -> float | None:
         """The number in a text; an InputError where it is none of this control's."""

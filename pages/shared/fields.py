@@ -16,6 +16,7 @@ import streamlit as st
 
 from dpcore._validate import decimal
 from dpcore.errors import InputError
+from dpcore.problem_fields import Field
 from dpcore.quantity import Quantity
 
 from . import prose
@@ -82,6 +83,11 @@ def quantities(page: Address, asked: Sequence[Quantity], prefix: str = ""):
         with column:
             place = number(page, f"{prefix}{one.name}", one.label, step=one.step, help=one.help or None, name=name)
     return place
+
+
+def switch(asked: Field) -> None:
+    """Draw the toggle of a field that is on or off, under its own name."""
+    st.toggle(asked.title.capitalize(), key=asked.name, help=asked.about)
 
 
 def stops(page: Address, key: str, label: str, places: Sequence[float], show: Callable[[float], str]) -> None:

@@ -11,16 +11,20 @@ from dpcore.loss import parameters
 from dpcore.numbers import WRITE
 from dpcore.privacy_profile import MU, RELEASES
 from dpcore.problem import CELLS, GAP, TIME_LIMIT
-from dpcore.problem_fields import FIELDS
+from dpcore.problem_fields import titles
+from dpcore.problem_fields.noise import FIELDS
 
 from . import prose
 
 NUMBERS = (MU, RELEASES, GAP, TIME_LIMIT, CELLS)
-LABELS = {one.name: one.title for one in (*FIELDS.values(), *parameters().values(), *NUMBERS)} | {
-    "people": "number of people n",
-    "query_range": "range of the values",
-    "weight_bin": "weight of a bin",
-}
+LABELS = (
+    titles(FIELDS)
+    | {one.name: one.title for one in (*parameters().values(), *NUMBERS)}
+    | {
+        "people": "number of people n",
+        "weight_bin": "weight of a bin",
+    }
+)
 
 
 def explain(error: InputError, labels: Mapping[str, str] = LABELS) -> str:

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 import streamlit as st
 
 from dpcore.errors import InputError
-from dpcore.privacy import Privacy
+from dpcore.privacy import DELTA, EPSILON, Privacy
+from dpcore.problem_fields import titles, vector
+from dpcore.problem_fields.vector import POWER
 from dpcore.vector import SensitivityProfile, VectorQuery
 from dpcore.vector.compare import NAMES
 from dpcore.vector.profile import own_profile
@@ -49,7 +51,7 @@ PANELS = {
 PAGE = Address(
     "vector queries",
     shape=Choice("exponential", SHAPES), dimension=Number(20, 1, 2000, whole=True), numbers=Text("0.85, 0.15", LONGEST),
-    norm=Choice("l2", NORMS), epsilon=Number(0.5), delta=Number(1e-6), power=Number(2.0),
+    norm=Choice("l2", NORMS), epsilon=Number.of(EPSILON, 0.5), delta=Number.of(DELTA, 1e-6), power=Number.of(POWER),
     l1=Number(None), l2=Number(None), panel=Choice("dimension", PANELS), family=Choice("gaussian", FAMILIES),
     application=Choice("components", APPLICATIONS), data=Choice("synthetic", DATA), rank=Number(10, 1, 50, whole=True),
     trials=Number(20, 2, 200, whole=True),
@@ -57,10 +59,7 @@ PAGE = Address(
 )  # fmt: skip
 """Every control of the page."""
 
-FIELDS = LABELS | {
-    "profile": "sensitivities", "dimension": "dimension K", "l1": "global ℓ1 sensitivity",
-    "l2": "global ℓ2 sensitivity", "names": "names",
-}  # fmt: skip
+FIELDS = LABELS | titles(vector.FIELDS) | {"dimension": "dimension K"}
 """Names of the controls in messages about them."""
 
 
@@ -115,10 +114,7 @@ def sidebar() -> Asked:
             )  # fmt: skip
         places["epsilon"] = places["delta"] = st.empty()
         st.subheader("The error that counts", anchor=False)
-        fields.number(
-            PAGE, "power", "Power p of Σ |error|ᵖ", step=0.5, name="power p",
-            help="2: mean squared error. 1: mean absolute error.",
-        )  # fmt: skip
+        fields.quantities(PAGE, [POWER])
         below = st.empty()
         if full:
             _limits()
@@ -133,8 +129,9 @@ def sidebar() -> Asked:
 def _limits() -> None:
     """Global sensitivities, and what all of this means."""
     with st.expander("Coordinates that cannot all change at once"):
-        fields.number(PAGE, "l1", "Global ℓ1 sensitivity")
-        fields.number(PAGE, "l2", "Global ℓ2 sensitivity")
+        for key in ("l1", "l2"):
+            title = vector.FIELDS[key].title
+            fields.number(PAGE, key, title[0].upper() + title[1:])
     st.caption(
         "Neighbours: data sets that differ in one person; coordinate i then moves by at most λᵢ. "
         "Scales and samples here are floating point, for looking; releases under “Take it away” are exact."

@@ -8,11 +8,12 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from dpcore.isotropic.problem import LARGEST_DIMENSION, IsotropicProblem, RadialLoss
+from dpcore.isotropic.problem import IsotropicProblem, RadialLoss
 from dpcore.isotropic.search import solve
 from dpcore.isotropic.solution import IsotropicSolution
 from dpcore.privacy import SENSITIVITY
 from dpcore.problem import SolverSettings
+from dpcore.problem_fields.radial import DIMENSION
 from dpcore.vector import Allocation, VectorQuery
 from pages.isotropic.controls import PAGE as ISOTROPIC
 from pages.shared import compute, prose, watching
@@ -33,7 +34,7 @@ def as_isotropic(query: VectorQuery) -> IsotropicProblem | None:
     """
     values = [value for value in query.profile.values if value > 0]
     count = len(values)
-    if query.power != 2 or query.weights is not None or query.privacy.delta == 0 or not 1 < count <= LARGEST_DIMENSION:
+    if query.power != 2 or query.weights is not None or query.privacy.delta == 0 or not 1 < count <= DIMENSION.high:
         return None
     length = min(math.fsum(values) / math.sqrt(count), query.sensitivity(2)) * (1 + ROUNDING)
     if not SENSITIVITY.low <= length <= SENSITIVITY.high:
