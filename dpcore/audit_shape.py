@@ -1,15 +1,30 @@
-"""The referee for shapes: does a law stay in its support, is it its own mirror image about 0, does it fall away from 0?
+"""The referee for all that a problem asks of a law: its privacy and its budget by the audit's upper bounds, and its
+shape: does it stay in its support, is it its own mirror image about 0, does it fall away from 0?
 
-Decided on the whole numbers that a law is made of, without any tolerance.
+Shapes are decided on the whole numbers that a law is made of, without any tolerance.
 """
 
 from __future__ import annotations
 
 import math
 
+from . import audit
 from ._validate import decimal
 from .noise.base import Noise
 from .problem import NoiseProblem
+
+
+def admitted(noise: Noise, problem: NoiseProblem) -> tuple[float, float] | None:
+    """(δ at the problem's ε rounded up, the shift that attains it, in the query's unit) of a law that the problem
+    admits; None of any other."""
+    delta_upper, shift = audit.shortfall_upper(noise, problem.privacy.epsilon, problem.sensitivity)
+    if delta_upper > problem.privacy.delta or not keeps_shape(noise, problem):
+        return None
+    if any(audit.delta_upper(noise, p.epsilon, problem.sensitivity) > p.delta for p in problem.privacies[1:]):
+        return None
+    if problem.budget is not None and audit.loss_upper(noise, problem.budget.loss) > problem.budget.most:
+        return None
+    return delta_upper, shift
 
 
 def keeps_shape(noise: Noise, problem: NoiseProblem) -> bool:

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from . import audit
 from ._validate import whole
-from .audit_shape import keeps_shape
+from .audit_shape import admitted
 from .cutting_planes import MARGIN, CuttingPlanes
 from .errors import InputError
 from .kernels.worst_event import shortfalls
@@ -300,9 +300,8 @@ class _Bracket:
         upper = audit.loss_upper(noise, self.problem.loss)
         if upper >= self.upper:
             return
-        delta, shift = audit.shortfall_upper(noise, self.problem.privacy.epsilon)
-        if delta <= self.problem.privacy.delta and keeps_shape(noise, self.problem):
-            self.noise, self.delta, self.shift, self.upper, self.repaired = noise, delta, shift, upper, repaired
+        if found := admitted(noise, self.problem):
+            (self.delta, self.shift), self.noise, self.upper, self.repaired = found, noise, upper, repaired
             self._record()
 
     def solution(self, failures: list[str]) -> Solution:

@@ -18,6 +18,7 @@ from .noise.files import read_noise
 from .noise.piecewise import PiecewiseNoise
 from .noise.solved import SolvedNoise
 from .noise.tailed import TailedNoise
+from .privacy import Privacy
 from .privacy_profile import Composed, GaussianProfile
 from .problem import NoiseProblem, SolverSettings
 from .problem_fields.noise import problem_from_dict
@@ -107,6 +108,13 @@ def stated_seconds(data: dict[str, Any]) -> float:
     return float(seconds) if isinstance(seconds, int | float) and 0 <= seconds < 1e9 else 0.0
 
 
+def refuse_leaky(field: str, delta_upper: float, privacy: Privacy) -> None:
+    """Refuse a law or mechanism that the audit finds to keep less privacy than its problem asks for."""
+    if delta_upper > privacy.delta:
+        shown = f"a law with delta {delta_upper!r} at epsilon {privacy.epsilon!r}"
+        raise InputError(field, shown, f"at most delta = {privacy.delta!r}")
+
+
 def _check_constraints(noise: Noise, problem: NoiseProblem) -> None:
     """The law obeys what its problem asks for besides privacy, exactly."""
     (lo, hi), (a, b) = problem.support, noise.support
@@ -121,11 +129,9 @@ def _check_constraints(noise: Noise, problem: NoiseProblem) -> None:
 
 def _audited(noise: Noise, problem: NoiseProblem, data: dict[str, Any]) -> Certificate:
     """δ and the upper bound audited anew; the stated lower bound only if it does not contradict them."""
-    epsilon, delta = problem.privacy.epsilon, problem.privacy.delta
-    delta_upper, shift = audit.shortfall_upper(noise, epsilon, problem.sensitivity)
+    delta_upper, shift = audit.shortfall_upper(noise, problem.privacy.epsilon, problem.sensitivity)
     upper = audit.loss_upper(noise, problem.loss)
-    if delta_upper > delta:
-        raise InputError("noise", f"a law with delta {delta_upper!r} at this epsilon", f"at most delta = {delta!r}")
+    refuse_leaky("noise", delta_upper, problem.privacy)
     if not math.isfinite(upper):
         raise InputError("noise", "a law of infinite loss", "a finite expected loss")
     spent, kappa = _extras(noise, problem)
@@ -166,7 +172,5 @@ def _extras(noise: Noise, problem: NoiseProblem) -> tuple[float | None, float | 
             raise InputError("noise", f"a law that spends {spent!r}", f"at most the budget {budget.most!r}")
     if second is not None:
         kappa = audit.delta_upper(noise, second.epsilon, problem.sensitivity)
-        if kappa > second.delta:
-            shown = f"a law with delta {kappa!r} at the second epsilon"
-            raise InputError("noise", shown, f"at most {second.delta!r}")
+        refuse_leaky("noise", kappa, second)
     return spent, kappa

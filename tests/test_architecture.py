@@ -37,7 +37,7 @@ ALLOWED = {
     "noise": DATA | {"exact", "kernels", "json_checks", "pair", "rounded", "script"},
     "pair": BASE,
     "audit": DATA | {"noise", "rows"},  # the referee: no kernel, no linear program
-    "audit_shape": DATA | {"noise"},
+    "audit_shape": DATA | {"audit", "noise"},
     "audit_profile": DATA | {"audit", "audit_composed", "noise"},
     "audit_composed": DATA | {"audit", "noise", "accounting"},
     "solution": LAWS | {"display"},

@@ -19,7 +19,7 @@ from ..numbers import write_number
 from ..problem import SolverSettings
 from ..problem_fields import finite, from_dict, to_dict
 from ..problem_fields.dependent import FIELDS
-from ..reload import FORMAT, RELOADED, load_json, parse_json
+from ..reload import FORMAT, RELOADED, load_json, parse_json, refuse_leaky
 from ..solution import Certificate
 from . import referee
 from .channel import Channel, Grid
@@ -199,8 +199,7 @@ def _solution(data: dict[str, Any]) -> Solution:
         return _noise_laws(problem, fields, lower)
     channel = _channel(problem, fields)
     delta_upper, pair = referee.shortfall_upper(channel, problem.privacy.epsilon)
-    if delta_upper > problem.privacy.delta:
-        raise InputError("mechanism", f"delta = {delta_upper:.6g}", f"at most delta = {problem.privacy.delta:g}")
+    refuse_leaky("mechanism", delta_upper, problem.privacy)
     instance = referee.largest_loss_upper(channel, problem)
     shaped = (not problem.monotone or referee.is_monotone(channel)) and (
         not problem.ordered or referee.is_ordered(channel)
@@ -265,8 +264,7 @@ def _noise_laws(problem: DataDependentProblem, fields: dict[str, Any], lower: fl
     )
     mechanism = NoiseLaws(ends, laws)
     delta_upper, shift = shortfall_upper(mechanism, problem.privacy.epsilon)
-    if delta_upper > problem.privacy.delta:
-        raise InputError("mechanism", f"delta = {delta_upper:.6g}", f"at most delta = {problem.privacy.delta:g}")
+    refuse_leaky("mechanism", delta_upper, problem.privacy)
     proof = Certificate(lower, average_upper(mechanism, problem), delta_upper, shift)
     return Solution(
         problem, SolverSettings(), mechanism, proof, None, largest_upper(mechanism, problem), None, math.inf, (), 0.0,

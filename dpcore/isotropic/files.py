@@ -15,7 +15,7 @@ from ..noise.whole import TOTAL
 from ..problem import SolverSettings
 from ..problem_fields import finite, from_dict, to_dict
 from ..problem_fields.radial import FIELDS
-from ..reload import FORMAT, RELOADED, load_json, parse_json, stated_lower, stated_seconds
+from ..reload import FORMAT, RELOADED, load_json, parse_json, refuse_leaky, stated_lower, stated_seconds
 from ..solution import Certificate
 from . import audit
 from .law import RadialNoise
@@ -82,8 +82,7 @@ def solution_from_dict(data: Any) -> IsotropicSolution:
     noise = radial_noise(checks.mapping(data.get("noise"), "noise"), problem)
     privacy = problem.privacy
     delta_upper = audit.delta_upper(noise, privacy.epsilon)
-    if delta_upper > privacy.delta:
-        raise InputError("noise", f"a law with delta {delta_upper!r}", f"at most delta = {privacy.delta!r}")
+    refuse_leaky("noise", delta_upper, privacy)
     upper = audit.loss_upper(noise, problem.loss)
     certificate = Certificate(stated_lower(data, upper) or 0.0, upper, delta_upper, problem.sensitivity)
     return IsotropicSolution(

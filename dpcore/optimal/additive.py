@@ -14,6 +14,7 @@ import numpy as np
 
 from .. import audit
 from ..audit_profile import ProfileProof, proof_of
+from ..audit_shape import admitted
 from ..errors import InfeasibleError
 from ..noise.base import Noise
 from ..noise.piecewise import PiecewiseNoise
@@ -40,7 +41,7 @@ from .schedule import ALIGNED_FROM, LOWER, Schedule, Steps, steepness
 from .step import Limits, Step, Window, end_moves, origin_of
 from .trimmed import BELOW, trimmed
 from .two_level import two_level_lower
-from .upper import meets_extras, upper_step
+from .upper import upper_step
 
 PAIRS_PER_STEP = 1200
 """The scan ends at a step that needed this many pairs; from there on lattices are picked by their errors."""
@@ -339,12 +340,12 @@ class Search(Anytime[NoiseProblem, Solution]):
         """Audit a law that is not a step's and keep it if it is better; whether it meets the problem."""
         if noise is None:
             return False
-        delta_upper, shift = audit.shortfall_upper(noise, self.problem.privacy.epsilon)
-        upper = audit.loss_upper(noise, self.problem.loss)
-        if delta_upper > self.problem.privacy.delta or not meets_extras(self.problem, noise):
+        found = admitted(noise, self.problem)
+        if found is None:
             return False
+        upper = audit.loss_upper(noise, self.problem.loss)
         if upper < self.upper:
-            self.best = _Found(noise, upper, delta_upper, shift, False, noise.cell_count, source)
+            self.best = _Found(noise, upper, *found, False, noise.cell_count, source)
         return True
 
     # Programs ----------------------------------------------------------------------------------------

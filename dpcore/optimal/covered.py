@@ -333,8 +333,7 @@ def _certified(
             law.shortfalls(privacy.amplification, ratio / TOTAL) / total for law, total in zip((own, other), sums)
         )
         most = privacy.delta * (1 - room) - AUDIT_ROOM
-        over = (found > most) & (least < most)
-        share = float(((found - most) / np.where(over, found - least, 1.0))[over].max(initial=0.0))
+        share = laws.strict_share(found, least, most, least < most)
         mixed = replace(
             own,
             masses=(1 - share) / sums[0] * own.masses + share / sums[1] * other.masses,

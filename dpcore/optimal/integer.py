@@ -15,12 +15,11 @@ import numpy as np
 
 from .. import audit
 from .._validate import decimal
-from ..audit_shape import keeps_shape
+from ..audit_shape import admitted
 from ..errors import InfeasibleError, InputError
 from ..noise.base import Noise
 from ..noise.discrete import DiscreteStaircase, Geometric, IntegerStaircase
 from ..noise.lattice import LatticeNoise, stretched
-from ..noise.steps import lattice_points
 from ..noise.truncated_laplace import TruncatedLaplace
 from ..noise.uniform import Uniform
 from ..problem import NoiseProblem, SolverSettings
@@ -83,12 +82,12 @@ def _refuse(problem: NoiseProblem, settings: SolverSettings) -> None:
 
 @dataclass(frozen=True)
 class _Best:
-    """The best law so far and its audited figures; worst_shift in steps."""
+    """The best law so far and its audited figures."""
 
     noise: Noise
     upper: float
     delta_upper: float
-    worst_shift: int
+    worst_shift: float
     repaired: bool
     points: int
     source: str
@@ -203,7 +202,8 @@ class IntegerSearch(Anytime[NoiseProblem, Solution]):
         if staircase is not None and problem.privacy.delta == 0:
             law: IntegerStaircase = Geometric(staircase.epsilon, 1, staircase.location) if k == 1 else staircase
             noise = stretched(law, problem.lattice_step)
-            self.best = _Best(noise, audit.loss_upper(noise, problem.loss), 0.0, k, False, 0, "closed form")
+            upper = audit.loss_upper(noise, problem.loss)
+            self.best = _Best(noise, upper, 0.0, problem.sensitivity, False, 0, "closed form")
             lower = laws.pure_lower(problem)
             if lower is not None:
                 self.lower, self._settled = max(self.lower, lower), True
@@ -285,10 +285,9 @@ class IntegerSearch(Anytime[NoiseProblem, Solution]):
             return
         problem = self.problem
         noise = LatticeNoise.from_masses(problem.lattice_step, first, masses, monotone=problem.monotone)
-        delta_upper, shift = audit.lattice_shortfall_upper(noise.masses, problem.privacy.epsilon, self._k)
         upper = audit.loss_upper(noise, problem.loss)
-        if delta_upper <= problem.privacy.delta and upper < self.upper and keeps_shape(noise, problem):
-            self.best = _Best(noise, upper, delta_upper, shift, False, len(masses), source)
+        if upper < self.upper and (found := admitted(noise, problem)):
+            self.best = _Best(noise, upper, *found, False, len(masses), source)
 
     def _by_groups(self) -> None:
         """Lower bounds from groups of neighbours, at small ε [method: groups]."""
@@ -345,8 +344,7 @@ class IntegerSearch(Anytime[NoiseProblem, Solution]):
         problem, found = self.problem, self.best
         if found is None:
             raise self._no_law()
-        shift = float(lattice_points(found.worst_shift, 1, problem.lattice_step)[0])
-        certificate = Certificate(self.lower, found.upper, found.delta_upper, shift, found.repaired)
+        certificate = Certificate(self.lower, found.upper, found.delta_upper, found.worst_shift, found.repaired)
         seconds = time.perf_counter() - self._began
         trace = (*self._trace, self._record())
         return Solution(

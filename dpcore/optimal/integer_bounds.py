@@ -42,13 +42,15 @@ Stretch = tuple[float, float]
 
 @dataclass(frozen=True)
 class Found:
-    """What a program brought. noise : None for lower bounds and when no law came out; used : the points that mattered.
-    worst_shift : in steps."""
+    """What a program brought.
+
+    noise : None for lower bounds and when no law came out.   used : the points that mattered.
+    """
 
     bound: float
     noise: LatticeNoise | None
     delta_upper: float
-    worst_shift: int
+    worst_shift: float
     repaired: bool
     seed: Seed | None
     used: Stretch | None
@@ -271,7 +273,7 @@ def upper_bound(problem: NoiseProblem, m: int, stretch: Stretch, seed: Seed | No
     """A law from nodes m steps apart, audited, and repaired where the program missed δ [Thms 3 and 5]."""
     nodes = spread(problem, m, stretch)
     if nodes is None:
-        return Found(math.inf, None, math.inf, 0, False, None, None, 0, 0, "no node fits")
+        return Found(math.inf, None, math.inf, 0.0, False, None, None, 0, 0, "no node fits")
     lattice, step, delta = nodes.lattice, problem.lattice_step, problem.privacy.delta
     costs = nodes.gathered(audit.lattice_costs(nodes.points(step), problem.paid_loss)[1])
     middle = (best_point(problem) - nodes.anchor) / m
@@ -302,7 +304,7 @@ def upper_bound(problem: NoiseProblem, m: int, stretch: Stretch, seed: Seed | No
         law = None
     pairs, status, seed = outcome.pairs, outcome.status, _seed(lattice, outcome)
     if outcome.status == "infeasible" or not masses.sum() > 0 or law is None:
-        return Found(math.inf, None, math.inf, 0, False, seed, None, lattice.classes, pairs, status)
+        return Found(math.inf, None, math.inf, 0.0, False, seed, None, lattice.classes, pairs, status)
     kept = lattice.indices[masses > TINY * delta]
     used = (nodes.anchor + m * float(kept.min()), nodes.anchor + m * float(kept.max()))
     value = audit.lattice_loss_upper(law.masses, law.points, problem.loss)
@@ -317,23 +319,23 @@ def _falling(masses: Array, zero: int) -> Array:
 
 def certified(
     problem: NoiseProblem, nodes: Spread, masses: Array, strict: tuple[Array, float] | None
-) -> tuple[LatticeNoise | None, float, int, bool]:
-    """(law, its δ rounded up, worst shift in steps, repaired): the masses, mixed with a strictly private law by as
+) -> tuple[LatticeNoise | None, float, float, bool]:
+    """(law, its δ rounded up, worst shift, repaired): the masses, mixed with a strictly private law by as
     little as makes the audited δ at most the problem's."""
     delta, epsilon, weight, margin = problem.privacy.delta, problem.privacy.epsilon, 0.0, 1e-15
     for _ in range(24):
         mixed = (1 - weight) * masses + (weight * strict[0] if strict is not None and weight else 0.0)
         law = nodes.law(problem.lattice_step, mixed, problem.monotone)
-        bound, shift = audit.lattice_shortfall_upper(law.masses, epsilon, problem.lattice_sensitivity)
+        bound, shift = audit.shortfall_upper(law, epsilon, problem.sensitivity)
         if bound <= delta and keeps_shape(law, problem):
             return law, bound, shift, weight > 0
         if strict is None:
             break
         if not weight:
             excess = bound
-        weight = min(1.0, (excess - delta * (1 - margin)) / (excess - strict[1]))
+        weight = laws.strict_share(excess, strict[1], delta * (1 - margin))
         margin = 8 * margin + 1e-16 / delta  # what the audit rounds up, and ever more
-    return None, math.inf, 0, False
+    return None, math.inf, 0.0, False
 
 
 USABLE = 0.999

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .. import audit
 from .._validate import decimal
@@ -36,6 +37,16 @@ ROUNDING_PER_CELL = 2.0**-61
 
 MOST_UNITS = 1 << 61
 """Units of a law from end to end, so that sums of two fit into 64 bits."""
+
+
+def strict_share(own: ArrayLike, strict: ArrayLike, most: ArrayLike, able: ArrayLike = True) -> float:
+    """The least share of a strict law, 0 to 1, mixed with which a law's figures (shortfalls by shift, say) are at most
+    `most`. own, strict : figures of both laws.   able : figures that the strict law may lower; the others, and those
+    where it is no better, are left to the audit."""
+    own, strict = np.atleast_1d(own), np.atleast_1d(strict)
+    over = (own > np.maximum(most, strict)) & able
+    share = ((own - most) / np.where(over, own - strict, 1.0))[over]
+    return min(float(share.max(initial=0.0)), 1.0)
 
 
 def geometric(lattice: Lattice, epsilon: float, centre: float) -> Array:

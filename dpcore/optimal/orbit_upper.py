@@ -8,8 +8,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from .. import audit
 from .._validate import decimal
+from ..audit_shape import admitted
 from ..lp import INFINITY
 from ..noise.piecewise import PiecewiseNoise
 from ..noise.whole import TOTAL
@@ -17,7 +17,6 @@ from ..problem import NoiseProblem
 from .lattice import Array, Ints, sums_at
 from .orbits import OrbitProgram, Orbits, Terms
 from .step import AUDIT_ROOM, Limits
-from .upper import meets_extras
 
 SINGLE = 4
 """So many sensitivities beyond the marks have levels of their own."""
@@ -71,7 +70,7 @@ def orbit_upper(problem: NoiseProblem, depth: int, reach: float, limits: Limits)
             atom_unit=round(decimal(best) / decimal(problem.sensitivity) * q),
             monotone=problem.monotone,
         )
-        if audit.shortfall_upper(noise, privacy.epsilon)[0] <= privacy.delta and meets_extras(problem, noise):
+        if admitted(noise, problem):
             return noise
     return None
 

@@ -8,9 +8,8 @@ from fractions import Fraction
 import numpy as np
 
 from .. import audit
-from ..audit_shape import keeps_shape
+from ..audit_shape import admitted
 from ..loss.cells import means as cell_means
-from ..noise.base import Noise
 from ..noise.piecewise import PiecewiseNoise
 from ..noise.staircase import amplitude_gamma
 from ..places import Places
@@ -220,9 +219,8 @@ def certified(
             origin=origin_of(problem),
             monotone=problem.monotone,
         )
-        delta_upper, worst_shift = audit.shortfall_upper(noise, problem.privacy.epsilon)
-        if delta_upper <= problem.privacy.delta and meets_extras(problem, noise):
-            return noise, delta_upper, worst_shift, weight > 0
+        if found := admitted(noise, problem):
+            return noise, *found, weight > 0
         if repair is None:
             return None, math.inf, 0.0, False
     return None, math.inf, 0.0, False
@@ -255,9 +253,8 @@ def _share(rows: list[Row], room: float) -> float:
     share = 0.0
     for own, strict, limit, margin in rows:
         most = limit * (1 - margin * room)
-        over = (own > np.maximum(most, strict)) & (strict < limit * (1 - laws.TIGHT))
-        share = max(share, float(((own - most) / np.where(over, own - strict, 1.0))[over].max(initial=0.0)))
-    return min(share, 1.0)
+        share = max(share, laws.strict_share(own, strict, most, strict < limit * (1 - laws.TIGHT)))
+    return share
 
 
 def fallen(masses: Array, lattice: Lattice) -> Array:
@@ -280,17 +277,6 @@ def _atom_on_lattice(problem: NoiseProblem, resolution: int, atom_x: float) -> t
         return position.denominator, position.numerator
     unit, (lo, hi) = round(position * FINEST), (grid.position(end) * FINEST for end in problem.support)
     return FINEST, unit + 1 if unit < lo else unit - 1 if unit > hi else unit
-
-
-def meets_extras(problem: NoiseProblem, noise: Noise) -> bool:
-    """The law has the shape asked for, and satisfies all pairs but the first and the budget, as far as the problem has
-    them, by the audit's upper bounds."""
-    if not keeps_shape(noise, problem):
-        return False
-    budget = problem.budget
-    if any(audit.shortfall_upper(noise, p.epsilon)[0] > p.delta for p in problem.privacies[1:]):
-        return False
-    return budget is None or audit.loss_upper(noise, budget.loss) <= budget.most
 
 
 def _thrifty(
