@@ -25,10 +25,14 @@ if "DP_FRONTIER_STORE" not in os.environ:  # tests leave nothing in anybody's ca
 
 ON_CI = os.environ.get("CI", "").lower() in ("1", "true")
 
+ENOUGH = 100
+FEW = 40 if ON_CI and not os.environ.get("THOROUGH") else ENOUGH
+"""Examples of a test that does not say how many it draws; on CI, of any test at most."""
+
 # On CI the same examples every time, so that a red build can be looked at, and few; elsewhere new ones each time.
 settings.register_profile(
     "project", deadline=None, derandomize=ON_CI, suppress_health_check=[HealthCheck.too_slow], print_blob=True,
-    max_examples=40 if ON_CI and not os.environ.get("THOROUGH") else 100,
+    max_examples=FEW,
 )  # fmt: skip
 settings.load_profile("project")
 
@@ -59,7 +63,13 @@ def its_own_main() -> Iterator[None]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip browser tests where there is no browser, but never on CI: there they must fail."""
+    """Skip browser tests where there is no browser, but never on CI: there they must fail. No test draws more examples
+    than the others because it says itself how many it would like, where they are to be few."""
+    if FEW < ENOUGH:
+        for item in items:
+            asked = getattr(getattr(item, "obj", None), "_hypothesis_internal_use_settings", None)
+            if asked is not None and asked.max_examples > FEW:
+                item.obj._hypothesis_internal_use_settings = settings(asked, max_examples=FEW)
     if CHROMIUM or ON_CI:
         return
     for item in items:
