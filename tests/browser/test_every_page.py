@@ -4,13 +4,12 @@ anything; and the numbers behind every chart: each fold of them opens and shows 
 
 from __future__ import annotations
 
-import contextlib
 import re
 from urllib.parse import urlencode
 
 import pytest
-from playwright.sync_api import TimeoutError, expect
-from views import Watched, quiet, routes, serious
+from playwright.sync_api import expect
+from views import Watched, quiet, routes, serious, stopped
 
 from pages.release_plan import controls as plans
 
@@ -136,11 +135,7 @@ def test_every_page(service, visitor, name):
 def folds_open(page) -> None:
     """Each fold of numbers opens and shows a table."""
     page.locator(".main-svg").first.wait_for()
-    stops = page.get_by_role("button", name=re.compile("^Stop( here)?$"))
-    for place in reversed(range(stops.count())):  # the last one first: the others keep their places
-        with contextlib.suppress(TimeoutError):  # what has ended by itself cannot be stopped
-            stops.nth(place).click(timeout=5000)  # hundreds of problems on one of the pages: a few have numbers, too
-        stops.nth(place).wait_for(state="detached", timeout=240_000)
+    stopped(page)  # hundreds of problems on one of the pages: a few have numbers, too
     quiet(page)
     titles = page.locator("summary:visible").filter(has_text=re.compile(r"Numbers$"))
     assert titles.count()

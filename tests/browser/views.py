@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
 import time
 
 from axe_playwright_python.sync_playwright import Axe
@@ -59,6 +61,15 @@ def quiet(page) -> None:
     except TimeoutError as late:
         raise AssertionError(f"not drawn: {page.evaluate(UNDRAWN)}") from late
     page.wait_for_timeout(300)
+
+
+def stopped(page) -> None:
+    """Stop whatever is under way: what is there already is enough."""
+    stops = page.get_by_role("button", name=re.compile("^Stop( here)?$"))
+    for place in reversed(range(stops.count())):  # the last one first: the others keep their places
+        with contextlib.suppress(TimeoutError):  # what has ended by itself cannot be stopped
+            stops.nth(place).click(timeout=5000)
+        stops.nth(place).wait_for(state="detached", timeout=240_000)
 
 
 def still(locator) -> dict[str, float]:
