@@ -22,21 +22,19 @@ from ..audit_shape import keeps_shape
 from ..errors import SolverError
 from ..loss import Loss
 from ..loss.cells import means as cell_means
-from ..noise.gaussian import Gaussian
 from ..noise.piecewise import PiecewiseNoise
 from ..noise.tailed import TailedNoise
 from ..noise.whole import TOTAL
 from ..privacy import Privacy
 from ..privacy_profile import MOST_PAIRS, GaussianProfile, PairList
 from ..problem import NoiseProblem, SolverSettings
-from ..search import bisections, least_argument
+from ..search import bisections, least_argument_vectorised
 from ..solution import Certificate, Solution
 from .anytime import Anytime, ProgressCallback
 from .blocks import Blocks
 from .curve import CurveProgram
 from .jumps import threshold
 from .lattice import Array, Lattice
-from .laws import SEARCHED_TO
 from .lower import lower_step, rounded_costs, rounding_lattice
 from .mesh import Grading
 from .program import Seed
@@ -89,6 +87,9 @@ LITTLE = 0.1
 
 SHARES = tuple(2.0**-n for n in (26, 23, 20, 17, 14, 12, 10))
 """Shares of the tail, tried in turn."""
+
+CENTRED_WITH = 2001
+"""Errors whose mean loss decides where the Gaussian stands."""
 
 LEAST_REACH = 2.5
 """Half-width of what programs look at, in sensitivities, at least."""
@@ -255,13 +256,10 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
         if not (self.problem.folds or self.problem.monotone):
             spread = D * sigma
             best = self.problem.loss.minimiser()[0]
-            tried = best + spread * np.linspace(-5, 5, 41)
-            self._centre = float(
-                least_argument(
-                    lambda x: Gaussian(spread, float(x)).expected_loss(self.problem.loss),
-                    tried,
-                    tolerance=SEARCHED_TO,
-                )
+            scores = np.linspace(-8, 8, CENTRED_WITH)
+            weights, errors = np.exp(-0.5 * scores**2), spread * scores
+            self._centre = least_argument_vectorised(
+                lambda x: self.problem.loss.value(x[:, None] + errors) @ weights, best + spread * np.linspace(-5, 5, 41)
             )
         half = math.ceil(8.5 * sigma * k)  # beyond which less than 2e-17 lies
         breaks = 2 * np.arange(-half, half + 2) - 1
