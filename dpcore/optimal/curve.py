@@ -70,6 +70,7 @@ class CurveProgram:
     inner: Array
     scale: float
     last: float
+    perturbed: bool = True
     cuts: list[Cut] = field(default_factory=list, init=False)
     rates: list[tuple[Cut, float]] = field(default_factory=list, init=False)
     lower: float = field(default=0.0, init=False)
@@ -86,7 +87,7 @@ class CurveProgram:
         rho = lattice.shares(self.inner)
         self._middle = 0 if lattice.folded else int(np.argmax(rho))
         self._rho = self._tails(np.maximum(rho, FLOOR * rho.max()) * lattice.multiplicity)
-        self._lp = LinearProgram(tolerance=1e-10)
+        self._lp = LinearProgram(tolerance=1e-10, perturbed=self.perturbed)
         whole = np.zeros(self._classes)
         whole[self._middle] = 1 / self._rho[self._middle]
         paid = self._of_tails(sums_at(self._owners, self.costs, self._classes)) * self._rho / self.scale
