@@ -133,6 +133,7 @@ class Search(Anytime[NoiseProblem, Solution]):
             self.settings.max_cells_per_sensitivity,
             self._stretch(),
             self._cut_steps(),
+            0.0 if self._top is None else (self._top[1] - self._top[0]) / self.problem.sensitivity,
         )
         if not self._settled:
             self._follow_orbits()

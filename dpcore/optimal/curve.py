@@ -70,6 +70,7 @@ class CurveProgram:
     inner: Array
     scale: float
     last: float
+    perturbed: bool = True
     cuts: list[Cut] = field(default_factory=list, init=False)
     rates: list[tuple[Cut, float]] = field(default_factory=list, init=False)
     lower: float = field(default=0.0, init=False)
@@ -86,7 +87,7 @@ class CurveProgram:
         rho = lattice.shares(self.inner)
         self._middle = 0 if lattice.folded else int(np.argmax(rho))
         self._rho = self._tails(np.maximum(rho, FLOOR * rho.max()) * lattice.multiplicity)
-        self._lp = LinearProgram(tolerance=1e-10)
+        self._lp = LinearProgram(tolerance=1e-10, perturbed=self.perturbed)
         whole = np.zeros(self._classes)
         whole[self._middle] = 1 / self._rho[self._middle]
         paid = self._of_tails(sums_at(self._owners, self.costs, self._classes)) * self._rho / self.scale
@@ -110,11 +111,12 @@ class CurveProgram:
         return out
 
     def _of_tails(self, coefficients: Array) -> Array:
-        """Coefficients of the tails for those of values per index: each less its inner neighbour's."""
+        """Coefficients of the tails for those of values per index, along the last axis: each less its inner
+        neighbour's."""
         share, m = coefficients / self.lattice.multiplicity, self._middle
         out = share.copy()
-        out[:m] -= share[1 : m + 1]
-        out[m + 1 :] -= share[m:-1]
+        out[..., :m] -= share[..., 1 : m + 1]
+        out[..., m + 1 :] -= share[..., m:-1]
         return out
 
     def _of_masses(self, tails: Array) -> Array:
@@ -164,16 +166,19 @@ class CurveProgram:
         return found
 
     def _add(self, cuts: list[Cut]) -> None:
-        rows = np.zeros((len(cuts), self._classes))
-        for row, cut in zip(rows, cuts):
-            growth, limit = self._line(cut.z)
-            events, covers = (self._of_tails(x) for x in self._tests.row(cut.tests, self._classes))
-            row += (events - growth * covers) * self._rho / limit
+        tests, owners, growth, limit = self._together(cuts)
+        events, covers = self._tests.rows(tests, owners, len(cuts), self._classes)
+        rows = self._of_tails(events - growth[:, None] * covers) * self._rho / limit[:, None]
         used = rows != 0
         starts = np.cumsum(used.sum(axis=1)) - used.sum(axis=1)
         self._lp.add_rows(-INFINITY, 1.0, starts=starts, columns=np.nonzero(used)[1], values=rows[used])
         self.cuts += cuts
         self._unused += [0] * len(cuts)
+
+    def _together(self, cuts: list[Cut]) -> tuple[Ints, Ints, Array, Array]:
+        """(the tests of all cuts, the number of each one's cut, e^(μz) of every cut, the curve there)."""
+        owners = np.repeat(np.arange(len(cuts)), [len(cut.tests) for cut in cuts])
+        return np.concatenate([cut.tests for cut in cuts]), owners, *self._line(np.array([cut.z for cut in cuts]))
 
     def _forget(self, rates: Array) -> None:
         """Let rows go that have been without a rate for long."""
@@ -234,15 +239,19 @@ class CurveProgram:
                 self.inner, self.upper, self.private = tried, float(self.costs @ tried), True
             if share > NEAREST:
                 return cuts
-            cuts = [cut for cut in cuts if self._excess(cut, *means) > WITHIN]
+            cuts = [cut for cut, over in zip(cuts, self._excesses(cuts, *means)) if over > WITHIN]
             if cuts:
                 return cuts
             share = 1 - (1 - share) / 4
 
-    def _excess(self, cut: Cut, events: Array, covers: Array) -> float:
-        """By how much a law, whose means of all tests are given, exceeds a cut, in shares of its limit."""
-        growth, limit = self._line(cut.z)
-        return float((events[cut.tests].sum() - growth * covers[cut.tests].sum()) / limit) - 1
+    def _excesses(self, cuts: list[Cut], events: Array, covers: Array) -> Array:
+        """By how much a law, whose means of all tests are given, exceeds every cut, in shares of its limit."""
+        if not cuts:
+            return np.empty(0)
+        tests, owners, growth, limit = self._together(cuts)
+        here, there = (sums_at(owners, x[tests], len(cuts)) for x in (events, covers))
+        excesses: Array = (here - growth * there) / limit - 1
+        return excesses
 
     def _line(self, z: Array | float) -> tuple[Array, Array]:
         """(e^(μz), the curve there)."""

@@ -62,13 +62,20 @@ class Tests:
         masses = r[self.column]
         return sums_at(self.test, self.event * masses, self.count), sums_at(self.test, self.cover * masses, self.count)
 
-    def row(self, tests: Ints, classes: int) -> tuple[Array, Array]:
-        """Coefficients of the sum of tests, in increasing order, and of that of their covers. (classes,) each"""
-        first, last = np.searchsorted(self.test, tests), np.searchsorted(self.test, tests, side="right")
-        widths = last - first
+    def rows(self, tests: Ints, owners: Ints, count: int, classes: int) -> tuple[Array, Array]:
+        """Coefficients of the sums of the tests that belong to each of `count` owners, and of those of their covers.
+        (count, classes) each"""
+        first = self._starts[tests]
+        widths = self._starts[tests + 1] - first
         mine = np.arange(widths.sum()) + np.repeat(first - np.cumsum(widths) + widths, widths)
-        column = self.column[mine]
-        return sums_at(column, self.event[mine], classes), sums_at(column, self.cover[mine], classes)
+        entry = np.repeat(owners, widths) * classes + self.column[mine]
+        events, covers = (sums_at(entry, x[mine], count * classes) for x in (self.event, self.cover))
+        return events.reshape(count, classes), covers.reshape(count, classes)
+
+    @cached_property
+    def _starts(self) -> Ints:
+        """Where the entries of every test begin, and where the last one's end."""
+        return np.searchsorted(self.test, np.arange(self.count + 1))
 
 
 @dataclass(frozen=True)

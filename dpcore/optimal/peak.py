@@ -72,6 +72,10 @@ BROUGHT = 0.75
 SPARED = 2
 """Every so manieth shift brings it nearer."""
 
+PROGRAMS_BELOW, WORTH = 7.0, 0.03
+"""Finer lattices than the first gain hardly more than this share, and later ones than twice what the last one did;
+where a gap is wider, programs have better use for the time, up to this ε."""
+
 LEVELS = 8
 """Levels that are tried on a lattice."""
 
@@ -121,6 +125,9 @@ def peak_lower(
             higher = search.best(low, low + 2 * math.exp(-privacy.epsilon))
             found = max(found, higher[1], search.best(higher[0], higher[0])[1])  # with the rates of that very level
         if done(found) or found < max(0.5 * (1 - privacy.delta) * low * staircase, before * (1 + SETTLED)):
+            break
+        expected = found + (2 * (found - before) if before else WORTH * found)
+        if privacy.epsilon < PROGRAMS_BELOW and not done(expected):
             break
         low, high = (low + step for step in NEXT)
     return found

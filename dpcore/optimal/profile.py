@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
@@ -22,23 +23,23 @@ from ..audit_shape import keeps_shape
 from ..errors import SolverError
 from ..loss import Loss
 from ..loss.cells import means as cell_means
-from ..noise.gaussian import Gaussian
 from ..noise.piecewise import PiecewiseNoise
 from ..noise.tailed import TailedNoise
 from ..noise.whole import TOTAL
 from ..privacy import Privacy
 from ..privacy_profile import MOST_PAIRS, GaussianProfile, PairList
 from ..problem import NoiseProblem, SolverSettings
-from ..search import bisections, least_argument
+from ..search import bisections, least_argument_vectorised
 from ..solution import Certificate, Solution
 from .anytime import Anytime, ProgressCallback
 from .blocks import Blocks
 from .curve import CurveProgram
 from .jumps import threshold
 from .lattice import Array, Lattice
-from .laws import SEARCHED_TO
 from .lower import lower_step, rounded_costs, rounding_lattice
+from .marks import Marked
 from .mesh import Grading
+from .orbits import WIDEST
 from .program import Seed
 from .step import Window, origin_of, places_of
 from .upper import cell_lattice, upper_step
@@ -59,6 +60,16 @@ AHEAD = 1.5
 
 ORDER = 1.3
 """Brackets narrow about like this power of the cells' width."""
+
+MARKED = ((0, 1, 1.0), (0, 1, 1.6), (1, 3, 1.6), (2, 3, 1.6), (3, 3, 1.6), (4, 4, 1.8), (6, 4, 1.8), (8, 6, 2.0))
+"""(depth, sensitivities beyond t with places of it, reach of events in parts of what the Gaussian asks for) of the
+lower bounds for errors beyond a threshold, one after the other."""
+
+MARKS = 64
+"""Steps per sensitivity, at least, in which the threshold is told there; at most twice as many."""
+
+FOR_LAWS = 0.3
+"""And laws get at most this share of the time left, each: at small μ none is known that is better than the Gaussian."""
 
 FARTHEST = 4.0
 """Tangents are looked at up to z = FARTHEST + μ/2."""
@@ -89,6 +100,9 @@ LITTLE = 0.1
 
 SHARES = tuple(2.0**-n for n in (26, 23, 20, 17, 14, 12, 10))
 """Shares of the tail, tried in turn."""
+
+CENTRED_WITH = 2001
+"""Errors whose mean loss decides where the Gaussian stands."""
 
 LEAST_REACH = 2.5
 """Half-width of what programs look at, in sensitivities, at least."""
@@ -165,6 +179,8 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
     def _by_curve(self) -> None:
         """Programs whose rows are tangents of the curve."""
         bounds = {1: self._curve_nodes, -1: self._curve_cells}
+        if self._threshold is not None:
+            self._by_marks()
         sizes = dict.fromkeys(bounds, max(1, round(COARSEST * self.profile.mu)))
         efforts = dict.fromkeys(bounds, 0.0)
         while True:
@@ -177,7 +193,26 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
             wanted = (1.1 * self._record().gap / self._goal) ** (1 / ORDER)
             sizes[side] = max(k + 1, round(k * min(max(wanted, GROWTH[0]), GROWTH[1])))
 
-    def _curve_program(self, mu: float, lattice: Lattice, costs: Array, proves: bool) -> CurveProgram:
+    def _by_marks(self) -> None:
+        """Programs for errors beyond ±t: events between the places that t leads to, laws on cells."""
+        k = size = max(1, round(COARSEST * self.profile.mu))
+        proofs = laws = 0.0
+        for depth, near, wider in MARKED:
+            if self._over:
+                return
+            proofs += self._curve_marks(depth, near, wider)
+            while laws < proofs and not self._over and size <= self.settings.max_cells_per_sensitivity:
+                k = self._next_to_jumps(size, -1)
+                now = time.perf_counter()
+                until = now + FOR_LAWS * (self._deadline - now)
+                laws += self._curve_cells(k, until)
+                if time.perf_counter() >= until:
+                    laws = math.inf  # larger programs take longer
+                size = max(k + 1, round(k * GROWTH[1]))
+
+    def _curve_program(
+        self, mu: float, lattice: Lattice, costs: Array, proves: bool, *, deadline: float = math.inf
+    ) -> CurveProgram:
         """A program for a lower bound or for a law, solved from the last law, rounded to nodes or to cells, with as
         little of a Gaussian, as little wider than it need be, as makes it private on the lattice."""
         centre = (self._centre - origin_of(self.problem)) / self.problem.sensitivity
@@ -189,7 +224,8 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
             law = self._density.nodes(lattice) if nodes else self._density.cells(lattice)
             firsts = [(1 - share) * law + share * normals[-1] / normals[-1].sum() for share in MIXED] + normals
         last = min(FARTHEST + self.profile.mu / 2, (STEEPEST if proves else STEEPEST_LAW) / self.profile.mu)
-        program = CurveProgram(mu, lattice, costs, lattice.gathered(firsts[0]), self._limits.scale, last)
+        first, degenerate = lattice.gathered(firsts[0]), isinstance(lattice, Marked)
+        program = CurveProgram(mu, lattice, costs, first, self._limits.scale, last, not degenerate)
         if not program.private:
             any(program.begin(lattice.gathered(first)) for first in firsts[1:])
         program.start()
@@ -199,7 +235,8 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
             most = upper - self.lower if proves else self.upper - lower  # that this program still narrows the bracket
             return upper - lower <= room * lower or most <= max(room * lower, LITTLE * (self.upper - self.lower))
 
-        program.solve(self._limits, near)
+        limits = self._limits
+        program.solve(replace(limits, deadline=min(limits.deadline, deadline)), near)
         return program
 
     def _curve_nodes(self, k: int) -> float:
@@ -212,7 +249,27 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
         self._note(len(costs), len(program.cuts))
         return program.effort
 
-    def _curve_cells(self, k: int) -> float:
+    def _curve_marks(self, depth: int, near: int, wider: float) -> float:
+        """A lower bound for errors beyond ±t from few events [method: orbits]. Returns the effort."""
+        problem, t = self.problem, self._threshold
+        assert t is not None
+        k = self._next_to_jumps(MARKS, 1)
+        half = math.ceil((4.5 / self.profile.mu + t) * wider) + 1
+        lattice = rounding_lattice(problem, k, 1, Window(-half, half))
+        lattice = Marked.around(lattice, math.ceil(t * k * (1 - 1e-12)), depth, near)
+        costs = rounded_costs(problem.paid_loss, problem, lattice, np.full(1, 0.5))
+        program = self._curve_program(self.profile.mu, lattice, costs, True)
+        self.lower = max(self.lower, program.proved(self.profile))
+        self._note(lattice.classes, len(program.cuts))
+        return program.effort
+
+    @cached_property
+    def _threshold(self) -> float | None:
+        """t of errors beyond ±t, in sensitivities, where few places follow from it."""
+        t = threshold(self.problem.paid_loss) if self.problem.folds else None
+        return None if t is None or 2 * t > WIDEST * self.problem.sensitivity else t / self.problem.sensitivity
+
+    def _curve_cells(self, k: int, deadline: float = math.inf) -> float:
         """A law constant on cells, with its tail [Thm 1]. Returns the effort."""
         problem = self.problem
         narrow = problem.loss.continuous and self.profile.mu >= NARROW_FROM
@@ -221,7 +278,7 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
         if narrow:
             lattice = Blocks.of(lattice, Grading(NARROWEST, (0.0,), reach=math.inf))
         costs = cell_means(problem.paid_loss, places_of(problem, 2 * lattice.k, lattice.ends))
-        program = self._curve_program(self.profile.mu * (1 - LESS), lattice, costs, False)
+        program = self._curve_program(self.profile.mu * (1 - LESS), lattice, costs, False, deadline=deadline)
         if program.private and program.upper < self.upper:
             below = np.append(0.0, np.cumsum(program.inner))
             self._density = _Density(lattice.ends / (2 * lattice.k), below / below[-1])
@@ -255,13 +312,10 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
         if not (self.problem.folds or self.problem.monotone):
             spread = D * sigma
             best = self.problem.loss.minimiser()[0]
-            tried = best + spread * np.linspace(-5, 5, 41)
-            self._centre = float(
-                least_argument(
-                    lambda x: Gaussian(spread, float(x)).expected_loss(self.problem.loss),
-                    tried,
-                    tolerance=SEARCHED_TO,
-                )
+            scores = np.linspace(-8, 8, CENTRED_WITH)
+            weights, errors = np.exp(-0.5 * scores**2), spread * scores
+            self._centre = least_argument_vectorised(
+                lambda x: self.problem.loss.value(x[:, None] + errors) @ weights, best + spread * np.linspace(-5, 5, 41)
             )
         half = math.ceil(8.5 * sigma * k)  # beyond which less than 2e-17 lies
         breaks = 2 * np.arange(-half, half + 2) - 1

@@ -8,7 +8,7 @@ bounds, never on the clock.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -22,6 +22,16 @@ from .step import Step, Window, end_moves, origin_of
 
 SCAN = (2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 18, 20)
 """Lattices tried first where nothing is known about alignment."""
+
+TOP_CELLS, TOP_FIT, TOP_GROWTH = (1, 2), 1.25, 1.5
+"""In a support that many cells to the top step, or up to so many times as many; multiples of these up to so many times
+as fine as the last."""
+
+TOP_FROM = 4.0
+"""From this ε on."""
+
+TOP_NARROWEST, TOP_PLACES = 16, 2
+"""And cells for upper bounds are cut into up to so many, where they narrow at no more places than that."""
 
 ALIGNED_FROM = 2.5
 """From this ε on lattices are aligned with the staircase."""
@@ -102,7 +112,7 @@ class Schedule:
     uppers : kinds of upper bounds that are worth a program.   finest : most cells per sensitivity.   stretch : what a
     nearly optimal law covers, and where events may matter, if they are known.   cut : where a law has its steps in a
     support, and the loss its minimiser, in sensitivities from the lattices' origin up to whole ones; empty where a
-    support has no such law.
+    support has no such law.   top : width of that law's top step, in sensitivities.
     """
 
     problem: NoiseProblem
@@ -112,6 +122,7 @@ class Schedule:
     finest: int
     stretch: tuple[Window, Window] | None = None
     cut: tuple[float, ...] = ()
+    top: float = 0.0
 
     @property
     def peak(self) -> float:
@@ -189,11 +200,29 @@ class Schedule:
             begin = () if self.problem.folds or self.problem.joint.epsilon < SEEDED_FROM else (0.25, 0.5)
             sizes = (*begin, 1, 2, 3, 4)
             yield from ({kind: self._aligned(kind, m / self.peak) for kind in self.kinds} for m in sizes)
+        elif self._top_widths:
+            yield from (dict.fromkeys(self.kinds, k) for k in self._top_widths)
         elif self._continuous:
             yield from (dict.fromkeys(self.kinds, k) for k in SCAN)
         else:
             for before, beyond in zip(self._next_to_jumps(-1), self._next_to_jumps(1)):
                 yield {**dict.fromkeys(self.uppers, before), "nodes": beyond}
+
+    @property
+    def _top_widths(self) -> tuple[int, ...]:
+        """In a support lattices of one and two cells to the top step of the best staircase there, on which the step's
+        ends, the loss's minimiser and ends of the support fall next to edges; none where there is no such step or it is
+        too narrow for them."""
+        if not self.cut or not 0 < self.top < 1 or self.problem.joint.epsilon < TOP_FROM:
+            return ()
+        places = (*self.cut, *map(float, self._ends))
+        misfit: Callable[[int], float] = lambda k: max(abs(k * x - round(k * x)) for x in places)  # noqa: E731
+        sizes = []
+        for cells in TOP_CELLS:
+            wanted = cells / self.top
+            near = range(max(1, math.ceil(wanted / TOP_FIT)), math.floor(wanted * TOP_FIT) + 2)
+            sizes.append(min(near, key=lambda k: (round(misfit(k), 2), abs(k - wanted))))
+        return tuple(sizes) if sizes[0] <= SCAN[-1] else ()
 
     def next(self, side: tuple[str, ...], steps: Steps, lower: float, upper: float) -> tuple[str, int] | None:
         """(kind, k) for one more step on one side: a multiple of the lattice whose error is smallest for its size, the
@@ -212,6 +241,7 @@ class Schedule:
         for quality, base, kind in ranked:
             largest = max(step.k for step in steps[kind])
             most = STEEP_GROWTH if self._nearly_staircase and self._power > 1 else GROWTH
+            most = TOP_GROWTH if self._top_widths else most
             wanted = min(max(math.sqrt(quality / goal), LEAST_GROWTH * largest), most * largest)
             multiple = max(2, math.ceil(wanted / base - ROUNDED))
             multiple += kind == "centred" and multiple % 2 == 0  # even multiples of centred cells are offset cells
@@ -222,7 +252,7 @@ class Schedule:
                 k = round(1.6 * largest) + 1
             if self._nearly_staircase:  # aligned, even problems need no multiple
                 k = self._aligned(kind, wanted if self.problem.folds else k, largest + 1)
-            elif self._ends:
+            elif self._ends and not self._top_widths:
                 k = self._fitted(kind, k, largest + 1)
             if kind == "ends":
                 k += k % CELL
@@ -265,10 +295,12 @@ class Schedule:
     def _narrowing(self, kind: str, k: int, steps: Steps) -> Grading | None:
         """How the cells of an upper bound's lattice narrow: near the steps of a law in a support, and where an even
         problem's optimum is nearly a staircase and the loss has a power."""
-        if kind != "offset" or k == 1 or NARROWEST * k > self.finest:
+        few = len(self.cut) <= TOP_PLACES and self._top_widths
+        narrow = TOP_NARROWEST if few else NARROWEST
+        if kind != "offset" or k == 1 or narrow * k > self.finest:
             return None
         if self.cut:
-            return Grading(NARROWEST, self.cut, CELL_SLOPE, math.inf)
+            return Grading(narrow, self.cut, CELL_SLOPE, math.inf)
         if self._power <= 1 or not self._nearly_staircase or not self.problem.folds:
             return None
         return self._near_steps(NARROWEST, CELL_SLOPE, self.window(kind, k, steps))

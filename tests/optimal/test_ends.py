@@ -14,7 +14,7 @@ from dpcore.loss.cells import minorants
 from dpcore.optimal import solve
 from dpcore.optimal.lower import lower_step
 from dpcore.optimal.mesh import Grading
-from dpcore.optimal.schedule import Schedule
+from dpcore.optimal.schedule import SCAN, TOP_NARROWEST, Schedule
 from dpcore.optimal.step import Limits, Window, places_of
 from dpcore.optimal.trimmed import trimmed
 from dpcore.problem import Budget, SolverSettings, noise_problem
@@ -218,6 +218,19 @@ def test_lattices_end_near_the_support(kind, k, miss):
     end = Fraction("0.561") * found / (2 if kind == "ends" else 1)
     off = end - math.floor(end) if kind == "offset" else math.ceil(end) - end
     assert k <= found <= 1.5 * k and float(off) / found * (2 if kind == "ends" else 1) == pytest.approx(miss)
+
+
+@pytest.mark.parametrize(("top", "sizes"), [(0.10969647, (9, 18)), (0.25, (4, 8)), (0.004, ()), (1.3, ()), (0.0, ())])
+def test_lattices_in_a_support_have_whole_cells_to_the_top_step(top, sizes):
+    problem = noise_problem(5, 0.1, 1.0, "l1", support=(-1, 4))
+    schedule = Schedule(problem, 1e-3, (0.076,), ("offset",), 10000, cut=(0.0, top), top=top)
+    assert schedule._top_widths == sizes
+    scanned = [round_ for round_ in schedule.first()][1:]
+    assert len(scanned) == (2 if sizes else len(SCAN))
+    for k, round_ in zip(sizes, scanned):
+        assert round_ == {"nodes": k, "ends": 2 * k, "offset": k}
+        assert abs(k * top - round(k * top)) <= 0.03
+        assert schedule.graded("offset", k, {kind: [] for kind in round_}).coarse == TOP_NARROWEST
 
 
 @pytest.mark.parametrize(
