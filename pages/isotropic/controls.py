@@ -9,7 +9,7 @@ import streamlit as st
 from dpcore._validate import above, in_range
 from dpcore.isotropic.problem import LARGEST_DIMENSION, LARGEST_POWER, NAMED, IsotropicProblem, RadialLoss
 from dpcore.privacy import DELTA, EPSILON, SENSITIVITY, Privacy
-from pages.shared import asking, fields, prose
+from pages.shared import asking, fields, folding, prose
 from pages.shared.address import FRAME, Address, Choice, Label, Number
 from pages.shared.messages import LABELS
 
@@ -72,11 +72,14 @@ def sidebar() -> Asked:
         elif PAGE["loss"] == "exceed":
             places["threshold"] = fields.number(PAGE, "threshold", "Length t, in the unit", step=1)
         if not FRAME["projector"]:
-            with st.expander("More"):
-                places["gap"] = fields.number(PAGE, "gap", "Stop at a relative gap of (%)", step=0.5)
-                places["time_limit"] = fields.number(PAGE, "seconds", "Time limit (s)", step=5)
+            folding.fold("More", lambda: _more(places), key="more", unfolded=PAGE.touched("gap", "seconds"))
         below = st.container()
     return asking.read(PAGE, read_problem, lambda name: places.get(name, below), FIELDS)
+
+
+def _more(places: dict) -> None:
+    places["gap"] = fields.number(PAGE, "gap", "Stop at a relative gap of (%)", step=0.5)
+    places["time_limit"] = fields.number(PAGE, "seconds", "Time limit (s)", step=5)
 
 
 def _sensitivity(places: dict) -> None:

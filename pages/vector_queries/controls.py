@@ -11,7 +11,7 @@ from dpcore.privacy import Privacy
 from dpcore.vector import SensitivityProfile, VectorQuery
 from dpcore.vector.compare import NAMES
 from dpcore.vector.profile import own_profile
-from pages.shared import fields, prose
+from pages.shared import fields, folding, prose
 from pages.shared.address import FRAME, LONGEST, Address, Choice, Number, Text
 from pages.shared.messages import LABELS, explain
 
@@ -132,9 +132,12 @@ def sidebar() -> Asked:
 
 def _limits() -> None:
     """Global sensitivities, and what all of this means."""
-    with st.expander("Coordinates that cannot all change at once"):
+
+    def draw() -> None:
         fields.number(PAGE, "l1", "Global ℓ1 sensitivity")
         fields.number(PAGE, "l2", "Global ℓ2 sensitivity")
+
+    folding.fold("Coordinates that cannot all change at once", draw, key="limits", unfolded=PAGE.touched("l1", "l2"))
     st.caption(
         "Neighbours: data sets that differ in one person; coordinate i then moves by at most λᵢ. "
         "Scales and samples here are floating point, for looking; releases under “Take it away” are exact."
