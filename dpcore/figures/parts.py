@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import textwrap
 from collections.abc import Sequence
 from typing import Any
@@ -19,9 +20,8 @@ def finish(figure: go.Figure, colours: Palette, *, height: int = 400) -> go.Figu
     height : in pixels, also on a projector: a picture that does not fit the screen is no help there.
     """
     size = colours.type
-    layout = {
+    layout: dict[str, Any] = {
         "height": height,
-        "margin": {"l": 10, "r": 10, "t": 30 + size, "b": 10},
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
         "font": {"size": size, "color": colours.text},
@@ -46,9 +46,41 @@ def finish(figure: go.Figure, colours: Palette, *, height: int = 400) -> go.Figu
             "separatethousands": True,
             "exponentformat": "none" if plain else "power",
         }
+    layout["margin"] = _margins(figure, layout, size)
     for name, value in layout.items():  # ten times as fast as `update_layout`
         figure.layout[name] = value
     return figure
+
+
+def _margins(figure: go.Figure, layout: dict[str, Any], size: float) -> dict[str, int]:
+    """Room for titles, a row of names above, and labels: for all names, for numbers of the usual length. Where it does
+    not suffice, the browser makes more (`automargin`), but lays out the chart twice for that."""
+    left, below = (len(lines(layout[name]["title"]["text"] or "")) for name in ("yaxis", "xaxis"))
+    columns = [trace.y for trace in figure.data if trace.type == "bar" and trace.y is not None]
+    names = [name for column in columns for name in column if isinstance(name, str)]
+    if names:
+        labels = 4 + max(length(name, size - 1) for name in names)
+    else:
+        labels = size * (2.3 if layout["yaxis"].get("type") == "log" else 1.8)
+    return {
+        "l": round(labels + (22 + 2.25 * size + 1.3 * size * (left - 1) if left else 10)),
+        "b": round(20 + 3.5 * size + 1.35 * size * (below - 1) if below else 1.8 * size),
+        "r": 18, "t": round(36 + size),
+    }  # fmt: skip
+
+
+WIDE = 0.54
+"""Width of a character, about, in heights of its type."""
+
+
+def lines(text: str) -> list[str]:
+    """Of a text of Plotly."""
+    return [line for line in re.split(r"<br\s*/?>", text) if line]
+
+
+def length(text: str, size: float) -> float:
+    """Pixels that a text of Plotly takes, about."""
+    return WIDE * size * max((len(re.sub(r"<[^>]*>", "", line)) for line in lines(text)), default=0)
 
 
 def band(

@@ -20,11 +20,9 @@ from numpy.typing import NDArray
 
 from .. import numerals
 from .palette import DARK, LIGHT
+from .parts import length, lines
 
 Array = NDArray[np.float64]
-
-WIDE = 0.54
-"""Width of a character by the size of its type, about."""
 
 TICKS = 6
 """Labels along an axis, about."""
@@ -169,11 +167,12 @@ class _Picture:
             names = _names(traces, name)
             low, high = _span(traces, name, own, names)
             axes[name] = _Axis(low, high, 0.0, 1.0, own.get("type") == "log", names, own)
-        widest = max((_length(text, size - 1) for _, text in axes["y"].ticks()), default=0.0)
-        lines = len(_lines(_title(axes["y"].told)))
-        axes["y"].start = height - margin.get("b", 80) - size * (1.6 + 1.5 * len(_lines(_title(axes["x"].told))))
+        widest = max((length(text, size - 1) for _, text in axes["y"].ticks()), default=0.0)
+        rows = len(lines(_title(axes["y"].told)))
+        below = size * (1.6 + 1.5 * len(lines(_title(axes["x"].told))))
+        axes["y"].start = height - max(margin.get("b", 80), below)
         axes["y"].end = margin.get("t", 100)
-        axes["x"].start = margin.get("l", 80) + widest + 10 + 1.3 * size * lines
+        axes["x"].start = max(margin.get("l", 80), widest + 10 + 1.3 * size * rows)
         axes["x"].end = width - margin.get("r", 80)
         return _Picture(layout, traces, width, height, size, axes["x"], axes["y"])
 
@@ -223,10 +222,10 @@ class _Picture:
         for place, name in self.x.ticks():
             at = f'x="{place:.1f}" y="{bottom + 1.4 * self.size:.1f}" text-anchor="middle"'
             yield f"<text {at} {text}>{_plain(name)}</text>"
-        for number, line in enumerate(_lines(_title(self.x.told))):
+        for number, line in enumerate(lines(_title(self.x.told))):
             y = bottom + self.size * (2.9 + 1.3 * number)
             yield f'<text x="{0.5 * (left + right):.1f}" y="{y:.1f}" text-anchor="middle" {text}>{_plain(line)}</text>'
-        for number, line in enumerate(_lines(_title(self.y.told))):
+        for number, line in enumerate(lines(_title(self.y.told))):
             x, y = self.size * (1.0 + 1.3 * number), 0.5 * (bottom + self.y.end)
             turn = f'transform="rotate(-90 {x:.1f} {y:.1f})"'
             yield f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="middle" {turn} {text}>{_plain(line)}</text>'
@@ -262,11 +261,11 @@ class _Picture:
         told = (trace.get("textfont") or {}).get("color") or LIGHT.text
         colours = [told] * len(x) if isinstance(told, str) else _listed(told)
         for a, b, text, colour in zip(x, y, texts, map(themed, colours)):
-            lines, step = _lines(str(text or "")), 1.2 * self.size
-            if not (lines and math.isfinite(a) and math.isfinite(b)):
+            rows, step = lines(str(text or "")), 1.2 * self.size
+            if not (rows and math.isfinite(a) and math.isfinite(b)):
                 continue
-            above = {"top": len(lines), "bottom": -1.0}.get(upright, 0.5 * len(lines) - 0.5)
-            for number, line in enumerate(lines):
+            above = {"top": len(rows), "bottom": -1.0}.get(upright, 0.5 * len(rows) - 0.5)
+            for number, line in enumerate(rows):
                 place = b + 0.35 * self.size + (number - above) * step
                 at = f'x="{a:.1f}" y="{place:.1f}" text-anchor="{anchor}"'
                 yield f'<text {at} style="fill:{colour}">{_plain(line)}</text>'
@@ -351,7 +350,7 @@ class _Picture:
                 continue
             anchor = anchors.get(note.get("xanchor", "center"), "middle")
             colour = themed((note.get("font") or {}).get("color") or LIGHT.text)
-            for number, line in enumerate(_lines(note.get("text", ""))):
+            for number, line in enumerate(lines(note.get("text", ""))):
                 place = f'x="{x:.1f}" y="{y + 1.2 * self.size * number:.1f}"'
                 yield f'<text {place} text-anchor="{anchor}" style="fill:{colour}">{_plain(line)}</text>'
 
@@ -366,7 +365,7 @@ class _Picture:
         rows: list[list[tuple[float, dict[str, Any]]]] = [[]]
         x = self.x.start
         for trace in sorted(named, key=lambda one: one.get("legendrank", 1000)):
-            wide = 40 + _length(trace["name"], self.size - 1)
+            wide = 40 + length(trace["name"], self.size - 1)
             if rows[-1] and x + wide > self.width:
                 rows.append([])
                 x = self.x.start
@@ -488,15 +487,6 @@ def _title(axis: dict[str, Any]) -> str:
     return str((axis.get("title") or {}).get("text") or "")
 
 
-def _lines(text: str) -> list[str]:
-    return [line for line in re.split(r"<br\s*/?>", text) if line]
-
-
 def _plain(text: str) -> str:
     """A text of Plotly without its tags, escaped."""
     return escape(re.sub(r"<[^>]*>", "", text.replace("<br>", " ")))
-
-
-def _length(text: str, size: float) -> float:
-    """Pixels that a text takes, about."""
-    return WIDE * size * max((len(re.sub(r"<[^>]*>", "", line)) for line in _lines(text)), default=0)

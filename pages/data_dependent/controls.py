@@ -13,7 +13,7 @@ from dpcore.mechanisms import MECHANISMS
 from dpcore.numbers import read_numbers
 from dpcore.privacy import DELTA, EPSILON, SENSITIVITY
 from dpcore.problem_fields import dependent, titles
-from pages.shared import asking, fields, prose
+from pages.shared import asking, fields, folding, prose
 from pages.shared.address import FRAME, Address, Choice, Choices, Label, Number, Switch, Text, numbers
 from pages.shared.messages import LABELS
 
@@ -174,9 +174,11 @@ def _leans() -> bool:
 
 
 def _effort() -> None:
-    with st.expander("Solver"):
+    def draw() -> None:
         _number("gap", "Stop at a relative gap of (%)", 0.5)
         _number("seconds", "Time limit (s)", 5.0)
+
+    folding.fold("Solver", draw, key="solver", unfolded=PAGE.touched("gap", "seconds"))
 
 
 def _number(key: str, label: str, step: float, help: str | None = None) -> None:

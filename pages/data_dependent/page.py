@@ -6,8 +6,7 @@ import streamlit as st
 
 from dpcore.data_dependent import solve
 from pages.data_dependent import certainty, controls, headline, panels, published, takeaway
-from pages.shared import compute, frame, prose, watching
-from pages.shared.address import FRAME
+from pages.shared import compute, folding, frame, prose, watching
 
 TEXT = prose.sections("data_dependent")
 
@@ -48,5 +47,4 @@ for tab, draw in zip(st.tabs(controls.PANELS, key="panel", on_change="rerun"), d
             draw()
 
 panels.next_steps()
-with st.expander("What is computed here, and where it comes from", expanded=bool(FRAME["explain"])):
-    st.markdown(TEXT["about"] + "\n\n" + TEXT["formulas"] + "\n\n**References**\n\n" + TEXT["references"])
+folding.about(TEXT)

@@ -7,7 +7,7 @@ import streamlit as st
 from dpcore.data_dependent import Solution
 from dpcore.data_dependent.files import channel_to_csv, file_stem, solution_to_json
 from dpcore.data_dependent.script import script
-from pages.shared import actions, fields, frame, prose
+from pages.shared import actions, fields, folding, frame, prose
 
 from .controls import PAGE
 
@@ -41,5 +41,4 @@ def export(solution: Solution) -> None:
         st.download_button("Python", program, f"{name}.py", "text/x-python", on_click="ignore")
     saved = {"Laws": "ridges", "Heat map": "heat", "Losses": "losses"}
     actions.row([actions.link(), *actions.figures(saved, name)], key="figures")
-    with st.expander("Python script that releases"):
-        actions.show(program)
+    folding.fold("Python script that releases", lambda: actions.show(program), key="script")

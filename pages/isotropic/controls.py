@@ -10,7 +10,7 @@ from dpcore.isotropic.problem import NAMED, POWER, THRESHOLD, IsotropicProblem, 
 from dpcore.privacy import DELTA, EPSILON, SENSITIVITY, Privacy
 from dpcore.problem_fields import radial, titles
 from dpcore.problem_fields.radial import DIMENSION
-from pages.shared import asking, fields, prose
+from pages.shared import asking, fields, folding, prose
 from pages.shared.address import FRAME, Address, Choice, Label, Number
 from pages.shared.messages import LABELS
 
@@ -71,11 +71,14 @@ def sidebar() -> Asked:
         elif PAGE["loss"] == "exceed":
             places["threshold"] = fields.quantities(PAGE, [THRESHOLD])
         if not FRAME["projector"]:
-            with st.expander("More"):
-                places["gap"] = fields.number(PAGE, "gap", "Stop at a relative gap of (%)", step=0.5)
-                places["time_limit"] = fields.number(PAGE, "seconds", "Time limit (s)", step=5)
+            folding.fold("More", lambda: _more(places), key="more", unfolded=PAGE.touched("gap", "seconds"))
         below = st.container()
     return asking.read(PAGE, read_problem, lambda name: places.get(name, below), FIELDS)
+
+
+def _more(places: dict) -> None:
+    places["gap"] = fields.number(PAGE, "gap", "Stop at a relative gap of (%)", step=0.5)
+    places["time_limit"] = fields.number(PAGE, "seconds", "Time limit (s)", step=5)
 
 
 def _sensitivity(places: dict) -> None:

@@ -6,8 +6,7 @@ import streamlit as st
 
 from dpcore.isotropic.search import solve
 from pages.isotropic import controls, headline, panels, takeaway, work
-from pages.shared import compute, fields, frame, prose, watching
-from pages.shared.address import FRAME
+from pages.shared import compute, fields, folding, frame, prose, watching
 
 TEXT = prose.sections("isotropic")
 
@@ -48,5 +47,4 @@ if best is not None:
     }
     parts[fields.choice(controls.PAGE, "panel", "Look closer")]()
 panels.next_steps()
-with st.expander("What is computed here, and where it comes from", expanded=bool(FRAME["explain"])):
-    st.markdown(TEXT["about"] + "\n\n" + TEXT["formulas"] + "\n\n**References**\n\n" + TEXT["references"])
+folding.about(TEXT)

@@ -9,7 +9,7 @@ from dpcore.isotropic.problem import IsotropicProblem
 from dpcore.isotropic.release import extra_error, release
 from dpcore.isotropic.script import script
 from dpcore.isotropic.solution import IsotropicSolution
-from pages.shared import actions, frame, prose
+from pages.shared import actions, folding, frame, prose
 
 from . import releases
 from .controls import PAGE
@@ -42,8 +42,7 @@ def export(solution: IsotropicSolution) -> None:
     actions.row([actions.link(), *actions.figures(saved, name)], key="figures")
     st.caption("The same without a browser:")
     st.code(command(solution.problem), language="sh", wrap_lines=True)
-    with st.expander("Python script that releases"):
-        actions.show(program)
+    folding.fold("Python script that releases", lambda: actions.show(program), key="script")
 
 
 def command(problem: IsotropicProblem) -> str:

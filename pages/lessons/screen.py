@@ -9,7 +9,7 @@ from dataclasses import replace
 import streamlit as st
 
 from dpcore.errors import InputError
-from pages.shared import compute, drawing, frame, playlist, seen, watching
+from pages.shared import compute, drawing, folding, frame, playlist, seen, watching
 from pages.shared.address import FRAME, Address
 from pages.shared.messages import explain
 
@@ -238,8 +238,7 @@ def follow(job: compute.Job, slot: str, text: str, *, key: str = "stop") -> None
 
 def theorem(texts: Mapping[str, str]) -> None:
     """The statement and its sources, folded away."""
-    with st.expander("The theorem, and where it comes from", expanded=bool(FRAME["explain"])):
-        st.markdown(texts["theorem"] + "\n\n**References**\n\n" + texts["references"])
+    folding.explanation("The theorem, and where it comes from", texts["theorem"], "**References**", texts["references"])
 
 
 def turn_page(course: Course, topic: Topic) -> None:

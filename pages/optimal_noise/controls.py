@@ -17,7 +17,7 @@ from dpcore.privacy import DELTA, EPSILON, SENSITIVITY
 from dpcore.privacy_profile import MU, RELEASES
 from dpcore.problem import NoiseProblem, SolverSettings
 from dpcore.problem_fields.noise import FIELDS
-from pages.shared import fields, prose
+from pages.shared import fields, folding, prose
 from pages.shared.address import FRAME
 from pages.shared.messages import explain
 
@@ -52,7 +52,7 @@ class Controls:
     """What the controls say, and where under them a complaint belongs.
 
     problem : None while some control holds a value that is not accepted.   people : how many, if that is known.
-    complaints : the messages of this run, for the main column.
+    refused : what is wrong in this run.   slots : by name, once the controls are drawn.
     """
 
     problem: NoiseProblem | None = None
@@ -60,14 +60,22 @@ class Controls:
     unit: str = ""
     people: int | None = None
     overlays: tuple[str, ...] = ()
-    complaints: list[str] = field(default_factory=list)
+    refused: list[InputError] = field(default_factory=list)
     slots: dict[str, object] = field(default_factory=dict)
 
+    @property
+    def complaints(self) -> list[str]:
+        """The messages of this run, for the main column."""
+        return [explain(error) for error in self.refused]
+
     def complain(self, error: InputError) -> None:
-        """Put the message under the control that caused it."""
-        message = explain(error)
-        self.complaints.append(message)
-        self.slots.get(slot_of(error.field), self.slots["epsilon"]).error(message)
+        """Put the message under the control that caused it, as soon as that is drawn."""
+        self.refused.append(error)
+        if self.slots:
+            self.place(error)
+
+    def place(self, error: InputError) -> None:
+        self.slots.get(slot_of(error.field), self.slots["epsilon"]).error(explain(error))
 
 
 def slot_of(name: str) -> str:
@@ -82,27 +90,31 @@ def slot_of(name: str) -> str:
     return "solver" if name in ("gap", "time_limit", "method", "cells_per_sensitivity") else name
 
 
-def noise_controls() -> Controls:
-    """Draw the controls of a scalar noise problem in the sidebar and read them."""
-    controls = Controls()
-    with st.sidebar:
-        PAGE.note()
-        _presets()
-        for draw in (_promise, _privacy, _loss) if FRAME["projector"] else (_privacy, _query, _loss):
-            draw(controls.slots)
-        if not FRAME["projector"]:
-            _more(controls.slots)
-    controls.overlays = tuple(PAGE["overlays"])
+def read() -> Controls:
+    """What the controls of a scalar noise problem say, whether they are drawn yet or not."""
+    controls = Controls(people=PAGE["people"], overlays=tuple(PAGE["overlays"]))
     try:
         controls.unit = read_unit(PAGE.values())
         controls.settings = read_settings(PAGE.values())
-        controls.people = PAGE["people"]
         controls.problem = read_problem(PAGE.values())
-        if word := verdict.delta_warning(controls.problem, controls.people):
-            controls.slots["people"].warning(word)
     except InputError as error:
         controls.complain(error)
     return controls
+
+
+def draw(controls: Controls) -> None:
+    """Draw them in the sidebar, with what is wrong under those it is about."""
+    with st.sidebar:
+        PAGE.note()
+        _presets()
+        for group in (_promise, _privacy, _loss) if FRAME["projector"] else (_privacy, _query, _loss):
+            group(controls.slots)
+        if not FRAME["projector"]:
+            _more(controls.slots)
+    for error in controls.refused:
+        controls.place(error)
+    if controls.problem and (word := verdict.delta_warning(controls.problem, controls.people)):
+        controls.slots["people"].warning(word)
 
 
 # One function per group of controls ------------------------------------------------------------------
@@ -127,11 +139,14 @@ def _take_preset(titles: Mapping[str, dict]) -> None:
 
 def _more(slots: dict) -> None:
     """What most visitors leave as it is; unfolded, from then on, where something of it is not as at first."""
-    changed = any(PAGE[key] != PAGE.default(key) or PAGE.refused(key) is not None for key in FURTHER)
-    unfolded = st.session_state["more unfolded"] = st.session_state.get("more unfolded", False) or changed
-    with st.expander("More: promise, constraints, comparison, solver", expanded=unfolded):
-        for draw in (_promise, _constraints, _view, _solver):
-            draw(slots)
+    st.session_state["more told"] = st.session_state.get("more told", False) or PAGE.touched(*FURTHER)
+
+    def draw() -> None:
+        for group in (_promise, _constraints, _view, _solver):
+            group(slots)
+
+    title = "More: promise, constraints, comparison, solver"
+    folding.fold(title, draw, key="more", unfolded=st.session_state["more told"])
 
 
 def _promise(slots: dict) -> None:

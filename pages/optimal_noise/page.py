@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
+from dpcore.mechanisms import Baseline
+from dpcore.solution import Solution
 from pages.optimal_noise import (
     afford,
     along,
@@ -17,40 +21,54 @@ from pages.optimal_noise import (
     textbooks,
 )
 from pages.optimal_noise.inputs import HOME, PANELS
-from pages.shared import frame, prose
-from pages.shared.address import FRAME
+from pages.shared import compute, folding, frame, prose
 
 TEXT = prose.sections("optimal_noise")
 
-HOME.open()
-st.title("Optimal noise", anchor=False)
-asked = controls.noise_controls()
-view = panels.last_good(asked)
-if view is None:
-    st.caption(TEXT["about"])
-    st.stop()
+Shown = tuple[panels.View, Solution, compute.Job, Sequence[Baseline]]
+"""What is looked at, the noise that is drawn, the search behind it, and the textbooks'."""
 
-bars = textbooks.known(view.problem)
-job = panels.asked_for(view)
-complete, solution = job.done, panels.presentable(job, view)
-if complete:
-    bars = textbooks.asked(view.problem)
-if solution is None:
-    if complete:
-        panels.failure(job, asked)
+
+def answer(asked: controls.Controls) -> Shown | None:
+    """Draw headline and pictures; None while there is no noise to draw."""
+    view = panels.last_good(asked)
+    if view is None:
+        st.caption(TEXT["about"])
+        return None
+    job = panels.asked_for(view)
+    complete, solution = job.done, panels.presentable(job, view)
+    bars = textbooks.asked(view.problem) if complete else textbooks.known(view.problem)
+    if solution is None:
+        if complete:
+            panels.failure(job, asked)
+        else:
+            panels.waiting(job, view, bars)
+        return None
+    panels.headline(solution, view, bars, lambda: along.headline(view))
+    frame.cite(*panels.claim(solution, view))
+    if not complete:
+        panels.sharpening(job, view, solution)
     else:
-        panels.waiting(job, view, bars)
+        panels.ended(job, solution)
+    if HOME["afford"] is not None:
+        afford.panel(view)
+    panels.pictures(solution, view, bars)
+    return view, solution, job, bars
+
+
+arriving = HOME.open()
+st.title("Optimal noise", anchor=False)
+asked = controls.read()
+if arriving:  # nothing can have been typed: the browser has the answer before it builds thirty controls
+    shown = answer(asked)
+    controls.draw(asked)
+else:
+    controls.draw(asked)
+    shown = answer(asked)
+if shown is None:
     st.stop()
 
-panels.headline(solution, view, bars, lambda: along.headline(view))
-frame.cite(*panels.claim(solution, view))
-if not complete:
-    panels.sharpening(job, view, solution)
-else:
-    panels.ended(job, solution)
-if HOME["afford"] is not None:
-    afford.panel(view)
-panels.pictures(solution, view, bars)
+view, solution, job, bars = shown
 if HOME["afford"] is None:
     afford.panel(view)
 privacy_profile.panel(solution, view)
@@ -73,5 +91,4 @@ if export.open:
         takeaway.export(solution, view)
 
 panels.next_steps(solution)
-with st.expander("What is computed here, and where it comes from", expanded=bool(FRAME["explain"])):
-    st.markdown(TEXT["about"] + "\n\n" + TEXT["formulas"] + "\n\n**References**\n\n" + TEXT["references"])
+folding.about(TEXT)

@@ -13,7 +13,7 @@ from dpcore.errors import InputError
 from dpcore.numbers import read_number
 from dpcore.solution import Solution
 from pages.registry import PAGES, Page
-from pages.shared import actions, drawing, frame, prose
+from pages.shared import actions, drawing, folding, frame, prose
 from pages.shared.messages import explain
 from pages.shared.travel import accepted
 
@@ -47,8 +47,7 @@ def export(solution: Solution, view: View) -> None:
         ],
         key="figures",
     )
-    with st.expander("Python script that releases"):
-        actions.show(program)
+    folding.fold("Python script that releases", lambda: actions.show(program), key="script")
     _reload()
 
 

@@ -12,7 +12,7 @@ from dpcore.learning.naive_bayes import RECIPES
 from dpcore.learning.noises import DATA_DEPENDENT, NAMES
 from dpcore.learning.tables import SETS, LearningTable
 from dpcore.privacy import DELTA, EPSILON, Privacy
-from pages.shared import fields, prose
+from pages.shared import fields, folding, prose
 from pages.shared.address import FRAME, Address, Choice, Number
 from pages.shared.messages import LABELS, explain
 
@@ -96,9 +96,7 @@ def sidebar() -> Asked:
             places["epsilon"] = fields.number(PAGE, "epsilon", "ε exactly", step=0.1, help="From 0.1 to 10.")
         places["delta"] = fields.number(PAGE, "delta", f"δ — {DELTA.help}", help=prose.ABOUT_DELTA)
         if not FRAME["projector"]:
-            with st.expander("More"):
-                fields.number(PAGE, "splits", "Random splits", step=10)
-                fields.number(PAGE, "draws", "Draws of the noise for each", step=50)
+            folding.fold("More", _more, key="more", unfolded=PAGE.touched("splits", "draws"))
         below = st.container()
     asked = Asked(PAGE["data"], PAGE["model"])
     try:
@@ -114,3 +112,8 @@ def sidebar() -> Asked:
         asked.complaint = explain(error, FIELDS)
         places.get(error.field, below).error(asked.complaint)
     return asked
+
+
+def _more() -> None:
+    fields.number(PAGE, "splits", "Random splits", step=10)
+    fields.number(PAGE, "draws", "Draws of the noise for each", step=50)

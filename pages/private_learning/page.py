@@ -6,8 +6,7 @@ import pandas  # noqa: F401  (scikit-learn would load it in a job, and a chart d
 import streamlit as st
 
 from pages.private_learning import controls, own, panels
-from pages.shared import fields, frame, prose
-from pages.shared.address import FRAME
+from pages.shared import fields, folding, frame, prose
 from pages.shared.watching import live
 
 TEXT = prose.sections("private_learning")
@@ -30,8 +29,7 @@ def results(asked: controls.Asked) -> None:
     }  # fmt: skip
     parts[fields.choice(controls.PAGE, "panel", "Look closer")](asked)
     panels.next_steps()
-    with st.expander("What is computed here, and where it comes from", expanded=bool(FRAME["explain"])):
-        st.markdown(TEXT["about"] + "\n\n**References**\n\n" + TEXT["references"])
+    folding.about(TEXT)
     if job.done and job.solution is not None:
         facts = {"simulated": f"{asked.curve().splits} splits, {asked.curve().draws} draws"}
         frame.cite(panels.sentence(asked, panels.cells_of(job)).replace("*", ""), facts)

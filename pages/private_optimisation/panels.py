@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
-from pages.shared import compute, drawing, frame, prose
-from pages.shared.address import FRAME
+from pages.shared import compute, drawing, folding, frame, prose
 
 from . import charts, work
 from .certainty import shift_text
@@ -180,5 +179,4 @@ def next_steps() -> None:
 
 
 def about() -> None:
-    with st.expander("What is computed here, and where it comes from", expanded=bool(FRAME["explain"])):
-        st.markdown(TEXT["about"] + "\n\n" + TEXT["formulas"] + "\n\n**References**\n\n" + TEXT["references"])
+    folding.about(TEXT)

@@ -6,8 +6,7 @@ import streamlit as st
 
 from dpcore.plan.files import plan_to_toml
 from pages.release_plan import controls, costs, draft, editor, expect, headline, release, takeaway, work
-from pages.shared import compute, fields, frame, prose, watching
-from pages.shared.address import FRAME
+from pages.shared import compute, fields, folding, frame, prose, watching
 
 TEXT = prose.sections("release_plan")
 PAGE = controls.PAGE
@@ -52,5 +51,4 @@ elif priced is None:
 else:
     {"expect": lambda: expect.expect(priced, rehearsed), "release": lambda: release.release(priced),
      "take": lambda: takeaway.take(priced)}[panel]()  # fmt: skip
-with st.expander("What is computed here, and where it comes from", expanded=bool(FRAME["explain"])):
-    st.markdown(TEXT["about"] + "\n\n" + TEXT["formulas"] + "\n\n**References**\n\n" + TEXT["references"])
+folding.about(TEXT)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.reproduction import controls, figures, others, panels
-from pages.shared import prose
+from pages.shared import folding, prose
 from pages.shared.address import FRAME
 
 TEXT = prose.sections("reproduction")
@@ -22,5 +22,6 @@ for tab, draw in zip(st.tabs(controls.TABS, key="tab", on_change="rerun"), shown
         with tab:
             draw()
 panels.next_steps()
-with st.expander("What is not reproduced, and why; references", expanded=bool(FRAME["explain"])):
-    st.markdown(TEXT["left out"] + "\n\n**References**\n\n" + TEXT["references"])
+folding.explanation(
+    "What is not reproduced, and why; references", TEXT["left out"], "**References**", TEXT["references"]
+)

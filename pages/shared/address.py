@@ -202,8 +202,12 @@ class Address:
     def __init__(self, name: str, first: Mapping[str, object] | None = None, /, **controls: Control) -> None:
         self.name, self.controls, self.first = name, controls, first
 
-    def open(self) -> None:
-        """Bring the controls into the session and the session into the address. Before any widget is drawn."""
+    def open(self) -> bool:
+        """Bring the controls into the session and the session into the address. Before any widget is drawn.
+
+        Returns whether the visitor was on another page, or nowhere, before.
+        """
+        arriving = self._arriving()
         if self is not FRAME and any(key not in st.session_state for key in FRAME.controls):
             FRAME.open()  # a page that runs by itself
         state, kept = st.session_state, remembered().get(self.name)
@@ -227,6 +231,7 @@ class Address:
             state["address"], state["cut short"] = self.name, True
             if self.controls:  # a page without any has a bare address
                 _write({**FRAME.query(FRAME.values()), **self.query(self.values())})
+        return arriving
 
     def unlinked(self) -> dict[str, object]:
         """First values of the controls that no address says anything about."""
@@ -282,6 +287,10 @@ class Address:
     def refused(self, key: str) -> str | None:
         """The text kept by `refuse`, as long as the control was not set since."""
         return self._refused().get(key)
+
+    def touched(self, *keys: str) -> bool:
+        """Some of the controls are not as at first, or hold a text that was refused."""
+        return any(self[key] != self.default(key) or self.refused(key) is not None for key in keys)
 
     def _refused(self) -> dict[str, str]:
         return st.session_state.setdefault(f"refused on {self.name}", {})

@@ -15,7 +15,7 @@ import streamlit as st
 
 from dpcore import figures
 
-from . import seen
+from . import folding, seen
 from .address import FRAME
 
 
@@ -95,9 +95,6 @@ def draw(
     else:
         sent["layout"].setdefault("meta", figure.layout.meta)
         st.plotly_chart(_Ready(sent), key=key, alt=alt, config=config)
-    if table is None:
-        return picked
-    with st.expander("Numbers", key=f"{key}_numbers", on_change="rerun") as fold:
-        if fold.open:
-            table()
+    if table is not None:
+        folding.fold("Numbers", table, key=f"{key}_numbers")
     return picked

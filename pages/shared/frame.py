@@ -40,8 +40,8 @@ def bar(page: str) -> None:
             st.toggle("Projector", key="projector", help="Larger type and fewer controls, for a lecture hall.")
         links = [actions.link(), actions.link_of_projector()] if projected else [actions.link()]
         actions.row(links, key="share")
-        with st.popover("Cite", width="content"):
-            _citation.set(st.empty())
+        with st.popover("Cite", width="content", key="citing", on_change="rerun") as part:
+            _citation.set(st.empty() if part.open else None)
     playlist.draw(page)
     with st.sidebar:
         travel.offer(page)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
@@ -82,17 +83,13 @@ def strip(
     if not jobs:
         return
     left, right = st.columns([5, 1], vertical_alignment="center")
-    right.button(label, key=key, on_click=_each, args=(compute.stop, list(jobs)), help=help)
+    right.button(label, key=key, on_click=_end, args=(list(jobs),), help=help)
 
     @st.fragment(run_every=max(map(compute.pace, jobs.values())))
     def watch() -> None:
-        stopping = any(job.over for job in jobs.values())
-        for slot, job in jobs.items():
-            if job.over and not job.wait(0.1):  # the run of the click has waited, too
-                compute.stop(slot)
         if more() or any(job.done or compute.current(slot) is not job for slot, job in jobs.items()):
             draw_again()
-        st.markdown("Stopping …") if stopping else say()
+        say()
 
     with left:
         watch()
@@ -118,9 +115,22 @@ def go_on(jobs: Jobs, *, key: str = "resume") -> None:
     """Where a visitor ended jobs early: a button that takes them up again."""
     halted = [slot for slot, job in jobs.items() if job.done and job.over]
     if halted:
-        st.button("Stopped early: go on", key=key, on_click=_each, args=(compute.forget, halted))
+        st.button("Stopped early: go on", key=key, on_click=_again, args=(halted,))
 
 
-def _each(act: Callable[[str], None], slots: Iterable[str]) -> None:
+SILENT = 0.1
+"""Seconds that jobs which are to end have for a last answer; then what they have counts."""
+
+
+def _end(slots: Iterable[str]) -> None:
     for slot in slots:
-        act(slot)
+        compute.stop(slot)
+    until = time.monotonic() + SILENT
+    for slot in slots:
+        if (job := compute.current(slot)) is not None and not job.wait(max(0.0, until - time.monotonic())):
+            compute.stop(slot)
+
+
+def _again(slots: Iterable[str]) -> None:
+    for slot in slots:
+        compute.forget(slot)

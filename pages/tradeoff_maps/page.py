@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.shared import compute, frame, prose
-from pages.shared.address import FRAME
+from pages.shared import compute, folding, frame, prose
 from pages.shared.watching import live
 from pages.tradeoff_maps import controls, panels, work
 
 TEXT = prose.sections("tradeoff_maps")
 
-controls.PAGE.open()
+arriving = controls.PAGE.open()
 asked = controls.read()
 jobs = {} if asked.fault else {"map": compute.ask("map", asked.plane, None, task=work.fill, wait=0)}
 st.title("Trade-off maps", anchor=False)
-controls.sidebar(asked)  # the first cells are solved meanwhile
+map_first = arriving and not asked.fault  # nothing can have been typed: the browser has it before the controls
+if not map_first:
+    controls.sidebar(asked)  # the first cells are solved meanwhile
 if asked.fault:
     st.error(f"{asked.complaint} Correct it on the left.", icon=":material/error:")
     st.stop()
@@ -36,14 +37,15 @@ with left:
     panels.map_choices()
     panels.first_cells(jobs["map"])
     live([jobs["map"]], lambda: panels.heat_map(asked, jobs["map"]))
+if map_first:
+    controls.sidebar(asked)
 with right:
     live([jobs.get("frontier")], lambda: panels.frontier(asked, jobs.get("frontier")))
 live([jobs["along"], target], lambda: panels.along(asked, jobs["along"], target))
 live([jobs["across"]], lambda: panels.across(asked, jobs["across"]))
 st.caption(TEXT["proved at the dots"])
 panels.next_steps()
-with st.expander("What is computed here, and where it comes from", expanded=bool(FRAME["explain"])):
-    st.markdown(TEXT["about"] + "\n\n" + TEXT["formulas"] + "\n\n**References**\n\n" + TEXT["references"])
+folding.about(TEXT)
 
 if target is not None and (known := panels.needs(target.solution or ())):
     facts = {panels.name(key): f"ε in [{one.epsilon_lower:.6g}, {one.epsilon_upper:.6g}]" for key, one in known.items()}

@@ -14,7 +14,7 @@ from dpcore.privacy import Privacy
 from dpcore.problem import NoiseProblem
 from dpcore.sweeps import Outcome
 from pages.optimal_noise.inputs import HOME, values_of
-from pages.shared import compute, drawing, frame, prose, seen, watching
+from pages.shared import compute, drawing, folding, frame, prose, seen, watching
 from pages.shared.address import FRAME
 
 from . import cells, charts, work
@@ -168,12 +168,11 @@ def map_alt(asked: Asked, known: Sequence[Outcome]) -> str:
 
 
 def _table(known: Sequence[Outcome], unit: str) -> None:
-    with st.expander("Numbers", key="map_numbers", on_change="rerun") as fold:
-        if fold.open:
-            st.dataframe(table(known), hide_index=True)
-            st.caption(
-                escape(f"Losses in the unit of the loss{f' ({unit})' if unit else ''}; bounds rounded outwards.")
-            )
+    def draw() -> None:
+        st.dataframe(table(known), hide_index=True)
+        st.caption(escape(f"Losses in the unit of the loss{f' ({unit})' if unit else ''}; bounds rounded outwards."))
+
+    folding.fold("Numbers", draw, key="map_numbers")
 
 
 def table(known: Sequence[Outcome]) -> list[dict]:

@@ -13,7 +13,7 @@ from dpcore.problem_fields.vector import POWER
 from dpcore.vector import SensitivityProfile, VectorQuery
 from dpcore.vector.compare import NAMES
 from dpcore.vector.profile import own_profile
-from pages.shared import fields, prose
+from pages.shared import fields, folding, prose
 from pages.shared.address import FRAME, LONGEST, Address, Choice, Number, Text
 from pages.shared.messages import LABELS, explain
 
@@ -128,10 +128,13 @@ def sidebar() -> Asked:
 
 def _limits() -> None:
     """Global sensitivities, and what all of this means."""
-    with st.expander("Coordinates that cannot all change at once"):
+
+    def draw() -> None:
         for key in ("l1", "l2"):
             title = vector.FIELDS[key].title
             fields.number(PAGE, key, title[0].upper() + title[1:])
+
+    folding.fold("Coordinates that cannot all change at once", draw, key="limits", unfolded=PAGE.touched("l1", "l2"))
     st.caption(
         "Neighbours: data sets that differ in one person; coordinate i then moves by at most λᵢ. "
         "Scales and samples here are floating point, for looking; releases under “Take it away” are exact."

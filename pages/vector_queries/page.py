@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.shared import compute, fields, frame, prose
-from pages.shared.address import FRAME
+from pages.shared import compute, fields, folding, frame, prose
 from pages.shared.watching import live
 from pages.vector_queries import applications, charts, closer, controls, euclidean, panels, takeaway, work
 
@@ -38,8 +37,7 @@ parts = {
 }  # fmt: skip
 parts[fields.choice(controls.PAGE, "panel", "Look closer")](asked)
 panels.next_steps()
-with st.expander("What is computed here, and where it comes from", expanded=bool(FRAME["explain"])):
-    st.markdown(TEXT["about"] + "\n\n" + TEXT["formulas"] + "\n\n**References**\n\n" + TEXT["references"])
+folding.about(TEXT)
 
 best = min((one for one in found if not one.reason), key=lambda one: one.error)
 facts = {"promise": charts.guarantee(best), "proof": best.proof}

@@ -15,7 +15,7 @@ from dpcore.cli.profile import report
 from dpcore.vector import Allocation, VectorQuery
 from dpcore.vector.script import asked_for, coupled, script
 from pages.isotropic import releases
-from pages.shared import actions, frame, prose
+from pages.shared import actions, folding, frame, prose
 
 from .controls import PAGE, Asked
 
@@ -37,8 +37,7 @@ def takeaway(asked: Asked, found: Sequence[Allocation]) -> None:
         _files(asked.query, known, chosen, program)
     st.caption("The same without a browser:")
     st.code(command(asked), language="sh", wrap_lines=True)
-    with st.expander("Python script that releases"):
-        actions.show(program)
+    folding.fold("Python script that releases", lambda: actions.show(program), key="script")
 
 
 def _chosen(known: Sequence[Allocation]) -> Allocation:

@@ -27,8 +27,10 @@ PAGE = "pages/vector_queries/page.py"
 
 
 def visit(**query) -> AppTest:
-    """The page as its first run draws it: the mechanisms with a closed form; programs and mixtures are under way."""
+    """The page as its first run draws it, scripts unfolded: mechanisms with a closed form; programs and mixtures are
+    under way."""
     page = AppTest.from_file(f"../../{PAGE}", default_timeout=60)
+    page.session_state["script"] = True
     for key, value in query.items():
         page.query_params[key] = value
     page.run()
