@@ -59,6 +59,7 @@ def scrubbed(page: Page, address: str, step: path.Step) -> tuple[float, float, f
     rail.wait_for()
     waited = time.monotonic() - start
     page.wait_for_timeout(1500)
+    rail.scroll_into_view_if_needed()  # under a long headline it is below the screen, where no mouse gets
     page.evaluate(COUNTED, key)
     box, count = rail.bounding_box(), len(controls[topic.moves.key].stops)
     ends = [box["x"] + share * box["width"] for share in (0.03, 0.97)]

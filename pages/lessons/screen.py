@@ -171,6 +171,7 @@ def panels(
                 beside()
             if not FRAME["projector"] and not predicting.covered(topic):
                 st.markdown(f"**In 60 seconds.** {texts['in 60 seconds']}")
+    predicting.place(topic)
     for note in picture.notes:
         st.caption(note)
     further = picture.panels[1 + paired :]

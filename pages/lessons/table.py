@@ -18,7 +18,7 @@ def rows() -> list[tuple[str, ...]]:
     for step in path.steps():
         topic, texts, address = step.topic, step.course.texts(step.topic), step.course.page
         begins = ", ".join(f"`{key}={address.controls[key].write(value)}`" for key, value in topic.start.items())
-        asked = predicting.question(topic, texts, {**address.read({})[0], **topic.start})
+        asked = predicting.question(topic, texts, step.course.known({**address.read({})[0], **topic.start}))
         if topic.guess is None:
             _, options = predicting.prediction(texts)
         else:

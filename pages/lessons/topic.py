@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from importlib import import_module
 from random import Random
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import plotly.graph_objects as go
 
@@ -134,11 +134,12 @@ class Moves:
 
 @dataclass(frozen=True)
 class Guess:
-    """A number to mark on the first chart, along its y-axis, before the curves are drawn.
+    """A number to mark on the first chart, along one of its axes, before the curves are drawn.
 
     asks : for the number, in one sentence; given what the picture is made of, but for what its task finds.
-    stops : places of the mark.   truth : what the picture is made of → the number.   show : writes it.
-    side : the end of a line across the chart where its name is in no curve's way.
+    stops : places of the mark; the axis spans them while it is set.   truth : what the picture is made of → the
+        number; where no axis has it (∞, or 0 on a logarithmic one) it is told beside the mark.   show : writes it.
+    side : the end of a line across the chart where its name is in no curve's way.   along : "x" or "y".
     """
 
     asks: Callable[[Values], str]
@@ -146,6 +147,7 @@ class Guess:
     truth: Callable[[Values], float]
     show: Callable[[float], str]
     side: str = "end"
+    along: Literal["x", "y"] = "y"
 
 
 @dataclass(frozen=True)

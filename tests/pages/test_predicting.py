@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 
 from screens import ROOT, settle, turn, words
 from streamlit.testing.v1 import AppTest
 
-from pages.lessons import path, predicting, table
+from pages.lessons import moving, path, predicting, table
 from pages.shared import prose
 
 
@@ -46,6 +47,49 @@ def test_a_number_is_marked_on_the_axes_and_then_stands_beside_the_truth():
     assert "shapes" not in chart(page)["layout"], "the mark answers the question that was asked"
 
 
+def test_every_truth_can_be_marked():
+    for step in path.steps():
+        topic, course = step.topic, step.course
+        if topic.guess is not None:
+            values = course.known({**course.page.read({})[0], **topic.start})
+            truth = topic.guess.truth(moving.worked_out(topic, values, lambda _: False))
+            assert topic.guess.stops[0] < truth < topic.guess.stops[-1], topic.name
+            assert topic.guess.show(truth) not in topic.guess.asks(values), topic.name
+
+
+def test_the_axis_of_a_mark_spans_its_places_and_an_upright_mark_stands_on_x():
+    page = visit("mechanism_gallery", topic="bias_and_noise", epsilon="0.5", predict="true")
+    step = next(step for step in path.steps() if step.topic.name == "bias_and_noise")
+    layout, stops = chart(page)["layout"], step.topic.guess.stops
+    assert layout["xaxis"]["type"] == "log" and layout["xaxis"]["range"] == [
+        math.log10(stops[0]),
+        math.log10(stops[-1]),
+    ]
+    mark = layout["shapes"][0]
+    assert mark["x0"] == mark["x1"] == stops[len(stops) // 2] and mark["yref"] == "paper"
+    page.button(key="predict_0").click().run()
+    after = chart(page)["layout"]["shapes"][-1]
+    assert after["label"]["text"].startswith("it is near") and after["xref"] == "x"
+
+
+def test_what_no_axis_has_is_told_beside_the_mark():
+    page = visit("what_epsilon_means", topic="renyi", mechanism="truncated-laplace", predict="true")
+    page.button(key="predict_0").click().run()
+    (mark,) = chart(page)["layout"]["shapes"]
+    assert mark["label"]["text"].endswith("; it is ∞")
+
+
+def test_nothing_but_a_place_is_taken_from_the_browser(monkeypatch):
+    topic = next(step.topic for step in path.steps() if step.topic.name == "subsampling")
+    held: dict = {}
+    monkeypatch.setattr(predicting.st, "session_state", held)
+    for told in (None, -1, len(topic.guess.stops), 1.0, True, "3"):
+        predicting.take(topic, told)
+    assert held == {}
+    predicting.take(topic, 3)
+    assert held == {"mark_subsampling": topic.guess.stops[3]}
+
+
 def chart(page: AppTest) -> dict:
     """The first chart, as the browser is sent it."""
     return json.loads(page.get("plotly_chart")[0].proto.spec)
@@ -61,7 +105,7 @@ def test_headline_notes_and_citation_are_covered_until_an_answer_is_chosen():
     assert "The most telling event" in words(page) and f"You predicted: {options[1]}." in words(page)
     page.selectbox(key="topic").set_value("renyi").run()
     assert "Predict first." in words(page), "every topic asks for itself"
-    page.button(key="predict_3").click().run()
+    page.button(key="predict_1").click().run()
     assert "Predict first." not in words(page) and "You predicted" not in words(page)
 
 

@@ -11,7 +11,7 @@ from dpcore.figures import Palette
 from dpcore.gallery import objective_perturbation as core
 from pages.lessons import widgets
 from pages.lessons.plot import Axis, Curve, Plot
-from pages.lessons.topic import Experiment, Moves, Picture, Question, Topic, Values
+from pages.lessons.topic import Experiment, Guess, Moves, Picture, Question, Topic, Values
 from pages.lessons.widgets import Stops
 from pages.shared import prose
 
@@ -41,6 +41,11 @@ def parts(people: int, seed: int, epsilon: float) -> list[core.Parts]:
     return core.parts(table(people, seed), epsilon, ridges=RIDGES)
 
 
+def best(people: int, seed: int, epsilon: float) -> float:
+    """Of `RIDGES` the one with the least distance in all, to first order."""
+    return RIDGES[int(np.argmin([one.total for one in parts(people, seed, epsilon)]))]
+
+
 @lru_cache(maxsize=8)
 def plain(people: int, seed: int) -> np.ndarray:
     """The best answer, without ridge and noise: (2,)."""
@@ -66,12 +71,11 @@ def picture(values: Values, colours: Palette) -> Picture:
     ridge = values["bn_ridge"]
     rows = parts(people, seed, epsilon)
     here, real = rows[RIDGES.index(ridge)], drawn(people, seed, epsilon, ridge)
-    best = RIDGES[int(np.argmin([one.total for one in rows]))]
     used = core.split(epsilon, ridge=ridge).ridge
     headline = (
         f"{prose.count(people)} people, ε = {epsilon:g}, γ = {prose.plain(used, 3)}: the ridge pulls θ off by "
         f"**{prose.number(here.bias, 3)}**, the noise by about **{prose.number(here.noise, 3)}**; together they are "
-        f"least near γ = {best:g}."
+        f"least near γ = {best(people, seed, epsilon):g}."
     )
     facts = {"bias": prose.number(here.bias, 6), "together, drawn": f"{real:.4g}, {DRAWS} draws, seed {seed}"}
     note = (
@@ -114,6 +118,16 @@ TOPIC = Topic(
     title="Bias and noise",
     section="6.2",
     moves=Moves("epsilon", "ε = {:g}"),
+    guess=Guess(
+        lambda values: (
+            f"{prose.count(values['bn_people'])} people, ε = {values['epsilon']:g}. A small ridge γ leaves much noise, "
+            "a large one is a bias. At which γ is the private answer nearest to the best one?"
+        ),
+        RIDGES,
+        lambda values: best(int(values["bn_people"]), int(values["seed"] or 0), values["epsilon"]),
+        lambda ridge: f"near {prose.plain(ridge, 3)}",
+        along="x",
+    ),
     start={"epsilon": 0.5},
     controls=CONTROLS,
     sidebar=sidebar,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from dpcore import figures
@@ -11,7 +13,7 @@ from dpcore.noise import Gaussian
 from dpcore.privacy import Privacy
 from pages.lessons import widgets
 from pages.lessons.plot import Axis, Curve, Plot
-from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values, later
+from pages.lessons.topic import Experiment, Guess, Moves, Panel, Picture, Question, Topic, Values, later
 from pages.lessons.widgets import Stops
 from pages.shared import prose
 from pages.shared.address import Choice
@@ -140,6 +142,18 @@ TOPIC = Topic(
     title="Gaussian noise, exactly",
     section="9.3",
     moves=Moves("epsilon", "ε = {:g}"),
+    guess=Guess(
+        lambda values: (
+            f"The formula σ = √(2 ln({values['gm_constant']}/δ))/ε is to promise δ = "
+            f"{prose.delta_text(values['gm_delta'])} at ε = {values['epsilon']:g}. Which δ does its noise really keep "
+            "there?"
+        ),
+        tuple(float(f"{base}e{power}") for power in range(-16, 0) for base in (1, 3)),
+        lambda values: core.kept_delta(
+            core.CONSTANTS[values["gm_constant"]], Privacy(values["epsilon"], values["gm_delta"])
+        ),
+        partial(prose.number, digits=3),
+    ),
     controls=CONTROLS,
     sidebar=sidebar,
     picture=picture,

@@ -117,7 +117,8 @@ def halves(statistic: str, found: core.Simulated, naive: int, valid: int, colour
          "font": {"size": colours.type, "color": colours.text}}
         for x, name, held in words
     ]  # fmt: skip
-    figure.update_xaxes(range=[0, end], showticklabels=False, showgrid=False, zeroline=False)
+    figure.update_xaxes(title="the same releases twice, one beside the other", range=[0, end])
+    figure.update_xaxes(showticklabels=False, showgrid=False, zeroline=False)
     figure.update_yaxes(title=f"{NAMES[statistic]}", range=[truth - far, truth + 1.5 * far], zeroline=False)
     alt = (
         f"{SHOWN} simulated releases with two 95 % intervals each: {naive} textbook intervals hold the truth "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 import plotly.graph_objects as go
@@ -13,7 +14,7 @@ from dpcore.gallery import local_and_central as core
 from pages.lessons import curves as parts
 from pages.lessons import lines, piles, widgets
 from pages.lessons.plot import Axis, Curve, Plot
-from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values, later
+from pages.lessons.topic import Experiment, Guess, Moves, Panel, Picture, Question, Topic, Values, later
 from pages.lessons.widgets import Stops
 from pages.shared import prose
 from pages.shared.address import Choice
@@ -175,6 +176,37 @@ TOPIC = Topic(
     title="Local against central",
     section="4.2",
     moves=Moves("epsilon", "ε = {:g}"),
+    guess=Guess(
+        lambda values: (
+            f"{prose.count(values['lc_people'])} people answer by randomised response at ε = {values['epsilon']:g}. By "
+            "how many percentage points do their lies put the share off (standard error)?"
+        ),
+        (
+            1e-3,
+            2e-3,
+            5e-3,
+            0.01,
+            0.02,
+            0.05,
+            0.1,
+            0.2,
+            0.5,
+            1.0,
+            2.0,
+            3.0,
+            4.0,
+            5.0,
+            7.0,
+            10.0,
+            15.0,
+            20.0,
+            30.0,
+            50.0,
+            100.0,
+        ),
+        lambda values: 100 * math.sqrt(core.variance("response", int(values["lc_people"]), values["epsilon"])),
+        partial(prose.number, digits=3),
+    ),
     controls=CONTROLS,
     sidebar=sidebar,
     picture=picture,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 import plotly.graph_objects as go
@@ -14,7 +14,7 @@ from dpcore.gallery import marginals as core
 from dpcore.privacy import Privacy
 from pages.lessons import lines, widgets
 from pages.lessons.plot import Axis, Curve, Plot
-from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values, later
+from pages.lessons.topic import Experiment, Guess, Moves, Panel, Picture, Question, Topic, Values, later
 from pages.lessons.widgets import Stops
 from pages.shared import prose
 from pages.shared.address import Choice
@@ -178,6 +178,22 @@ TOPIC = Topic(
     title="Many columns at once",
     section="10.1",
     moves=Moves("epsilon", "ε = {:g}"),
+    guess=Guess(
+        lambda values: (
+            f"{prose.count(values['mg_columns'])} column means are published at ε = {values['epsilon']:g}. How many "
+            f"people does Gaussian noise take for an error of {values['mg_error']:g} in "
+            f"{MEASURES[values['mg_measure']]}, at δ = {prose.delta_text(values['mg_delta'])}?"
+        ),
+        tuple(float(base * 10**power) for power in range(1, 8) for base in (1, 2, 3, 5, 7)),
+        lambda values: core.people_needed(
+            "gaussian",
+            int(values["mg_columns"]),
+            Privacy(values["epsilon"], values["mg_delta"]),
+            error=values["mg_error"],
+            measure=values["mg_measure"],
+        ),
+        partial(prose.number, digits=3),
+    ),
     controls=CONTROLS,
     sidebar=sidebar,
     picture=picture,

@@ -86,7 +86,9 @@ def cells(values: Values, colours: Palette) -> Panel:
             hovertemplate=f"{name}<br>cell at %{{x:.3g}}: %{{y:.3g}}<extra></extra>",
         )  # fmt: skip
     if example == "jump":
-        figure.add_scatter(x=[0], y=[0], mode="markers", name="c(0) = 0", hoverinfo="skip",
+        figure.add_scatter(x=[0], y=[0], mode="markers+text", name="c(0) = 0", text=["c(0) = 0"], hoverinfo="skip",
+                           textposition="bottom right", showlegend=False,
+                           textfont={"size": colours.type, "color": colours.text},
                            marker={"size": colours.type * 0.8, "color": colours.text})  # fmt: skip
     else:
         figures.upright(figure, half, line=lines.reference(colours))
@@ -95,7 +97,7 @@ def cells(values: Values, colours: Palette) -> Panel:
                       symbol="square", size=14, color=colours.impossible)  # fmt: skip
     ends = [-shown, shown] if example == "jump" else [half - 3, half + 1]  # the window's other end looks the same
     figure.update_xaxes(title="noise x (sensitivities)", range=ends)
-    figure.update_yaxes(title="loss", range=[-0.06, 1.12])
+    figure.update_yaxes(title="loss", range=[-0.15 if example == "jump" else -0.06, 1.12])
     if example == "jump":
         alt = (
             f"The loss is 1 near 0 and 0 at 0. With {k} cells per sensitivity every cell's mean is 1, but the infimum "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 from scipy.optimize import brentq
@@ -12,7 +12,7 @@ from dpcore.figures import Palette
 from dpcore.gallery import noisy_max as core
 from pages.lessons import widgets
 from pages.lessons.plot import Axis, Curve, Plot
-from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values, later
+from pages.lessons.topic import Experiment, Guess, Moves, Panel, Picture, Question, Topic, Values, later
 from pages.lessons.widgets import Stops
 from pages.shared import prose
 from pages.shared.address import Choice
@@ -46,6 +46,11 @@ def lead(values: Values, count: int, noise: str) -> float:
 def scores(values: Values, count: int, ahead: float) -> list[tuple[float, int]]:
     """Groups of scores of the chosen shape, with this lead."""
     return core.scores("leader" if values["nm_shape"] == "worst" else values["nm_shape"], count, ahead)
+
+
+def gap(values: Values, count: int, noise: str) -> float:
+    """Expected gap to the best score, at the chosen lead of so many candidates."""
+    return core.expected_gap(scores(values, count, lead(values, count, noise)), values["epsilon"], noise)
 
 
 def picture(values: Values, colours: Palette) -> Picture:
@@ -93,9 +98,14 @@ def against_count(values: Values, gaps: dict[str, float], colours: Palette) -> P
     """Expected gap against the number of candidates, and the theorem's bound."""
     epsilon, worst = values["epsilon"], values["nm_shape"] == "worst"
     k = np.unique(np.geomspace(2, 100_000, 12 if worst else 33).round()).astype(int)
-    gap = lambda n, noise: core.expected_gap(scores(values, n, lead(values, n, noise)), epsilon, noise)  # noqa: E731
     curves = [
-        Curve(core.NOISES[noise], np.array([gap(int(n), noise) for n in k]), gaps[noise], noise == "exponential", role)
+        Curve(
+            core.NOISES[noise],
+            np.array([gap(values, int(n), noise) for n in k]),
+            gaps[noise],
+            noise == "exponential",
+            role,
+        )
         for noise, role in NOISES.items()
     ]
     bound = np.array([core.gap_bound(int(n), epsilon) for n in k])
@@ -156,6 +166,17 @@ TOPIC = Topic(
     title="Report noisy max",
     section="5",
     moves=Moves("epsilon", "ε = {:g}"),
+    guess=Guess(
+        lambda values: (
+            f"Each of {prose.count(values['nm_candidates'])} scores gets Gumbel noise at ε = {values['epsilon']:g}, "
+            "and the largest wins. How many people is the winner's score short of the best, on average"
+            f"{' at the worst lead' if values['nm_shape'] == 'worst' else ''}?"
+        ),
+        (0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 5.0, 7.0, 10.0, 15.0, 20.0, 30.0, 50.0, 70.0, 100.0, 200.0, 500.0, 1000.0),
+        lambda values: gap(values, int(values["nm_candidates"]), "gumbel"),
+        partial(prose.number, digits=3),
+        side="start",
+    ),
     start={"nm_shape": "worst"},
     controls=CONTROLS,
     sidebar=sidebar,

@@ -111,6 +111,7 @@ def curves(values: Values, exact: float, colours: Palette) -> Panel:
     )  # fmt: skip
     here = 100 * accuracies(people, seed, share, ridge, values["epsilon"])[0].mean()
     figures.chosen(figure, values["epsilon"], float(here), "chosen", colours)
+    figure.data[-1].showlegend = False  # the headline is about it
     figure.update_xaxes(title="ε", **figures.log_ticks(EPSILONS[0], EPSILONS[-1]))
     lowest = float(np.quantile(found, 0.1, axis=2).min())
     figure.update_yaxes(title="fresh people on the right side (%)", range=[max(0.0, lowest - 4), 100 * exact + 6])

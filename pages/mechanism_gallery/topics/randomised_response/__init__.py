@@ -14,7 +14,7 @@ from dpcore.gallery import randomised_response as core
 from pages.lessons import curves as parts
 from pages.lessons import lines, piles, widgets
 from pages.lessons.plot import Axis, Curve, Plot
-from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values, later
+from pages.lessons.topic import Experiment, Guess, Moves, Panel, Picture, Question, Topic, Values, later
 from pages.lessons.widgets import HEIGHT, Stops
 from pages.shared import prose
 
@@ -103,6 +103,12 @@ def quantiles(x: np.ndarray, mass: np.ndarray) -> dict[str, list]:
         "quantile": [prose.percent(level) for level in LEVELS],
         "estimate (%)": [prose.number(float(x[place]), 3) for place in places],
     }
+
+
+def highest(epsilon: float, share: float, people: int) -> float:
+    """The least share, in per cent, at or below which 95 % of the estimates lie."""
+    place = int(np.searchsorted(np.cumsum(core.answers(people, share, epsilon)), 0.95))
+    return 100 * float(core.estimate(place / people, epsilon))
 
 
 def surveys(values: Values, colours: Palette) -> Panel:
@@ -203,6 +209,17 @@ TOPIC = Topic(
     title="Randomised response",
     section="3.2",
     moves=Moves("epsilon", "ε = {:g}"),
+    guess=Guess(
+        lambda values: (
+            f"{prose.count(values['rr_people'])} people answer at ε = {values['epsilon']:g}; "
+            f"{prose.percent(values['rr_share'])} would truly say yes. Below which share do 95\u202f% of the estimates "
+            "lie?"
+        ),
+        tuple(map(float, range(101))),
+        lambda values: highest(values["epsilon"], values["rr_share"], int(values["rr_people"])),
+        lambda share: prose.percent(share / 100),
+        along="x",
+    ),
     controls=CONTROLS,
     sidebar=sidebar,
     picture=picture,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from functools import lru_cache, partial
 from random import Random
 
 import numpy as np
@@ -15,7 +15,7 @@ from dpcore.gallery import subsample_aggregate as core
 from pages.lessons import curves as parts
 from pages.lessons import lines, widgets
 from pages.lessons.plot import Axis, Curve, Plot
-from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values, later
+from pages.lessons.topic import Experiment, Guess, Moves, Panel, Picture, Question, Topic, Values, later
 from pages.lessons.widgets import HEIGHT, Stops
 from pages.shared import prose
 from pages.shared.address import Choice
@@ -55,14 +55,24 @@ def incomes(people: int, rng: np.random.Generator) -> np.ndarray:
     return 30 * np.exp(0.5 * rng.standard_normal(people))
 
 
+def released(values: Values) -> tuple[float, np.ndarray, float, core.Release]:
+    """(the statistic of all data, of every block, what those are clamped to, the release)."""
+    statistic, top = core.STATISTICS[values["sa_statistic"]], float(values["sa_range"])
+    rng = np.random.default_rng(int(values["seed"]))
+    data = incomes(int(values["sa_people"]), rng)
+    found = statistic(core.blocks(data, int(values["sa_blocks"]), rng))
+    return (
+        float(statistic(data)),
+        found,
+        top,
+        core.release(found, values["epsilon"], values["sa_aggregate"], low=0.0, high=top),
+    )
+
+
 def picture(values: Values, colours: Palette) -> Picture:
     epsilon, people, count = values["epsilon"], int(values["sa_people"]), int(values["sa_blocks"])
-    statistic, top, seed = values["sa_statistic"], float(values["sa_range"]), int(values["seed"])
-    rng = np.random.default_rng(seed)
-    data = incomes(people, rng)
-    whole = float(core.STATISTICS[statistic](data))
-    found = core.STATISTICS[statistic](core.blocks(data, count, rng))
-    release = core.release(found, epsilon, values["sa_aggregate"], low=0.0, high=top)
+    statistic, seed = values["sa_statistic"], int(values["seed"])
+    whole, found, top, release = released(values)
     error = math.sqrt(release.squared_error(whole))
     headline = (
         f"The {STATISTICS[statistic]} of {prose.count(people)} people, through {count} blocks at ε = {epsilon:g}, is "
@@ -218,6 +228,18 @@ TOPIC = Topic(
     title="Subsample & aggregate",
     section="8",
     moves=Moves("sa_blocks", "{:g} blocks"),
+    guess=Guess(
+        lambda values: (
+            f"Each of {prose.count(values['sa_blocks'])} blocks of "
+            f"{prose.count(values['sa_people'] // values['sa_blocks'])} people reports its "
+            f"{STATISTICS[values['sa_statistic']]} in thousands; "
+            "half of all people earn more than 30. Around which value does what is released lie?"
+        ),
+        tuple(map(float, range(0, 251, 5))),
+        lambda values: released(values)[3].centre,
+        partial(prose.number, digits=3),
+        along="x",
+    ),
     start={"sa_statistic": "maximum", "sa_range": 500},
     controls=CONTROLS,
     sidebar=sidebar,

@@ -15,7 +15,7 @@ from dpcore.noise import Noise
 from dpcore.privacy import Privacy
 from pages.lessons import lines
 from pages.lessons.plot import Axis, Curve, Plot
-from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values, later
+from pages.lessons.topic import Experiment, Guess, Moves, Panel, Picture, Question, Topic, Values, later
 from pages.lessons.widgets import Stops, slider
 from pages.shared import prose
 from pages.what_epsilon_means import laws
@@ -36,7 +36,7 @@ def picture(values: Values, colours: Palette) -> Picture:
     law: Law = values["law"]
     size = int(values["size"])
     total, bound = group_privacy(law.privacy, size)
-    exact = min(law.delta(total, size), bound)  # certified bounds, both
+    exact = together(law, size)
     people = "1 person" if size == 1 else f"a group of {size}"
     formula = (
         f"({total:g}, {told(law, bound) if bound else '0'})-DP" if bound < 1 else f"δ = 1 at ε = {total:g}: nothing"
@@ -48,6 +48,12 @@ def picture(values: Values, colours: Palette) -> Picture:
         "mechanism": f"{law.name}, {law.promise}",
     }
     return Picture(headline, (curves(law, size, total, bound, colours), later(spent, law, size, colours)), facts)
+
+
+def together(law: Law, size: int) -> float:
+    """δ of a group at so many times ε: the smaller of two certified bounds."""
+    total, bound = group_privacy(law.privacy, size)
+    return min(law.delta(total, size), bound)
 
 
 def curves(law: Law, size: int, total: float, bound: float, colours: Palette) -> Panel:
@@ -129,4 +135,12 @@ TOPIC = Topic(
     families(3, 0.01), section="3.6",
     vary=lambda rng: families(rng.choice((2, 3, 4)), rng.choice((0.001, 0.002, 0.005))),
     moves=Moves("epsilon", "ε = {:g}"),
+    guess=Guess(
+        lambda values: (
+            f"{values['law'].name} noise is {values['law'].promise} for one person. Which δ does it have, exactly, for "
+            f"a group of {values['size']:g} at {values['size']:g}ε?"
+        ),
+        (*(float(f"{base}e{power}") for power in range(-6, 0) for base in (1, 2, 3, 5, 7)), 1.0),
+        lambda values: together(values["law"], int(values["size"])), lambda delta: probability(delta) if delta else "0",
+    ),
 )  # fmt: skip

@@ -12,7 +12,7 @@ from dpcore.accounting import attack
 from dpcore.accounting.pairs import privacy_loss
 from dpcore.figures import Palette
 from pages.lessons import lines
-from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values
+from pages.lessons.topic import Experiment, Guess, Moves, Panel, Picture, Question, Topic, Values
 from pages.lessons.widgets import HEIGHT, Stops, slider
 from pages.shared import prose
 from pages.what_epsilon_means.laws import Law
@@ -49,19 +49,23 @@ def sidebar(page) -> None:
     )
 
 
+def believed(values: Values) -> float:
+    """The belief in A after the release; the one before, if neither database can have made it."""
+    loss = float(privacy_loss(values["law"].noise, values["release"], shift=1.0))
+    return values["prior"] if math.isnan(loss) else float(attack.posterior(values["prior"], loss))
+
+
 def picture(values: Values, colours: Palette) -> Picture:
     law: Law = values["law"]
     prior, release, epsilon = values["prior"], values["release"], law.privacy.epsilon
-    loss = float(privacy_loss(law.noise, release, shift=1.0))
+    loss, after = float(privacy_loss(law.noise, release, shift=1.0)), believed(values)
     low, high = attack.posterior_bounds(prior, epsilon)
     before = percent(prior)
     if math.isnan(loss):
         headline = (
             f"A release of {release:g} is impossible under both databases; before it, A was believed with **{before}**."
         )
-        after = prior
     else:
-        after = float(attack.posterior(prior, loss))
         headline = (
             f"A release of {prose.number(release, 3)} moves the belief in A from **{before}** to "
             f"**{percent(after)}**; while the loss is "
@@ -136,5 +140,13 @@ TOPIC = Topic(
                    {"mechanism": "truncated-laplace", "epsilon": 1.0, "delta": 0.2, "prior": 0.01, "release": -1.2}),
     ),
     asked(0.05, 1.0), section="3.6", moves=Moves("prior", "belief before: {:g}"),
+    guess=Guess(
+        lambda values: (
+            f"You believe in A with {percent(values['prior'])}; A's true answer is 0, B's 1. The release, with "
+            f"{values['law'].promise} {values['law'].name} noise, is {prose.plain(values['release'])}. How sure are "
+            "you of A now?"
+        ),
+        tuple(map(float, range(101))), lambda values: 100 * believed(values), lambda share: percent(share / 100),
+    ),
     vary=lambda rng: asked(rng.choice((0.01, 0.02, 0.1, 0.2)), rng.choice((0.5, 1.5, 2.0))),
 )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 import plotly.graph_objects as go
@@ -14,7 +15,7 @@ from dpcore.noise import Laplace
 from pages.lessons import lines
 from pages.lessons.curves import square
 from pages.lessons.plot import Axis, Curve, Plot
-from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values, later
+from pages.lessons.topic import Experiment, Guess, Moves, Panel, Picture, Question, Topic, Values, later
 from pages.lessons.widgets import HEIGHT
 from pages.shared import prose
 from pages.what_epsilon_means import laws
@@ -161,4 +162,12 @@ TOPIC = Topic(
     ),
     concentrated(1.5), section="12", vary=lambda rng: concentrated(rng.choice((0.3, 0.7, 2.0, 2.5, 3.0))),
      moves=Moves("epsilon", "ε = {:g}"), start={"mechanism": "laplace"},
+    guess=Guess(
+        lambda values: (
+            f"{values['law'].promise} {values['law'].name} noise: what is its Rényi divergence of order 10? (The "
+            "privacy loss is what order ∞ bounds, its mean what order 1 is.)"
+        ),
+        (*(float(f"{base}e{power}") for power in (-2, -1, 0, 1) for base in (1, 2, 3, 5, 7)), 100.0),
+        lambda values: float(renyi_curve(values["law"].noise, 10.0, sensitivity=1.0)), partial(prose.number, digits=3),
+    ),
 )  # fmt: skip
