@@ -273,7 +273,7 @@ def test_what_is_known_exactly_is_rounded_by_a_fixed_rule():
     places = [Fraction(1, 2), Fraction(-1, 2), Fraction(5, 2), Fraction(1, 3), Fraction(-2, 3), Fraction(10**40)]
     asked = []
     found = grid_points(places, lambda bits: (asked.append(bits), [(0, 0)] * 6)[1])
-    assert found == [1, 0, 3, 0, -1, 10**40] and len(asked) == 1
+    assert found == [1, 0, 3, 0, -1, 10**40] and asked == [128]
 
 
 def test_an_enclosure_that_says_nothing_is_made_again():
