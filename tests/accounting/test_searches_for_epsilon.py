@@ -108,8 +108,8 @@ def test_groups_against_exact_sums(epsilon, size):
 
 
 def test_groups_at_the_ends():
-    assert group_privacy(Privacy(1.0, 0.0), 10**6) == (1e6, 0.0)
-    assert group_privacy(Privacy(1.0, 1e-12), 10**6) == (1e6, 1.0), "e^1000000 is no float"
+    assert group_privacy(Privacy(2.0, 0.0), 10**6) == (2e6, 0.0)
+    assert group_privacy(Privacy(2.0, 1e-12), 10**6) == (2e6, 1.0), "e^2000000 is no float"
     assert group_privacy(Privacy(0.0, 1e-9), 10**6)[1] == pytest.approx(1e-3)
     for size in (0, 10**6 + 1):
         with pytest.raises(InputError, match=r"^size"):
@@ -121,6 +121,7 @@ def test_a_solved_law_at_negative_epsilon():
     epsilons = np.array([[-3.0, -0.7, -0.1], [0.0, 0.7, 3.0]])
     found = privacy_profile(PEAKS, epsilons, sensitivity=0.25)
     assert found.shape == epsilons.shape
+    assert found[1].tolist() == dominating_curve_upper(PEAKS, epsilons[1], 0.25).tolist(), "nothing is added at ε ≥ 0"
     for epsilon, delta in zip(epsilons.ravel().tolist(), found.ravel().tolist()):
         audited = Fraction(audit.delta_upper(PEAKS, abs(epsilon), 0.25))
         exact = audited if epsilon >= 0 else 1 - exp_bounds(Fraction(epsilon))[1] * (1 - audited)
@@ -135,6 +136,8 @@ def test_a_closed_form_at_negative_epsilon():
     sizes = np.abs(epsilons)
     deltas = np.maximum(-np.expm1((sizes - 0.5) / 2), 0.0)
     assert found == pytest.approx(np.where(epsilons < 0, 1 - np.exp(epsilons) * (1 - deltas), deltas), rel=1e-12)
+    fraction = privacy_profile(Laplace(2.0), [Fraction(1, 4)], sensitivity=1.0)
+    assert fraction.tolist() == privacy_profile(Laplace(2.0), [0.25], sensitivity=1.0).tolist()
 
 
 def test_the_sensitivity_is_a_laws_own_unless_told():
