@@ -164,6 +164,9 @@ def test_what_is_no_sensitivity_or_no_law_is_named():
     assert float(privacy_profile(Uniform(1e300), 0.0, sensitivity=1e300)) == pytest.approx(0.5)
     assert dominating_pair(Uniform(1e300), 1e300).infinite == pair(Uniform(1e300), shift=1e300).infinite
     for call in (lambda: pair(3.0, shift=1.0), lambda: dominating_pair(3.0, 1.0)):  # type: ignore[arg-type]
-        with pytest.raises(InputError, match=r"^noise.*float.*a law of dpcore\.noise: one number is released"):
+        with pytest.raises(
+            InputError, match=r"^noise.*float.* expected a law of dpcore\.noise: one number is released$"
+        ):
             call()
+    assert float(pair(Laplace(2.0), shift=0.5).delta(0.0)) == pytest.approx(-math.expm1(-0.125))
     assert float(privacy_loss(Laplace(2.0), 0.25, shift=1.0)) == pytest.approx(0.25)
