@@ -401,6 +401,30 @@ def test_every_way_to_draw_a_normal_law_with_shoulders(chance, monkeypatch, rati
         assert -1e-12 <= weight / total - found[place] <= rest
 
 
+@pytest.mark.parametrize(("draw", "weight"), [
+    (draw_normal, lambda y: math.exp(-y * y / 2)), (draw_double_exponential, lambda y: math.exp(-y)),
+])  # fmt: skip
+def test_every_way_to_draw_a_number(chance, monkeypatch, draw, weight):
+    """±(k + x) has the density's weight; x is 0 or 1/2, and coins of bias e^(−x·p) are made at once."""
+
+    def kept(x: Half, twice: int | None = None) -> bool:
+        place = x.number / 2
+        return chance.coin(math.exp(-place * (1 if twice is None else (twice + place) / (twice + 2))))
+
+    monkeypatch.setattr(rounded, "Uniform", lambda: Half(chance.below(2)))
+    monkeypatch.setattr(rounded, "_kept", kept)
+
+    def place() -> tuple[int, int, int]:
+        sign, k, x = draw()
+        return sign, k, x.number
+
+    weights = {(s, k, half): weight(k + half / 2) for s in (1, -1) for k in range(40) for half in (0, 1)}
+    found, rest = chance.law(place, 2e-5)
+    assert rest < 0.15 and set(found) <= set(weights)
+    for outcome, size in weights.items():
+        assert -1e-12 <= size / math.fsum(weights.values()) - found.get(outcome, 0.0) <= rest
+
+
 # Scripts ---------------------------------------------------------------------------------------------------------
 
 
