@@ -3,6 +3,7 @@ at boundaries and with atoms; in a script that runs alone."""
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 import secrets
@@ -12,6 +13,7 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
+from draws_tree import Chance
 from scipy.special import gammaincc, ndtr
 from test_samplers import follows
 
@@ -271,13 +273,156 @@ def test_what_is_known_exactly_is_rounded_by_a_fixed_rule():
     places = [Fraction(1, 2), Fraction(-1, 2), Fraction(5, 2), Fraction(1, 3), Fraction(-2, 3), Fraction(10**40)]
     asked = []
     found = grid_points(places, lambda bits: (asked.append(bits), [(0, 0)] * 6)[1])
-    assert found == [1, 0, 3, 0, -1, 10**40] and len(asked) == 1
+    assert found == [1, 0, 3, 0, -1, 10**40] and asked == [128]
 
 
 def test_an_enclosure_that_says_nothing_is_made_again():
     asked = []
     found = grid_points([Fraction(1, 4)], lambda bits: (asked.append(bits), [(1, 2)] if bits > 100 else [])[1], 16)
     assert found == [0] and asked == [16, 32, 64, 128]
+
+
+SUMS: dict[str, tuple[Callable, tuple[Fraction, ...]]] = {
+    "normal": (plus_normal, ()), "Laplace": (plus_laplace, ()),
+    "several": (plus_multi_normal, (Fraction(2), Fraction(1, 2))),
+    "shoulders": (plus_quasi_normal, (Fraction(2), Fraction(1, 2))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", SUMS)
+def test_so_many_bits_are_drawn_as_are_asked_for(monkeypatch, kind):
+    """128 if nothing is said; in none of these releases are they too few."""
+    draw, numbers = SUMS[kind]
+    for number in range(6):
+        for asked, most in ((), 128), ((1000,), 1000):
+            fix(monkeypatch, number)
+            draw(Fraction(1, 10), Fraction(13, 7), *numbers, Fraction(1, 2**20), *asked)
+            assert max(one.most for one in Fixed.made) == most
+
+
+@pytest.mark.parametrize(
+    ("sign", "k", "ratio"), [(1, 0, Fraction(3, 7)), (-1, 2, Fraction(3, 7)), (-1, 0, Fraction(9))]
+)
+def test_enclosures_hold_the_number_and_little_else(monkeypatch, sign, k, ratio):
+    """(value + ratio·sign·(k + x))/step for every x with the bits drawn so far: the ends rounded outwards."""
+    seed(monkeypatch, 5)
+    asked: list[Callable] = []
+    monkeypatch.setattr(rounded, "grid_points", lambda places, enclose, bits: (asked.append(enclose), [0])[1])
+    x, step = Uniform(), Fraction(1, 4)
+    rounded._plus(Fraction(0), ratio * step, (sign, k, x), step, 0)
+    for bits in (1, 3, 10, 64):
+        ((low, high),) = asked[0](bits)
+        ends = sorted(sign * ratio * (k * 2**bits + x.first(bits) + end) for end in (0, 1))
+        assert (low, high) == (math.floor(ends[0]), math.ceil(ends[1]))
+
+
+# Every way to draw -----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def chance(monkeypatch) -> Chance:
+    source = Chance()
+    monkeypatch.setattr("secrets.randbelow", source.below)
+    monkeypatch.setattr("secrets.randbits", source.bits)
+    monkeypatch.setattr(rounded, "exponential_coin", lambda rate: source.coin(math.exp(-rate)))
+    return source
+
+
+@pytest.mark.parametrize("word", [1, 3])
+@pytest.mark.parametrize(
+    "bound", [Fraction(-1, 2), Fraction(0), Fraction(1, 4), Fraction(1, 3), Fraction(5, 7), Fraction(1), Fraction(3)]
+)
+def test_a_uniform_number_is_below_a_bound_with_that_probability(chance, monkeypatch, word, bound):
+    """No further bit is drawn once it is certain: what is a multiple of 1/4 takes a word of three, or two of one."""
+    monkeypatch.setattr(rounded, "WORD", word)
+    kept = max(Fraction(0), min(bound, Fraction(1)))
+
+    def draw() -> tuple[bool, bool]:
+        x = Uniform()
+        below, n = rounded._below(x, bound), x.known
+        return below, Fraction(n + 1, 2**x.bits) <= bound if below else Fraction(n, 2**x.bits) >= bound
+
+    found, rest = chance.law(draw, 2.0**-10)
+    assert all(proved for _, proved in found) and rest <= (2**-6 if bound.denominator % 2 else 0)
+    assert 0 <= kept - found.get((True, True), 0) <= rest
+
+
+@pytest.mark.parametrize("word", [1, 2])
+def test_which_number_is_smaller(chance, monkeypatch, word):
+    """By as few words as it takes, and each of two is as often the smaller one."""
+    monkeypatch.setattr(rounded, "WORD", word)
+
+    def draw() -> tuple[bool, bool]:
+        one, other = Uniform(), Uniform()
+        found = rounded.less(one, other)
+        told = one.bits == other.bits and (one.known < other.known) == found
+        return found, told and one.known >> word == other.known >> word
+
+    found, rest = chance.law(draw, 2.0**-12)
+    assert set(found) == {(True, True), (False, True)} and found[True, True] == found[False, True] and rest < 0.02
+
+
+class Half(Uniform):
+    """0 or 1/2, to every bit."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.number = number
+
+    def first(self, bits: int) -> int:
+        return self.number << bits - 1
+
+
+@pytest.mark.parametrize("ratio", [Fraction(4, 3), Fraction(5, 2)])
+def test_every_way_to_draw_a_normal_law_with_shoulders(chance, monkeypatch, ratio):
+    """A few numbers ±(k + x), x in halves, for normal ones: which are kept, where they go, and how often."""
+    drawn = [(sign, k, half) for sign, k, half in itertools.product((1, -1), range(math.ceil(ratio)), range(2))]
+
+    def number() -> tuple[int, int, Uniform]:
+        sign, k, half = drawn[chance.below(len(drawn))]
+        return sign, k, Half(half)
+
+    monkeypatch.setattr(rounded, "draw_normal", number)
+    epsilon, each = 0.1, 1 / len(drawn)
+    weights: dict[Fraction, float] = {}
+    for sign, k, half in drawn:
+        size = k + Fraction(half, 2)
+        weights[sign * size] = weights.get(sign * size, 0) + each
+        for side in (1, -1):
+            if sign > 0 or size < ratio:
+                place = side * (ratio + sign * size)
+                weights[place] = weights.get(place, 0) + math.exp(-epsilon) * each
+    total = math.fsum(weights.values())
+    found, rest = chance.law(
+        lambda: plus_quasi_normal(Fraction(0), Fraction(1), ratio, Fraction(epsilon), Fraction(1, 6), 8), 1e-5
+    )
+    assert rest < 0.03 and set(found) == set(weights)
+    for place, weight in weights.items():
+        assert -1e-12 <= weight / total - found[place] <= rest
+
+
+@pytest.mark.parametrize(("draw", "weight"), [
+    (draw_normal, lambda y: math.exp(-y * y / 2)), (draw_double_exponential, lambda y: math.exp(-y)),
+])  # fmt: skip
+def test_every_way_to_draw_a_number(chance, monkeypatch, draw, weight):
+    """±(k + x) has the density's weight; x is 0 or 1/2, and coins of bias e^(−x·p) are made at once."""
+
+    def kept(x: Half, twice: int | None = None) -> bool:
+        place = x.number / 2
+        return chance.coin(math.exp(-place * (1 if twice is None else (twice + place) / (twice + 2))))
+
+    monkeypatch.setattr(rounded, "Uniform", lambda: Half(chance.below(2)))
+    monkeypatch.setattr(rounded, "_kept", kept)
+
+    def place() -> tuple[int, int, int]:
+        sign, k, x = draw()
+        return sign, k, x.number
+
+    weights = {(s, k, half): weight(k + half / 2) for s in (1, -1) for k in range(40) for half in (0, 1)}
+    found, rest = chance.law(place, 2e-5)
+    assert rest < 0.15 and set(found) <= set(weights)
+    for outcome, size in weights.items():
+        assert -1e-12 <= size / math.fsum(weights.values()) - found.get(outcome, 0.0) <= rest
 
 
 # Scripts ---------------------------------------------------------------------------------------------------------
