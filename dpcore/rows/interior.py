@@ -27,6 +27,9 @@ Ints = NDArray[np.int64]
 BLOCK = 128
 """Rows of the system that are eliminated together."""
 
+CORNER = 32
+"""Rows of a block that plain loops eliminate; products of larger parts are few enough to stay in one thread."""
+
 LARGEST = 3e7
 """Numbers a system may have: 240 MB."""
 
@@ -108,6 +111,32 @@ class _Stopped(Exception):
     pass
 
 
+def _inverse_root(a: Array) -> Array:
+    """R⁻¹, zeros below, where RᵀR is the matrix whose upper half is a's; halves are joined by small products, which
+    take a fraction of the time of the loops.
+
+    Raises
+    ------
+    LinAlgError : rounding left no positive definite matrix.
+    """
+    from ..kernels.privacy_system import inverted, root
+
+    half = len(a) // 2
+    if len(a) <= CORNER:
+        leaf = np.array(a)
+        if not root(leaf):
+            raise linalg.LinAlgError
+        found: Array = inverted(leaf)
+        return found
+    first = _inverse_root(a[:half, :half])
+    across = first.T @ a[:half, half:]
+    second = _inverse_root(a[half:, half:] - across.T @ across)
+    out = np.zeros(a.shape)
+    out[:half, :half], out[half:, half:] = first, second
+    out[:half, half:] = -(first @ across) @ second
+    return out
+
+
 class _System:
     """A symmetric positive definite matrix with a band, its upper half in panels of rows; factorised in place."""
 
@@ -133,8 +162,6 @@ class _System:
         ------
         LinAlgError : rounding left no positive definite matrix.
         """
-        from ..kernels.privacy_system import inverted, root
-
         size = self.size
         for j, panel in enumerate(self.panels):
             self._watch()
@@ -144,9 +171,7 @@ class _System:
                 rows = min(size, above.shape[1])
                 here[:rows, : above.shape[1]] -= above[:, :rows].T @ above
             corner = here[:, :size]
-            if not root(corner):
-                raise linalg.LinAlgError
-            corner[:] = inverted(corner)
+            corner[:] = _inverse_root(corner)
             here[:, size:] = corner.T @ here[:, size:]
 
     def solve(self, right: Array) -> Array:
