@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
+from ..privacy import Privacy
 from ..problem_fields.vector import FIELDS
 from .base import MISSING, ended, refuse_unwritable, stop_on_interrupt, write_out
 from .reading import add_fields, read_fields
@@ -128,6 +129,7 @@ def read_query(arguments: argparse.Namespace) -> VectorQuery:
         "profile": lambda text: read_profile(text, arguments.normalise),
         "weights": lambda text: _numbers("weights", text),
     }
+    Privacy(arguments.epsilon, arguments.delta)  # named first where several are missing
     return vector_query(**read_fields(arguments, FIELDS, readers))
 
 

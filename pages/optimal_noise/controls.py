@@ -139,14 +139,13 @@ def _take_preset(titles: Mapping[str, dict]) -> None:
 
 def _more(slots: dict) -> None:
     """What most visitors leave as it is; unfolded, from then on, where something of it is not as at first."""
-    st.session_state["more told"] = st.session_state.get("more told", False) or PAGE.touched(*FURTHER)
 
     def draw() -> None:
         for group in (_promise, _constraints, _view, _solver):
             group(slots)
 
     title = "More: promise, constraints, comparison, solver"
-    folding.fold(title, draw, key="more", unfolded=st.session_state["more told"])
+    folding.fold(title, draw, key="more", unfolded=PAGE.touched(*FURTHER))
 
 
 def _promise(slots: dict) -> None:

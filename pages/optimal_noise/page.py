@@ -56,15 +56,11 @@ def answer(asked: controls.Controls) -> Shown | None:
     return view, solution, job, bars
 
 
-arriving = HOME.open()
+HOME.open()
 st.title("Optimal noise", anchor=False)
 asked = controls.read()
-if arriving:  # nothing can have been typed: the browser has the answer before it builds thirty controls
-    shown = answer(asked)
-    controls.draw(asked)
-else:
-    controls.draw(asked)
-    shown = answer(asked)
+controls.draw(asked)
+shown = answer(asked)
 if shown is None:
     st.stop()
 

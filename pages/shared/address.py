@@ -202,12 +202,8 @@ class Address:
     def __init__(self, name: str, first: Mapping[str, object] | None = None, /, **controls: Control) -> None:
         self.name, self.controls, self.first = name, controls, first
 
-    def open(self) -> bool:
-        """Bring the controls into the session and the session into the address. Before any widget is drawn.
-
-        Returns whether the visitor was on another page, or nowhere, before.
-        """
-        arriving = self._arriving()
+    def open(self) -> None:
+        """Bring the controls into the session and the session into the address. Before any widget is drawn."""
         if self is not FRAME and any(key not in st.session_state for key in FRAME.controls):
             FRAME.open()  # a page that runs by itself
         state, kept = st.session_state, remembered().get(self.name)
@@ -231,7 +227,6 @@ class Address:
             state["address"], state["cut short"] = self.name, True
             if self.controls:  # a page without any has a bare address
                 _write({**FRAME.query(FRAME.values()), **self.query(self.values())})
-        return arriving
 
     def unlinked(self) -> dict[str, object]:
         """First values of the controls that no address says anything about."""

@@ -12,13 +12,18 @@ import streamlit as st
 from .address import FRAME
 
 
-def fold(label: str, draw: Callable[[], object], *, key: str, unfolded: bool = False) -> None:
+def fold(
+    label: str, draw: Callable[[], object], *, key: str, unfolded: bool = False, folded_again: bool = False
+) -> None:
     """A title; below it, while it is unfolded, what `draw` draws.
 
-    unfolded : whether it is at first. When that changes, the fold follows; between changes it is the visitor's.
+    unfolded : as soon as this is so, the fold opens; else it is the visitor's.
+    folded_again : as soon as it is so no longer, the fold closes. Not for controls: an emptied field is in use.
     """
-    if st.session_state.get(f"{key} follows", False) != unfolded:
-        st.session_state[f"{key} follows"] = st.session_state[key] = unfolded
+    before = st.session_state.get(f"{key} unfolded", False)
+    if unfolded != before and (unfolded or folded_again):
+        st.session_state[key] = unfolded
+    st.session_state[f"{key} unfolded"] = unfolded
     with st.expander(label, key=key, on_change="rerun") as part:
         if part.open:
             draw()
@@ -26,7 +31,13 @@ def fold(label: str, draw: Callable[[], object], *, key: str, unfolded: bool = F
 
 def explanation(label: str, *parts: str) -> None:
     """Text that is folded unless the visitor wants explanations."""
-    fold(label, lambda: st.markdown("\n\n".join(parts)), key="explanation", unfolded=bool(FRAME["explain"]))
+    fold(
+        label,
+        lambda: st.markdown("\n\n".join(parts)),
+        key="explanation",
+        unfolded=bool(FRAME["explain"]),
+        folded_again=True,
+    )
 
 
 def about(text: Mapping[str, str]) -> None:

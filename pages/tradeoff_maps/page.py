@@ -10,13 +10,11 @@ from pages.tradeoff_maps import controls, panels, work
 
 TEXT = prose.sections("tradeoff_maps")
 
-arriving = controls.PAGE.open()
+controls.PAGE.open()
 asked = controls.read()
 jobs = {} if asked.fault else {"map": compute.ask("map", asked.plane, None, task=work.fill, wait=0)}
 st.title("Trade-off maps", anchor=False)
-map_first = arriving and not asked.fault  # nothing can have been typed: the browser has it before the controls
-if not map_first:
-    controls.sidebar(asked)  # the first cells are solved meanwhile
+controls.sidebar(asked)  # the first cells are solved meanwhile
 if asked.fault:
     st.error(f"{asked.complaint} Correct it on the left.", icon=":material/error:")
     st.stop()
@@ -37,8 +35,6 @@ with left:
     panels.map_choices()
     panels.first_cells(jobs["map"])
     live([jobs["map"]], lambda: panels.heat_map(asked, jobs["map"]))
-if map_first:
-    controls.sidebar(asked)
 with right:
     live([jobs.get("frontier")], lambda: panels.frontier(asked, jobs.get("frontier")))
 live([jobs["along"], target], lambda: panels.along(asked, jobs["along"], target))

@@ -18,4 +18,4 @@ def test_a_link_to_a_page_opens_it_inside_the_frame(entry, visitor):
         page.get_by_role("heading", name="Vector queries").wait_for()
         assert page.title() == "DP Frontier"
         assert "epsilon=0.7" in page.url
-        expect(page.get_by_label("ε", exact=True).first).to_have_value("0.7")
+        expect(page.get_by_label("ε", exact=True).first).to_have_value("0.7", timeout=30_000)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from views import quiet, still, stopped
+from views import quiet, still
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
 
@@ -18,7 +18,7 @@ def test_a_click_on_a_cell_opens_it_on_the_first_page(visitor, dashboard):
     page.wait_for_selector("h1")
     page.goto(f"{dashboard}/tradeoff_maps?{SMALL}")
     page.locator(".st-key-chart_map .textpoint").nth(8).wait_for()
-    stopped(page)  # the lines beside the map take many more problems
+    page.wait_for_selector(".st-key-stop", state="detached")
     quiet(page)
     picture = still(page.locator(".st-key-chart_map .heatmaplayer image").first)
     x, y = picture["x"] + picture["width"] * 5 / 6, picture["y"] + picture["height"] / 6
@@ -41,8 +41,7 @@ def test_the_table_stands_where_the_picture_will(visitor, dashboard, scheme):
     cells = page.locator(".map-cells td[style]")
     cells.nth(8).wait_for()
     assert held and not page.locator(".st-key-chart_map .main-svg").count()
-    stopped(page)
-    page.wait_for_timeout(500)  # charts whose library is held are never drawn, so the page is not quiet
+    quiet_but_for_the_library(page)
     texts = cells.all_inner_texts()
     assert all(text.endswith("%") for text in texts)
     findings = Axe().run(page, context=".map-cells").response["violations"]
@@ -63,3 +62,9 @@ def test_the_table_stands_where_the_picture_will(visitor, dashboard, scheme):
     assert abs(last["y"] + last["height"] - picture["y"] - picture["height"]) <= 2
     assert not cells.first.is_visible()
     assert sorted(page.locator(".st-key-chart_map .textpoint").all_text_contents()) == sorted(texts)
+
+
+def quiet_but_for_the_library(page) -> None:
+    """All cells are there and no script runs."""
+    page.wait_for_selector(".st-key-stop", state="detached")
+    page.wait_for_timeout(500)

@@ -107,7 +107,10 @@ def link(page) -> dict[str, list[str]]:
 
 def reveal(page) -> None:
     """Unfold what holds fields."""
-    folds = page.locator('details:not([open]):has([class*="st-key-field_"]) > summary')
+    closed = "details:not([open])"
+    folds = page.locator(
+        f'{closed}:has([class*="st-key-field_"]) > summary, [data-testid="stSidebar"] {closed} > summary'
+    )
     while folds.count():
         folds.first.click()
         quiet(page)

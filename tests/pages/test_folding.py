@@ -17,7 +17,8 @@ def script() -> None:
         st.session_state["drawn"] = True
         st.text_input("Inside", key="inside")
 
-    folding.fold("More", draw, key="more", unfolded=st.session_state.get("wanted", False))
+    wanted, again = (st.session_state.get(name, False) for name in ("wanted", "again"))
+    folding.fold("More", draw, key="more", unfolded=wanted, folded_again=again)
 
 
 def run(page: AppTest, **state: bool) -> bool:
@@ -45,7 +46,9 @@ def test_a_fold_follows_what_the_page_says_when_that_changes_and_else_the_visito
     assert run(page, wanted=True)
     assert not run(page, more=False), "folded by the visitor, though the page still wants it"
     assert run(page, more=True)
-    assert not run(page, wanted=False)
+    assert run(page, wanted=False), "a field in it was emptied, and is in use"
+    assert run(page, wanted=True)
+    assert not run(page, wanted=False, again=True)
     assert run(page, wanted=True)
 
 

@@ -141,6 +141,6 @@ TOPIC = Topic(
             f"a group of {values['size']:g} at {values['size']:g}ε?"
         ),
         (*(float(f"{base}e{power}") for power in range(-6, 0) for base in (1, 2, 3, 5, 7)), 1.0),
-        lambda values: together(values["law"], int(values["size"])), lambda delta: probability(delta) if delta else "0",
+        lambda values: together(values["law"], int(values["size"])), lambda found: probability(found) if found else "0",
     ),
 )  # fmt: skip
