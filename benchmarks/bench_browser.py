@@ -64,7 +64,7 @@ def solved(browser: Browser, address: str) -> None:
     page.goto(address)
     page.wait_for_selector(CELL, state="attached")
     page.wait_for_timeout(2000)  # until the button that ends the search is there
-    page.wait_for_function(ENDED)
+    page.get_by_role("button", name="Stop", exact=True).first.wait_for(state="detached", timeout=300_000)
     page.context.close()
 
 
@@ -202,9 +202,6 @@ def cancel(page: Page, address: str) -> float:
 
 CELL = ".map-cells td[style]"
 """A cell of the map's table, which stands until the picture does."""
-
-ENDED = "![...document.querySelectorAll('button')].some(button => button.innerText.startsWith('Stop'))"
-"""Nothing is searched for any more."""
 
 FIRST_CELL = f"{CELL}, {SNAPSHOT.replace('path', 'rect')}"
 """The same, or one of the snapshot."""
