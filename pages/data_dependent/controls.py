@@ -178,7 +178,7 @@ def _effort() -> None:
         _number("gap", "Stop at a relative gap of (%)", 0.5)
         _number("seconds", "Time limit (s)", 5.0)
 
-    folding.fold("Solver", draw, key="solver", unfolded=PAGE.touched("gap", "seconds"))
+    folding.further("Solver", PAGE, ("gap", "seconds"), draw)
 
 
 def _number(key: str, label: str, step: float, help: str | None = None) -> None:

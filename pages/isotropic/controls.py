@@ -71,7 +71,7 @@ def sidebar() -> Asked:
         elif PAGE["loss"] == "exceed":
             places["threshold"] = fields.quantities(PAGE, [THRESHOLD])
         if not FRAME["projector"]:
-            folding.fold("More", lambda: _more(places), key="more", unfolded=PAGE.touched("gap", "seconds"))
+            folding.further("More", PAGE, ("gap", "seconds"), lambda: _more(places))
         below = st.container()
     return asking.read(PAGE, read_problem, lambda name: places.get(name, below), FIELDS)
 

@@ -9,7 +9,6 @@ import streamlit as st
 
 from dpcore.privacy import Privacy
 from pages.shared import compute, prose, watching
-from pages.shared.fields import nearest_stop
 
 from . import panels, work
 from .controls import EPSILON_STOPS
@@ -31,11 +30,7 @@ def headline(view: panels.View) -> None:
 
 def _draw(view: panels.View, found: Sequence[work.Bounds | None]) -> None:
     told = [_sentence(view, epsilon, bounds) for epsilon, bounds in zip(EPSILON_STOPS, found)]
-    data = {
-        "slider": "epsilon_stop",
-        "headlines": told,
-        "here": EPSILON_STOPS.index(nearest_stop(HOME["epsilon"], EPSILON_STOPS)),
-    }
+    data = {"slider": "epsilon_stop", "headlines": told, "here": EPSILON_STOPS.index(st.session_state["epsilon_stop"])}
     with st.container(key="along"):
         _line(data=data, key="along_line")
 

@@ -52,7 +52,7 @@ class Controls:
     """What the controls say, and where under them a complaint belongs.
 
     problem : None while some control holds a value that is not accepted.   people : how many, if that is known.
-    refused : what is wrong in this run.   slots : by name, once the controls are drawn.
+    complaints : the messages of this run, for the main column.
     """
 
     problem: NoiseProblem | None = None
@@ -60,22 +60,14 @@ class Controls:
     unit: str = ""
     people: int | None = None
     overlays: tuple[str, ...] = ()
-    refused: list[InputError] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
     slots: dict[str, object] = field(default_factory=dict)
 
-    @property
-    def complaints(self) -> list[str]:
-        """The messages of this run, for the main column."""
-        return [explain(error) for error in self.refused]
-
     def complain(self, error: InputError) -> None:
-        """Put the message under the control that caused it, as soon as that is drawn."""
-        self.refused.append(error)
-        if self.slots:
-            self.place(error)
-
-    def place(self, error: InputError) -> None:
-        self.slots.get(slot_of(error.field), self.slots["epsilon"]).error(explain(error))
+        """Put the message under the control that caused it."""
+        message = explain(error)
+        self.complaints.append(message)
+        self.slots.get(slot_of(error.field), self.slots["epsilon"]).error(message)
 
 
 def slot_of(name: str) -> str:
@@ -90,31 +82,27 @@ def slot_of(name: str) -> str:
     return "solver" if name in ("gap", "time_limit", "method", "cells_per_sensitivity") else name
 
 
-def read() -> Controls:
-    """What the controls of a scalar noise problem say, whether they are drawn yet or not."""
-    controls = Controls(people=PAGE["people"], overlays=tuple(PAGE["overlays"]))
-    try:
-        controls.unit = read_unit(PAGE.values())
-        controls.settings = read_settings(PAGE.values())
-        controls.problem = read_problem(PAGE.values())
-    except InputError as error:
-        controls.complain(error)
-    return controls
-
-
-def draw(controls: Controls) -> None:
-    """Draw them in the sidebar, with what is wrong under those it is about."""
+def noise_controls() -> Controls:
+    """Draw the controls of a scalar noise problem in the sidebar and read them."""
+    controls = Controls()
     with st.sidebar:
         PAGE.note()
         _presets()
-        for group in (_promise, _privacy, _loss) if FRAME["projector"] else (_privacy, _query, _loss):
-            group(controls.slots)
+        for draw in (_promise, _privacy, _loss) if FRAME["projector"] else (_privacy, _query, _loss):
+            draw(controls.slots)
         if not FRAME["projector"]:
             _more(controls.slots)
-    for error in controls.refused:
-        controls.place(error)
-    if controls.problem and (word := verdict.delta_warning(controls.problem, controls.people)):
-        controls.slots["people"].warning(word)
+    controls.overlays = tuple(PAGE["overlays"])
+    try:
+        controls.unit = read_unit(PAGE.values())
+        controls.settings = read_settings(PAGE.values())
+        controls.people = PAGE["people"]
+        controls.problem = read_problem(PAGE.values())
+        if word := verdict.delta_warning(controls.problem, controls.people):
+            controls.slots["people"].warning(word)
+    except InputError as error:
+        controls.complain(error)
+    return controls
 
 
 # One function per group of controls ------------------------------------------------------------------
@@ -144,8 +132,7 @@ def _more(slots: dict) -> None:
         for group in (_promise, _constraints, _view, _solver):
             group(slots)
 
-    title = "More: promise, constraints, comparison, solver"
-    folding.fold(title, draw, key="more", unfolded=PAGE.touched(*FURTHER))
+    folding.further("More: promise, constraints, comparison, solver", PAGE, FURTHER, draw)
 
 
 def _promise(slots: dict) -> None:

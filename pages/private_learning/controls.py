@@ -96,7 +96,7 @@ def sidebar() -> Asked:
             places["epsilon"] = fields.number(PAGE, "epsilon", "ε exactly", step=0.1, help="From 0.1 to 10.")
         places["delta"] = fields.number(PAGE, "delta", f"δ — {DELTA.help}", help=prose.ABOUT_DELTA)
         if not FRAME["projector"]:
-            folding.fold("More", _more, key="more", unfolded=PAGE.touched("splits", "draws"))
+            folding.further("More", PAGE, ("splits", "draws"), _more)
         below = st.container()
     asked = Asked(PAGE["data"], PAGE["model"])
     try:

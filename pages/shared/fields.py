@@ -92,19 +92,15 @@ def switch(asked: Field) -> None:
 
 def stops(page: Address, key: str, label: str, places: Sequence[float], show: Callable[[float], str]) -> None:
     """A slider over rounded stops that moves, and follows, the number of the same key, which it shows as it is."""
-    value, nearest = page[key], nearest_stop(page[key], places)
+    value = page[key]
+    size = lambda v: math.log(max(v, 1e-14))  # noqa: E731
+    nearest = min(places, key=lambda stop: abs(size(stop) - size(value or 0.0)))
     if st.session_state.get(f"{key}_stop") != nearest:
         st.session_state[f"{key}_stop"] = nearest
     told = {"value": nearest, "key": f"{key}_stop", "on_change": _take_stop, "args": (page, key)}
     here = value if value is not None and 0 <= value < math.inf else nearest
     exact = lambda stop: show(here if stop == nearest else stop)  # noqa: E731
     st.select_slider(label, list(places), format_func=exact, **told)
-
-
-def nearest_stop(value: float | None, places: Sequence[float]) -> float:
-    """The stop at which a slider stands for a value, by their ratio."""
-    size = lambda v: math.log(max(v, 1e-14))  # noqa: E731
-    return min(places, key=lambda stop: abs(size(stop) - size(value or 0.0)))
 
 
 def _take_stop(page: Address, key: str) -> None:

@@ -5,39 +5,41 @@ A fold that nobody opens costs neither the server nor the browser anything but i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import streamlit as st
 
-from .address import FRAME
+from .address import FRAME, Address
 
 
-def fold(
-    label: str, draw: Callable[[], object], *, key: str, unfolded: bool = False, folded_again: bool = False
-) -> None:
+def fold(label: str, draw: Callable[[], object], *, key: str, unfolded: bool = False) -> None:
     """A title; below it, while it is unfolded, what `draw` draws.
 
-    unfolded : as soon as this is so, the fold opens; else it is the visitor's.
-    folded_again : as soon as it is so no longer, the fold closes. Not for controls: an emptied field is in use.
+    key : on no other page, if `unfolded` may be.
+    unfolded : the fold follows it where it is new on the screen, and when it changes; else it is the visitor's.
     """
-    before = st.session_state.get(f"{key} unfolded", False)
-    if unfolded != before and (unfolded or folded_again):
+    said = f"{key} unfolded"
+    if (unfolded and key not in st.session_state) or unfolded != st.session_state.get(said, False):
         st.session_state[key] = unfolded
-    st.session_state[f"{key} unfolded"] = unfolded
+    st.session_state[said] = unfolded
     with st.expander(label, key=key, on_change="rerun") as part:
         if part.open:
             draw()
 
 
+def further(label: str, page: Address, controls: Sequence[str], draw: Callable[[], object]) -> None:
+    """A fold of controls, unfolded from the moment on at which one of them is not as at first: a field that is emptied
+    again is in use."""
+    key = f"further on {page.name}"
+    touched = f"{key} touched"
+    st.session_state[touched] = st.session_state.get(touched, False) or page.touched(*controls)
+    fold(label, draw, key=key, unfolded=st.session_state[touched])
+
+
 def explanation(label: str, *parts: str) -> None:
     """Text that is folded unless the visitor wants explanations."""
-    fold(
-        label,
-        lambda: st.markdown("\n\n".join(parts)),
-        key="explanation",
-        unfolded=bool(FRAME["explain"]),
-        folded_again=True,
-    )
+    key = f"explanation on {st.session_state['address']}"
+    fold(label, lambda: st.markdown("\n\n".join(parts)), key=key, unfolded=bool(FRAME["explain"]))
 
 
 def about(text: Mapping[str, str]) -> None:

@@ -134,7 +134,7 @@ def _limits() -> None:
             title = vector.FIELDS[key].title
             fields.number(PAGE, key, title[0].upper() + title[1:])
 
-    folding.fold("Coordinates that cannot all change at once", draw, key="limits", unfolded=PAGE.touched("l1", "l2"))
+    folding.further("Coordinates that cannot all change at once", PAGE, ("l1", "l2"), draw)
     st.caption(
         "Neighbours: data sets that differ in one person; coordinate i then moves by at most λᵢ. "
         "Scales and samples here are floating point, for looking; releases under “Take it away” are exact."

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.shared.fields import typed
+
 
 def script() -> None:
     import streamlit as st
@@ -17,8 +19,9 @@ def script() -> None:
         st.session_state["drawn"] = True
         st.text_input("Inside", key="inside")
 
-    wanted, again = (st.session_state.get(name, False) for name in ("wanted", "again"))
-    folding.fold("More", draw, key="more", unfolded=wanted, folded_again=again)
+    if st.session_state.get("elsewhere"):
+        return
+    folding.fold("More", draw, key="more", unfolded=st.session_state.get("wanted", False))
 
 
 def run(page: AppTest, **state: bool) -> bool:
@@ -46,11 +49,27 @@ def test_a_fold_follows_what_the_page_says_when_that_changes_and_else_the_visito
     assert run(page, wanted=True)
     assert not run(page, more=False), "folded by the visitor, though the page still wants it"
     assert run(page, more=True)
-    assert run(page, wanted=False), "a field in it was emptied, and is in use"
-    assert run(page, wanted=True)
-    assert not run(page, wanted=False, again=True)
+    assert not run(page, wanted=False)
     assert run(page, wanted=True)
 
 
 def test_a_page_may_want_it_from_the_first_run_on(page):
     assert run(page, wanted=True)
+
+
+def test_it_is_unfolded_again_where_the_page_is_come_back_to(page):
+    assert run(page, wanted=True)
+    assert not run(page, elsewhere=True)
+    assert run(page, elsewhere=False)
+
+
+def test_controls_in_use_stay_unfolded_when_their_field_is_as_at_first_again():
+    page = AppTest.from_file("../../pages/isotropic/page.py", default_timeout=60)
+    keys = lambda: {box.key for box in page.text_input}  # noqa: E731
+    page.run()
+    assert typed("seconds") not in keys()
+    page.session_state["further on isotropic"] = True
+    page.run()
+    page.text_input(key=typed("seconds")).set_value("5").run()
+    page.text_input(key=typed("seconds")).set_value("20").run()
+    assert page.session_state["seconds"] == 20 and typed("seconds") in keys()

@@ -130,8 +130,8 @@ PROJECTED = {
 }
 """Page → controls that a lecture moves, and controls that it does not need."""
 
-FOLDED = {"data_dependent": "solver", "vector_queries": "limits", "isotropic": "more"}
-"""Page → the fold of some of them."""
+FOLDED = {"data_dependent": "data dependent", "vector_queries": "vector queries", "isotropic": "isotropic"}
+"""Pages with some of them in a fold → what their addresses are called."""
 
 
 @pytest.mark.parametrize("name", PROJECTED)
@@ -143,7 +143,7 @@ def test_a_projector_keeps_what_a_lecture_moves(name):
         turn(page, name)
         page.query_params["projector"] = projector
         if name in FOLDED:
-            page.session_state[FOLDED[name]] = True
+            page.session_state[f"further on {FOLDED[name]}"] = True
         page.run()
         assert not page.exception
         drawn[projector] = controls(page.sidebar, *CONTROLS, "pills")
