@@ -27,7 +27,8 @@ that is found by itself; `pages/mechanism_gallery/topics/randomised_response` is
   picture finds the answer in `values["found"]`, and until then the one before stays on the page, pale. Tasks are in
   `work.py` of the page's folder, which imports no Streamlit.
 * **guess**, where a number is to be predicted: the question, the places of a mark on the first chart, which shows its
-  axes alone until that is set, and the truth, drawn beside it (`predicting`). It stands for the text's answers.
+  axes alone until that is set, and the truth, drawn beside it (`predicting`). It stands for the text's answers. Where a
+  curve is to be predicted it is a `topic.Sketch`: its heights at a few places, drawn with the pointer.
 * **text.md**, by its headings: "claim" (one sentence), "prediction" (what to predict before the numbers are seen, and
   the answers to choose from, as a list; `predicting`), "in 60 seconds" (at most 120 words, no formula that a first-year
   student could not read), "picture" and any other that a panel's `about` names (the "?"), "theorem" (the statement and

@@ -14,19 +14,22 @@ import streamlit as st
 
 from dpcore import figures
 from dpcore.figures import Palette
-from pages.shared import prose
+from pages.shared import folding, prose
 from pages.shared.address import FRAME
 
 from . import moving
-from .topic import Guess, Picture, Topic, Values
+from .topic import Guess, Panel, Picture, Sketch, Topic, Values
+
+Answer = str | float | tuple[float, ...]
+"""What was chosen, the place of the mark, or the heights of the sketch; "" for none."""
 
 
 @dataclass(frozen=True)
 class Made:
-    """A prediction: the question, and the answer that was chosen or the place of the mark; "" for none."""
+    """A prediction: the question, and the answer to it."""
 
     asked: str
-    answer: str | float
+    answer: Answer
 
 
 def prediction(texts: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
@@ -58,75 +61,148 @@ def ask(topic: Topic, texts: Mapping[str, str], values: Values) -> None:
 
 
 def place(topic: Topic) -> None:
-    """Under the chart, on which the mark can be dragged: a slider that does the same for a keyboard."""
-    if topic.guess is None or not covered(topic):
+    """Under the chart, on which mark or sketch can be drawn: sliders that do the same for a keyboard."""
+    guess = topic.guess
+    if guess is None or not covered(topic):
         return
-    stops = topic.guess.stops
-    st.select_slider(
-        "Your mark: drag it on the chart, or here", stops, stops[len(stops) // 2], format_func=prose.plain,
-        key=_key(topic),
-    )  # fmt: skip
-    data = {"chart": f"chart_{topic.name}", "along": topic.guess.along, "stops": stops, "at": mark(topic)}
+    data = {"chart": f"chart_{topic.name}", "stops": guess.stops, "at": mark(topic)}
+    if isinstance(guess, Sketch):
+        data |= {"along": "y", "places": guess.places}
+        folding.fold(
+            "Draw the curve on the chart, or set its heights here", lambda: _sliders(topic, guess), key="heights"
+        )
+    else:
+        data |= {"along": guess.along}
+        _slider(topic, "Your mark: drag it on the chart, or here")
     _hand(data=data, key="hand", on_placed_change=lambda: take(topic, st.session_state["hand"]["placed"]))
+
+
+def _sliders(topic: Topic, guess: Sketch) -> None:
+    """One for each height of a sketch."""
+    for number, where in enumerate(guess.places):
+        _slider(topic, guess.where(where), number)
+
+
+def _slider(topic: Topic, label: str, number: int = 0) -> None:
+    """Sets one height of a sketch, or the mark."""
+    key, now = f"{_key(topic)}_{number}", mark(topic)
+    st.session_state[key] = now[number] if isinstance(now, tuple) else now
+    st.select_slider(
+        label, topic.guess.stops, format_func=prose.plain, key=key,
+        on_change=lambda: _put(topic, number, st.session_state[key]),
+    )  # fmt: skip
+
+
+def _put(topic: Topic, number: int, stop: float) -> None:
+    """A slider was moved (a callback)."""
+    now = mark(topic)
+    st.session_state[_key(topic)] = (*now[:number], stop, *now[number + 1 :]) if isinstance(now, tuple) else float(stop)
 
 
 def _key(topic: Topic) -> str:
     return f"mark_{topic.name}"
 
 
-def mark(topic: Topic) -> float:
-    """Where the mark stands."""
-    stops = topic.guess.stops
-    return float(st.session_state.get(_key(topic), stops[len(stops) // 2]))
+def mark(topic: Topic) -> float | tuple[float, ...]:
+    """Where the mark stands; the heights of a sketch."""
+    guess = topic.guess
+    middle = guess.stops[len(guess.stops) // 2]
+    first = (middle,) * len(guess.places) if isinstance(guess, Sketch) else middle
+    return st.session_state.get(_key(topic), first)
 
 
 def take(topic: Topic, told: Any) -> None:
-    """Take the mark's stop from the browser: nothing else is believed."""
-    if isinstance(told, int) and not isinstance(told, bool) and 0 <= told < len(topic.guess.stops):
-        st.session_state[_key(topic)] = topic.guess.stops[told]
+    """Take the stop of the mark, or of every height of a sketch, from the browser: nothing else is believed."""
+    guess = topic.guess
+
+    def stands(stop: Any) -> bool:
+        return isinstance(stop, int) and not isinstance(stop, bool) and 0 <= stop < len(guess.stops)
+
+    if isinstance(guess, Sketch):
+        if isinstance(told, list) and len(told) == len(guess.places) and all(map(stands, told)):
+            st.session_state[_key(topic)] = tuple(guess.stops[stop] for stop in told)
+    elif stands(told):
+        st.session_state[_key(topic)] = guess.stops[told]
 
 
-def said(topic: Topic) -> None:
-    """What was predicted, under the headline."""
-    if FRAME["predict"] and (told := _made().get(topic.name)) and told.answer:
-        st.caption(f"You predicted: {told.answer if isinstance(told.answer, str) else prose.plain(told.answer)}.")
+def said(topic: Topic, asked: str, values: Values) -> None:
+    """What was predicted, under the headline; of a sketch, where it misses most."""
+    if not FRAME["predict"] or not (made := _made().get(topic.name)) or not made.answer:
+        return
+    if not isinstance(made.answer, tuple):
+        st.caption(f"You predicted: {made.answer if isinstance(made.answer, str) else prose.plain(made.answer)}.")
+    elif made.asked == asked:
+        guess, truth = topic.guess, topic.guess.truth(values)
+        most = max(range(len(truth)), key=lambda number: abs(truth[number] - made.answer[number]))
+        st.caption(
+            f"Your sketch, the dashed line, misses most at {guess.where(guess.places[most])}: "
+            f"{prose.plain(made.answer[most])}, and it is {guess.show(truth[most])}."
+        )
 
 
 def marked(topic: Topic, picture: Picture, asked: str, values: Values, colours: Palette) -> Picture:
-    """The picture with the mark: the axes alone while it is set, beside the truth afterwards, as long as the question
-    is the same."""
+    """The picture with the mark or sketch: the axes alone while it is set, beside the truth afterwards, as long as the
+    question is the same."""
     if topic.guess is None or not FRAME["predict"]:
         return picture
     first, made, guess = picture.panels[0], _made().get(topic.name), topic.guess
     if made is None:
-        place = mark(topic)
-        figure = _emptied(first.figure, guess)
-        figure.update_layout(
-            shapes=[_level(guess, place, "your mark", colours, 2 * guess.stops.index(place) >= len(guess.stops))]
-        )
-        told = f"The axes alone, with your mark at {prose.plain(place)}."
-        alone = replace(first, figure=figure, alt=told, table={"your mark": [prose.plain(place)]}, sent=None)
+        alone = replace(first, figure=_emptied(first.figure, guess), sent=None)
+        if isinstance(guess, Sketch):
+            alone = _to_draw(alone, guess, mark(topic), colours)
+        else:
+            alone = _to_mark(alone, guess, mark(topic), colours)
         return replace(picture, panels=(alone,))
-    if not isinstance(made.answer, float) or made.asked != asked:
+    if isinstance(made.answer, str) or made.asked != asked:
         return picture
-    truth = guess.truth(values)
-    before = [shape.to_plotly_json() for shape in first.figure.layout.shapes]
-    said, shown = f"your mark: {prose.plain(made.answer)}", f"it is {guess.show(truth)}"
-    if _somewhere(first.figure, guess, truth):
-        marks = [
-            _level(guess, made.answer, said, colours, made.answer < truth),
-            _level(guess, truth, shown, colours, truth <= made.answer, dash="solid"),
-        ]
+    if isinstance(guess, Sketch):
+        added, told = [_path(guess, made.answer, colours)], "Your sketch is the dashed line."
     else:
-        marks = [_level(guess, made.answer, f"{said}; {shown}", colours)]
-    shapes = [*before, *marks]
-    first.figure.layout.shapes = shapes
+        added, told = _beside_truth(first.figure, guess, made.answer, guess.truth(values), colours)
+    before = [shape.to_plotly_json() for shape in first.figure.layout.shapes]
+    first.figure.layout.shapes = shapes = [*before, *added]
     if first.sent is not None:  # they hold for this state alone
         first.sent["layout"]["shapes"] = shapes
         for state in first.sent["frames"]:
             state["layout"] = {"shapes": before, **state["layout"]}
-    alt = f"{first.alt} Your mark: {prose.plain(made.answer)}; {shown}."
-    return replace(picture, panels=(replace(first, alt=alt), *picture.panels[1:]))
+    return replace(picture, panels=(replace(first, alt=f"{first.alt} {told}"), *picture.panels[1:]))
+
+
+def _to_mark(panel: Panel, guess: Guess, place: float, colours: Palette) -> Panel:
+    """The axes with the mark."""
+    below = 2 * guess.stops.index(place) >= len(guess.stops)
+    panel.figure.update_layout(shapes=[_level(guess, place, "your mark", colours, below)])
+    told = prose.plain(place)
+    return replace(panel, alt=f"The axes alone, with your mark at {told}.", table={"your mark": [told]})
+
+
+def _to_draw(panel: Panel, guess: Sketch, heights: tuple[float, ...], colours: Palette) -> Panel:
+    """The axes with the sketch."""
+    panel.figure.add_scatter(
+        x=guess.places, y=heights, mode="lines+markers", showlegend=False, hoverinfo="skip", cliponaxis=False,
+        line={"color": colours.text, "width": 2, "dash": "dash"}, marker={"size": 12, "color": colours.text},
+    )  # fmt: skip
+    table = {"at": [guess.where(one) for one in guess.places], "your sketch": [prose.plain(one) for one in heights]}
+    told = ", ".join(f"{height} at {where}" for where, height in zip(*table.values(), strict=True))
+    return replace(panel, alt=f"The axes alone, with your sketch: {told}.", table=table)
+
+
+def _path(guess: Sketch, heights: tuple[float, ...], colours: Palette) -> dict[str, Any]:
+    """The sketch as a line over the curves."""
+    way = " L".join(f"{x!r},{y!r}" for x, y in zip(guess.places, heights, strict=True))
+    return {"type": "path", "path": f"M{way}", "line": {"color": colours.text, "width": 2, "dash": "dash"}}
+
+
+def _beside_truth(
+    figure: go.Figure, guess: Guess, place: float, truth: float, colours: Palette
+) -> tuple[list[dict[str, Any]], str]:
+    """The mark and the truth as lines across the chart, and both in words."""
+    said, shown = f"your mark: {prose.plain(place)}", f"it is {guess.show(truth)}"
+    told = f"Your mark: {prose.plain(place)}; {shown}."
+    if not _somewhere(figure, guess, truth):
+        return [_level(guess, place, f"{said}; {shown}", colours)], told
+    mark = _level(guess, place, said, colours, place < truth)
+    return [mark, _level(guess, truth, shown, colours, truth <= place, dash="solid")], told
 
 
 def _somewhere(figure: go.Figure, guess: Guess, value: float) -> bool:
@@ -138,14 +214,14 @@ WIDE = 50
 """So many times the least stop is the largest where the axis is logarithmic while a mark is set."""
 
 
-def _emptied(figure: go.Figure, guess: Guess) -> go.Figure:
+def _emptied(figure: go.Figure, guess: Guess | Sketch) -> go.Figure:
     """The axes of a figure, as they are with what is drawn there, but for the guess's own, which spans its stops."""
     drawn = [trace for trace in figure.data if trace.visible is not False and trace.x is not None]
     x, y = ([value for trace in drawn for value in moving.single(trace[name])] for name in ("x", "y"))
     empty = go.Figure(layout=figure.layout)
     empty.add_scatter(x=x, y=y, mode="markers", marker={"opacity": 0}, showlegend=False, hoverinfo="skip")
     low, high = guess.stops[0], guess.stops[-1]
-    axis = empty.layout[f"{guess.along}axis"]
+    axis = empty.layout[f"{guess.along if isinstance(guess, Guess) else 'y'}axis"]
     if low > 0 and (high >= WIDE * low or axis.type == "log"):
         axis.update(figures.log_ticks(low, high) | {"range": [math.log10(low), math.log10(high)]})
     else:

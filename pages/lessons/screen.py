@@ -118,15 +118,14 @@ def first_screen(
     beside: Callable[[], object] | None = None,
 ) -> None:
     """Headline, picture, and beside it what the topic wants there and the explanation; a lecturer explains without."""
-    hidden = predicting.covered(topic)
+    hidden, asked = predicting.covered(topic), predicting.question(topic, texts, values)
     if hidden:
         predicting.ask(topic, texts, values)
         picture = replace(picture, notes=())
     else:
         frame.headline(picture.headline)
-        predicting.said(topic)
+        predicting.said(topic, asked, values)
         frame.cite(picture.headline.replace("*", ""), picture.facts)
-    asked = predicting.question(topic, texts, values)
     picture = predicting.marked(topic, picture, asked, values, drawing.colours(hall=True))
     with st.container(key="picture"):
         panels(topic, picture, texts, beside=beside)

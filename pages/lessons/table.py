@@ -7,6 +7,7 @@ from pathlib import Path
 from pages.shared.address import Address
 
 from . import path, predicting
+from .topic import Sketch
 
 DOCS = Path(__file__).parents[2] / "docs" / "learn.md"
 HEAD = ("§", "topic", "claim", "begins with", "prediction", "moves along", "question, and whether its numbers vary")
@@ -22,7 +23,8 @@ def rows() -> list[tuple[str, ...]]:
         if topic.guess is None:
             _, options = predicting.prediction(texts)
         else:
-            options = (f"marked on the chart, {topic.guess.stops[0]:g} … {topic.guess.stops[-1]:g}",)
+            how = "sketched" if isinstance(topic.guess, Sketch) else "marked"
+            options = (f"{how} on the chart, {topic.guess.stops[0]:g} … {topic.guess.stops[-1]:g}",)
         moves = _moves(address, topic.moves.key) if topic.moves else "–"
         question = f"{topic.question.text} ({'varies' if topic.vary else 'fixed'})"
         name = f"{topic.title} (`{step.place.name}?topic={topic.name}`)"
@@ -39,7 +41,12 @@ def _moves(address: Address, key: str) -> str:
 def table() -> str:
     """The table in Markdown."""
     lines = [HEAD, ("---",) * len(HEAD), *rows()]
-    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines) + "\n"
+    return (
+        "\n".join(
+            "| " + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in line) + " |" for line in lines
+        )
+        + "\n"
+    )
 
 
 def written() -> str:

@@ -151,13 +151,29 @@ class Guess:
 
 
 @dataclass(frozen=True)
+class Sketch:
+    """A curve to sketch on the first chart before it is drawn: its height at a few places.
+
+    asks : as `Guess` has it.   places : on the x axis, from left to right.   stops : heights, which the axis spans.
+    truth : what the picture is made of → the heights at the places.   where : names a place.   show : writes a height.
+    """
+
+    asks: Callable[[Values], str]
+    places: tuple[float, ...]
+    stops: tuple[float, ...]
+    truth: Callable[[Values], Sequence[float]]
+    where: Callable[[float], str]
+    show: Callable[[float], str]
+
+
+@dataclass(frozen=True)
 class Topic:
     """One topic: a folder `topics/<name>` of its page, whose `__init__.py` ends in TOPIC = Topic(…) and whose text.md
     has its texts; `pages.lessons` says what each part is for.
 
     name : in the link; that of the folder, with "-" for "_" if so wished.
     moves : what the first panel moves along, where its picture is a closed form.
-    guess : the prediction is a mark on the chart, instead of one of the texts' answers.
+    guess : the prediction is a mark or a sketch on the chart, instead of one of the texts' answers.
     vary : the same question with other numbers, drawn; asked when somebody wants another one.
     section : of Awan's notes, "3.2", by which all topics of all pages are ordered; "" comes after all of them.
     start : values that a visitor who turns to the topic finds where nothing else was chosen: those that show the claim.
@@ -181,7 +197,7 @@ class Topic:
     work: Work | None = None
     start: Mapping[str, Any] = field(default_factory=dict)
     moves: Moves | None = None
-    guess: Guess | None = None
+    guess: Guess | Sketch | None = None
     vary: Callable[[Random], Question] | None = None
     beside: Callable[[Any, Values], None] | None = None
     more: Callable[[Any], None] | None = None

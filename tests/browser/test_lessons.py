@@ -278,3 +278,34 @@ def test_all_topics_lie_over_the_page_with_their_pictures_until_one_is_pressed(d
     page.locator(".st-key-card_8 .sketch").click(force=True)  # under the button, which is as large as the card
     page.get_by_role("heading", level=1).filter(has_text="From prior to posterior").wait_for()
     page.get_by_role("dialog").wait_for(state="hidden")
+
+
+def test_a_mark_is_dragged_and_a_curve_sketched_on_the_axes(dashboard, visitor):
+    page = visitor(1280, 900)
+    page.goto(f"{dashboard}/what_epsilon_means?topic=posterior&predict=true")
+    plot = page.locator(".st-key-chart_posterior .nsewdrag").first
+    plot.wait_for()
+    quiet(page)
+    stroke(page, still(plot), [(0.5, 0.5), (0.5, 0.3), (0.5, 0.101)])
+    quiet(page)
+    page.get_by_role("button", name="Commit").click()
+    page.get_by_text("You predicted: 90.").wait_for()
+    page.goto(f"{dashboard}/what_epsilon_means?topic=tradeoff&mechanism=laplace&predict=true")
+    plot = page.locator(".st-key-chart_tradeoff .nsewdrag").first
+    plot.wait_for()
+    quiet(page)
+    stroke(page, still(plot), [(0.001, 0.001), (0.3, 0.3), (0.6, 0.6), (0.999, 0.999)])
+    quiet(page)
+    page.get_by_role("button", name="Commit").click()
+    # between e^−ε/2 and ½ the best test of Laplace noise misses e^−ε/(4α); the straight line is that of guessing
+    page.get_by_text("Your sketch, the dashed line, misses most at α = 0.3: 0.7, and it is 0.307.").wait_for()
+
+
+def stroke(page, box: dict, way: list[tuple[float, float]]) -> None:
+    """Draw with the pointer on a chart; places are shares of its width and height."""
+    (x, y), *rest = [(box["x"] + x * box["width"], box["y"] + y * box["height"]) for x, y in way]
+    page.mouse.move(x, y)
+    page.mouse.down()
+    for x, y in rest:
+        page.mouse.move(x, y)
+    page.mouse.up()

@@ -9,6 +9,7 @@ from screens import ROOT, settle, turn, words
 from streamlit.testing.v1 import AppTest
 
 from pages.lessons import moving, path, predicting, table
+from pages.lessons.topic import Sketch
 from pages.shared import prose
 
 
@@ -37,7 +38,7 @@ def test_a_number_is_marked_on_the_axes_and_then_stands_beside_the_truth():
     before = chart(page)
     assert [trace["marker"]["opacity"] for trace in before["data"]] == [0] and before["data"][0]["mode"] == "markers"
     assert prose.at_most(truth, 3) not in words(page) and "annotations" not in before["layout"]
-    page.select_slider(key="mark_subsampling").set_value(0.5).run()
+    page.select_slider(key="mark_subsampling_0").set_value(0.5).run()
     assert [shape["y0"] for shape in chart(page)["layout"]["shapes"]] == [0.5]
     page.button(key="predict_0").click().run()
     after = chart(page)
@@ -53,8 +54,11 @@ def test_every_truth_can_be_marked():
         if topic.guess is not None:
             values = course.known({**course.page.read({})[0], **topic.start})
             truth = topic.guess.truth(moving.worked_out(topic, values, lambda _: False))
-            assert topic.guess.stops[0] < truth < topic.guess.stops[-1], topic.name
-            assert topic.guess.show(truth) not in topic.guess.asks(values), topic.name
+            if isinstance(topic.guess, Sketch):
+                assert len(truth) == len(topic.guess.places) and list(topic.guess.places) == sorted(topic.guess.places)
+                truth = max(truth)
+            assert topic.guess.stops[0] < truth <= topic.guess.stops[-1], topic.name
+            assert topic.guess.show(truth) not in topic.guess.asks(values).split(), topic.name
 
 
 def test_the_axis_of_a_mark_spans_its_places_and_an_upright_mark_stands_on_x():
@@ -93,6 +97,43 @@ def test_nothing_but_a_place_is_taken_from_the_browser(monkeypatch):
 def chart(page: AppTest) -> dict:
     """The first chart, as the browser is sent it."""
     return json.loads(page.get("plotly_chart")[0].proto.spec)
+
+
+def test_a_curve_is_sketched_on_the_axes_and_then_lies_beside_the_truth():
+    page = visit("what_epsilon_means", topic="tradeoff", mechanism="laplace", predict="true")
+    guess = next(step.topic for step in path.steps() if step.topic.name == "tradeoff").guess
+    (axes, sketch), places = chart(page)["data"], list(guess.places)
+    assert axes["marker"]["opacity"] == 0 and (sketch["x"], sketch["y"]) == (places, [0.5] * len(places))
+    page.session_state["heights"] = True  # the fold with the sliders
+    page.run().select_slider(key="mark_tradeoff_1").set_value(0.9).run()
+    assert chart(page)["data"][1]["y"] == [0.5, 0.9, *[0.5] * (len(places) - 2)]
+    assert "at least **" not in words(page)
+    page.button(key="predict_0").click().run()
+    (line,) = chart(page)["layout"]["shapes"]
+    assert line["path"].startswith("M0.0,0.5 L0.05,0.9 L0.1,0.5")
+    assert "misses most at α = 0: 0.5, and it is 1.00." in words(page)  # f(0) = 1: nobody guesses for nothing
+    page.select_slider(key="epsilon").set_value(2.0).run()
+    assert "shapes" not in chart(page)["layout"] and "Your sketch" not in words(page), "that was another question"
+
+
+def test_nothing_but_a_height_for_every_place_is_taken_from_the_browser(monkeypatch):
+    topic = next(step.topic for step in path.steps() if step.topic.name == "tradeoff")
+    held: dict = {}
+    monkeypatch.setattr(predicting.st, "session_state", held)
+    count = len(topic.guess.places)
+    for told in (
+        None,
+        3,
+        [3] * (count - 1),
+        [3] * (count + 1),
+        [3] * (count - 1) + [21],
+        [True] * count,
+        ["3"] * count,
+    ):
+        predicting.take(topic, told)
+    assert held == {}
+    predicting.take(topic, [*range(count)])
+    assert held == {"mark_tradeoff": topic.guess.stops[:count]}
 
 
 def test_headline_notes_and_citation_are_covered_until_an_answer_is_chosen():

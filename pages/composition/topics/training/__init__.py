@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import plotly.graph_objects as go
 import streamlit as st
@@ -17,12 +17,15 @@ from dpcore.figures import Palette
 from pages.composition import work
 from pages.composition.pieces import DELTA, curves, least, shown, truth
 from pages.lessons import screen, widgets
-from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values, Work
+from pages.lessons.topic import Experiment, Panel, Picture, Question, Sketch, Topic, Values, Work
 from pages.lessons.widgets import HEIGHT, Stops
 from pages.shared import compute, prose
 from pages.shared.messages import explain
 
 EPOCHS = (1, 2, 5, 10, 15, 20, 30, 40, 60, 100, 200)
+SKETCHED = (1, 5, 20, 60, 200)
+"""Where a visitor sketches the curve."""
+
 NOISE = Stops(1.1, (0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.5, 1.7, 2.0, 2.5, 3.0, 4.0, 5.0, 7.0, 10.0))
 BATCHES = (32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384)
 PEOPLE = (1000, 2000, 5000, 10_000, 20_000, 50_000, 60_000, 100_000, 200_000, 500_000, 1_000_000)
@@ -162,6 +165,17 @@ TOPIC = Topic(
     sidebar=sidebar,
     picture=picture,
     work=Work(work.train, asked),
+    guess=Sketch(
+        lambda values: (
+            f"{prose.count(values['tr_people'])} people, batches of {prose.count(values['tr_batch'])}, "
+            f"σ = {values['tr_noise']:g}: sketch ε at δ = {prose.delta_text(values['delta'])} against the epochs."
+        ),
+        places=SKETCHED,
+        stops=tuple(0.5 * k for k in range(33)),
+        truth=lambda values: [values["found"].rows["exact"][EPOCHS.index(epochs)].upper for epochs in SKETCHED],
+        where=lambda epochs: "1 epoch" if epochs == 1 else f"{epochs:g} epochs",
+        show=partial(prose.number, digits=3),
+    ),
     experiments=(
         Experiment(
             "60 000 digits, 60 epochs",

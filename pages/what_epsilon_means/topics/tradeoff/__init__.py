@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 import plotly.graph_objects as go
@@ -14,13 +15,16 @@ from dpcore.noise import Laplace
 from pages.lessons import lines
 from pages.lessons.curves import square
 from pages.lessons.plot import Axis, Curve, Plot
-from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Topic, Values, later
+from pages.lessons.topic import Experiment, Moves, Panel, Picture, Question, Sketch, Topic, Values, later
 from pages.lessons.widgets import HEIGHT, Stops, slider
 from pages.shared import prose
 from pages.what_epsilon_means.laws import Law
 from pages.what_epsilon_means.pieces import PROBE, at_most, percent, probability, told
 
 ALPHA = Stops(0.05, (0.001, 0.01, 0.02, *(round(0.05 * k, 2) for k in range(1, 20))))
+
+SKETCHED = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0)
+"""Where a visitor sketches the curve."""
 
 
 def sidebar(page) -> None:
@@ -131,5 +135,16 @@ TOPIC = Topic(
                    {"mechanism": "truncated-laplace", "epsilon": 1.0, "delta": 0.1, "probe": 1.0}),
     ),
     asked(1.0), section="13", moves=Moves("probe", "ε′ = {:g} ε"),
+    guess=Sketch(
+        lambda values: (
+            f"{values['law'].name} noise with {values['law'].promise}: sketch how often the best test misses the "
+            "change, against the false alarms it may raise. (Pure guessing is the straight line from 1 down to 0.)"
+        ),
+        places=SKETCHED,
+        stops=tuple(round(0.05 * k, 2) for k in range(21)),
+        truth=lambda values: values["law"].tight.tradeoff(np.array(SKETCHED)).tolist(),
+        where=lambda alpha: f"α = {alpha:g}",
+        show=partial(prose.number, digits=3),
+    ),
     vary=lambda rng: asked(rng.choice((0.5, 0.8, 1.5, 2.0, 3.0))),
 )  # fmt: skip
