@@ -8,6 +8,7 @@ export default function ({ data, setTriggerValue }) {
   let differed = false;
   const own = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
   const kept = data.drawn === own ? "; max-age=0" : "; max-age=31536000";
+  document.documentElement.dataset.drawn = data.drawn; // paper is white: assets/style.css turns a dark page round
   document.cookie = `dp-frontier-theme=${data.drawn}; path=/; samesite=lax${kept}`;
   for (const path of data.paths) {
     const key = `stActiveTheme-${path}-v2`;

@@ -10,8 +10,9 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-PATIENCE = 0.5
-"""Seconds after which a page goes on anyhow."""
+PATIENCE = 5.0
+"""Seconds after which a page goes on anyhow: only if another one hangs. Where many wait their turn none may go out of
+it: pages under way at once all take longer, so that ever more of them wait."""
 
 
 class PageLock:

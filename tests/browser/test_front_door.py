@@ -97,3 +97,15 @@ def test_a_theme_is_chosen_in_one_place_and_kept_on_every_page(dashboard, visito
     page.goto(f"{dashboard}/composition")
     quiet(page)
     assert page.evaluate(scheme) == "light"
+
+
+def test_a_dark_page_is_printed_dark_on_white(dashboard, visitor):
+    page = visitor(1280, 720, color_scheme="dark")
+    page.goto(f"{dashboard}/optimal_noise")
+    quiet(page)
+    page.emulate_media(media="print", color_scheme="dark")
+    look = page.evaluate("""() => {
+        const style = getComputedStyle(document.querySelector('[data-testid=stApp]'));
+        return [style.backgroundColor, style.filter];
+    }""")
+    assert look == ["rgb(0, 0, 0)", "invert(1) hue-rotate(180deg)"]
