@@ -25,11 +25,20 @@ def headline(view: panels.View) -> None:
     if not job.done:
         watching.live([job], lambda: None)
     elif job.solution:
-        _draw(view, job.solution)
+        _draw(_told(view, asked, job.solution))
 
 
-def _draw(view: panels.View, found: Sequence[work.Bounds | None]) -> None:
-    told = [_sentence(view, epsilon, bounds) for epsilon, bounds in zip(EPSILON_STOPS, found)]
+def _told(view: panels.View, asked: work.Along, found: Sequence[work.Bounds | None]) -> list[str]:
+    """The headline at every stop; the session keeps the last ones."""
+    of = asked, found, view.unit
+    kept = st.session_state.get("along")
+    if kept is None or kept[0] != of:
+        kept = of, [_sentence(view, epsilon, bounds) for epsilon, bounds in zip(EPSILON_STOPS, found)]
+        st.session_state["along"] = kept
+    return kept[1]
+
+
+def _draw(told: list[str]) -> None:
     data = {"slider": "epsilon_stop", "headlines": told, "here": EPSILON_STOPS.index(st.session_state["epsilon_stop"])}
     with st.container(key="along"):
         _line(data=data, key="along_line")
