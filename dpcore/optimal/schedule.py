@@ -34,7 +34,14 @@ TOP_NARROWEST, TOP_PLACES = 16, 2
 """And cells for upper bounds are cut into up to so many, where they narrow at no more places than that."""
 
 ALIGNED_FROM = 2.5
-"""From this ε on lattices are aligned with the staircase."""
+"""From this ε on lattices are aligned with the staircase whatever the loss."""
+
+LINEAR_ALIGNED_FROM = 0.15
+"""For losses that grow everywhere, without a power, from this ε on: an atom, and steps next to whole sensitivities, are
+where a staircase has them long before the optimum is one."""
+
+STEEP_ALIGNED_FROM, STEEP_ALIGNED_TO = 0.7, 0.1
+"""For such losses with a power from this ε on, up to this δ."""
 
 ALIGNED_PAIRS_FROM = 3.5
 """And with several pairs, where problems are not even."""
@@ -340,11 +347,20 @@ class Schedule:
 
     @property
     def _nearly_staircase(self) -> bool:
-        if not self._continuous or self.problem.joint.epsilon < ALIGNED_FROM:
+        if not self._continuous or self.problem.joint.epsilon < self._aligned_from:
             return False
         enough = len(self.problem.privacies) == 1 or self.problem.joint.epsilon >= ALIGNED_PAIRS_FROM
         alone = self.problem.whole_line and enough
         return self.problem.folds or (alone and self.problem.paid_loss.grows_from_zero)
+
+    @property
+    def _aligned_from(self) -> float:
+        """The ε from which on lattices are aligned with the staircase."""
+        if any(piece.coefficient <= 0 for loss in self.problem.paid_losses for piece in loss.pieces):
+            return ALIGNED_FROM
+        if self._power <= 1:
+            return LINEAR_ALIGNED_FROM
+        return STEEP_ALIGNED_FROM if self.problem.joint.delta <= STEEP_ALIGNED_TO else ALIGNED_FROM
 
     def _aligned(self, kind: str, wanted: float, least: int = 1) -> int:
         """A lattice near the wanted one, of at least so many cells per sensitivity, on which the staircase's steps fall

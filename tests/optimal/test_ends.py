@@ -220,6 +220,28 @@ def test_lattices_end_near_the_support(kind, k, miss):
     assert k <= found <= 1.5 * k and float(off) / found * (2 if kind == "ends" else 1) == pytest.approx(miss)
 
 
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "loss", "aligned"),
+    [
+        (0.2, 0.5, "l1", True),
+        (0.1, 0.5, "l1", False),
+        (1, 0.1, "asym:1:3", True),
+        (1, 0.1, "l2", True),
+        (1, 0.5, "l2", False),
+        (3, 0.5, "l2", True),
+        (1, 0.1, "table:-1=1,-0.5=0,0=0,0.5=0,1=1", False),
+    ],
+)
+def test_lattices_are_aligned_with_the_staircase(epsilon, delta, loss, aligned):
+    """From an ε on that depends on the loss; a whole number of cells then reaches to the staircase's inner step."""
+    problem = noise_problem(epsilon, delta, 1.0, loss)
+    step = 0.3
+    schedule = Schedule(problem, 1e-3, (step,), ("offset",), 10000)
+    scanned = [round_["nodes"] for round_ in schedule.first()][1:]
+    assert (scanned != list(SCAN)) == aligned
+    assert not aligned or all(abs(k * step - round(k * step)) <= 0.15 for k in scanned)
+
+
 @pytest.mark.parametrize(("top", "sizes"), [(0.10969647, (9, 18)), (0.25, (4, 8)), (0.004, ()), (1.3, ()), (0.0, ())])
 def test_lattices_in_a_support_have_whole_cells_to_the_top_step(top, sizes):
     problem = noise_problem(5, 0.1, 1.0, "l1", support=(-1, 4))
