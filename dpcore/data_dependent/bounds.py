@@ -16,6 +16,8 @@ from . import referee
 from .channel import Channel, Grid
 from .constraints import MARGIN, rows_lower, rows_upper
 from .costs import Queries, cell_costs_upper, node_costs_lower, queries, row_costs_lower
+from .grouped import GroupedProgram
+from .intervals import best_intervals
 from .pricing import priced, unfolded
 from .problem import DataDependentProblem
 from .program import ChannelProgram, FurtherRows, Outcome
@@ -50,6 +52,18 @@ SPARED = 1e-5
 
 KEPT = 6
 """Of the points that a lower program leaves out about so many per sensitivity stay: those between are easily priced."""
+
+MANY = 0.4
+"""Where at least this share of all pairs of laws is related, lower programs let pairs share rates,"""
+
+SHARING = 2.5
+"""from this ε on: below it few release points do, and programs with these are as fast and prove more."""
+
+DISTANCES, LAWS = 9, 54
+"""Blocks of pairs that share one: so many of distances up to the sensitivity, so many of laws."""
+
+GROUPED_ACCURACY = 5e-5
+"""Relative gap at which such a program ends: with smaller ones rounding spoils the multipliers."""
 
 MISSED = 1e-4
 """Points that a lower program misses are added until the bound is within this share of its value."""
@@ -154,7 +168,9 @@ def _term_lower(
         )
 
     alone = costs.shape[0] == costs.shape[1] and not len(further.limits)
-    if seed is not None and alone and not given.few:
+    if alone and not given.few and problem.privacy.epsilon >= SHARING and term.related.mean() >= MANY:
+        outcome = _grouped(given, term.reach, prove, deadline, stop)
+    elif seed is not None and alone and not given.few:
         outcome = _column_generation(given, term.reach, seed, prove, deadline, stop)
     else:
         outcome = _outcome(given, cap, seed, None, deadline, stop, enough=GAIN, gain=GAIN)
@@ -162,6 +178,18 @@ def _term_lower(
     if outcome is None:
         return floor, None
     return max(floor, prove(outcome.multipliers)), outcome
+
+
+def _grouped(
+    given: _Given, reach: int, prove: Callable[[Multipliers], float], deadline: float, stop: Stop
+) -> Outcome | None:
+    """A lower program in which pairs of laws next to each other share a rate [grouped]."""
+    blocks = max(1, reach // DISTANCES), max(1, len(given.costs) // LAWS)
+    program = GroupedProgram(
+        given.costs, given.related, given.amplification, given.delta, reach, given.mirrored,
+        distances=blocks[0], laws=blocks[1],
+    )  # fmt: skip
+    return program.solve(deadline, stop, accuracy=GROUPED_ACCURACY)
 
 
 def _column_generation(
@@ -272,6 +300,31 @@ def upper_step(
         pair,
         repaired,
     )
+
+
+def interval_step(
+    problem: DataDependentProblem, resolution: int, longest: int, deadline: float, stop: Stop
+) -> tuple[Step, int] | None:
+    """The best channel of δ of the truth and else points that intervals prefer, on D/resolution cells [Thm 8], and how
+    many cells its longest interval has. longest : most cells of one."""
+    grid = Grid.make(problem.query_range, problem.sensitivity, resolution, ())
+    costs = cell_costs_upper(problem, grid)
+    delta, amplification = problem.privacy.delta * (1 - MARGIN), problem.privacy.amplification * (1 - MARGIN)
+    found = best_intervals(costs, grid.reach, amplification, delta, longest, deadline, stop)
+    if found is None:
+        return None
+    free = FurtherRows.none().multipliers((NOTHING, NOTHING, NOTHING), np.empty(0), np.empty(0), costs.size)
+    outcome = Outcome(found.masses, np.full(grid.laws, delta), free, grid.related, 0, "optimal")
+    repaired = _repaired(problem, grid, outcome, None)
+    if repaired is None:
+        return None
+    channel, shortfall, pair, mixed = repaired
+    seed = Seed(found.masses, grid.related)
+    bound = referee.loss_upper(channel, problem, costs)
+    return Step(resolution, bound, (seed,), grid.cells, 0, True, channel, shortfall, pair, mixed), found.longest
+
+
+NOTHING = np.empty(0, dtype=np.int64)
 
 
 class _Given(NamedTuple):

@@ -21,7 +21,7 @@ from ..problem import NoiseProblem, SolverSettings
 from ..solution import Certificate
 from ..solution import Solution as NoiseSolution
 from . import referee
-from .bounds import Step, lower_step, partition_breaks, upper_step
+from .bounds import SHARING, Step, interval_step, lower_step, partition_breaks, upper_step
 from .channel import Channel, Grid
 from .clamped import ClampedNoise, clamped_loss_upper
 from .noise_search import NoiseSearch
@@ -38,7 +38,25 @@ ALIGNED_FROM = 2.5
 out fewer grids and goes further."""
 
 FARTHER = 1.6
-"""A next grid has at most so many times the cells: a program's time grows with about their fifth power."""
+"""A next grid has at most so many times the cells: a program's time grows with about their fifth power,"""
+
+SHARED_FARTHER, BEHIND = 2.0, 1.5
+"""where pairs share rates with their fourth power; there grids whose error, for their size, is at most so many times
+the least one have multiples too."""
+
+RESTING = 6
+"""So many steps that brought nothing count for upper programs that channels of intervals have beaten."""
+
+INTERVALS = "mixture of intervals"
+
+INTERVAL_CELLS, MOST_INTERVAL_CELLS = 24, 200
+"""Channels of intervals: cells per sensitivity to begin with, most cells of a grid."""
+
+LONGEST = 4
+"""On ranges of more sensitivities they are not looked at."""
+
+PROMISING = 0.01
+"""They are followed to finer grids if they cost at most this share more than the best channel."""
 
 ROUGH, SHARP = 0.3, 1e-3
 """Relative gaps of the noise that ignores the true value: while there is nothing else to see, and in the answer."""
@@ -104,6 +122,7 @@ class Search(Anytime[DataDependentProblem, Solution]):
         self._average_noise()
         self._report()
         self._scan()
+        self._intervals()
         if not self._stopped and time.perf_counter() < self._deadline:
             self._solve_independent(SHARP)
         self._refine()
@@ -127,6 +146,29 @@ class Search(Anytime[DataDependentProblem, Solution]):
                 turn[side] = number + 1 + 2 ** idle[side] // 2
             resolution = self._grids.following(resolution, factor) if pairs < most else None
             number += 1
+
+    def _intervals(self) -> None:
+        """Channels of intervals, which need no pairs of laws, on finer and finer grids while these promise something
+        [intervals]."""
+        problem = self.problem
+        plain = not (problem.partition or problem.monotone or problem.ordered) and problem.instance_cap is None
+        if not plain or problem.narrow or problem.width > LONGEST * decimal(problem.sensitivity):
+            return
+        if not ALIGNED_FROM <= problem.privacy.epsilon or problem.privacy.delta == 0:
+            return
+        resolution, longest = self._grids.following(INTERVAL_CELLS - 1, 1.0), INTERVAL_CELLS // 2
+        while resolution is not None and not self._over:
+            found = interval_step(problem, resolution, longest, self._deadline, self._stop)
+            if found is None:
+                return
+            step, length = found
+            self._take(step, INTERVALS)
+            if step.bound > (1 + PROMISING) * self.upper:
+                return
+            finer = self._grids.following(resolution, 2.0)
+            if finer is None or step.cells * finer > MOST_INTERVAL_CELLS * resolution:
+                return
+            resolution, longest = finer, math.ceil(1.5 * length * finer / resolution)
 
     # Mechanisms known beforehand ---------------------------------------------------------------------
 
@@ -226,26 +268,21 @@ class Search(Anytime[DataDependentProblem, Solution]):
         self._cells, self._pairs = max(self._cells, step.cells), max(self._pairs, step.pairs)
         if side == "lower":
             self.lower = max(self.lower, step.bound)
-        elif step.channel is not None and step.bound < self.upper:
-            grid = step.channel.grid
-            instance = referee.largest_loss_upper(step.channel, problem)
-            self._accept(
-                _Found(
-                    step.channel,
-                    step.bound,
-                    step.delta_upper,
-                    referee.distance(grid, step.worst_pair),
-                    step.repaired,
-                    instance,
-                    "linear program",
-                )
-            )
-        self._report()
+        self._take(step, "linear program")
         return step.pairs
+
+    def _take(self, step: Step, source: str) -> None:
+        """A step's channel, if it is the best so far."""
+        if step.channel is not None and step.bound < self.upper:
+            grid, instance = step.channel.grid, referee.largest_loss_upper(step.channel, self.problem)
+            worst = referee.distance(grid, step.worst_pair)
+            self._accept(_Found(step.channel, step.bound, step.delta_upper, worst, step.repaired, instance, source))
+        self._report()
 
     def _refine(self) -> None:
         """Finer grids, for the side that promises more; a side whose last steps brought nothing waits."""
-        idle, exhausted = {"lower": 0, "upper": 0}, set()
+        beaten = self.best is not None and self.best.source == INTERVALS
+        idle, exhausted = {"lower": 0, "upper": RESTING if beaten else 0}, set()
         while not self._over:
             choices = []
             for side, steps in self._steps.items():
@@ -271,10 +308,12 @@ class Search(Anytime[DataDependentProblem, Solution]):
             return None
         largest, middle = max(step.resolution for step in steps), 0.5 * (self.lower + self.upper)
         ranked = sorted((abs(step.bound - middle) * step.resolution**2, step.resolution) for step in steps)
-        base = ranked[0][1]
-        for multiple in (3, 5, 7) if side == "upper" else (2, 3, 4):
-            if 1.15 * largest <= base * multiple <= FARTHER * largest and self._grids.fits(base * multiple):
-                return base * multiple
+        shared = side == "lower" and self.problem.privacy.epsilon >= SHARING
+        bases = [base for error, base in ranked if error <= BEHIND * ranked[0][0]] if shared else [ranked[0][1]]
+        most = (SHARED_FARTHER if shared else FARTHER) * largest
+        for wanted in (base * multiple for base in bases for multiple in ((3, 5, 7) if side == "upper" else (2, 3, 4))):
+            if 1.15 * largest <= wanted <= most and self._grids.fits(wanted):
+                return wanted
         return self._grids.following(largest, 1.3)
 
     def _solution(self) -> Solution:

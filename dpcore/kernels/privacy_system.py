@@ -117,6 +117,25 @@ def assemble(panels, events, covers, starts, E, w, g, loose_starts, loose_column
 
 
 @njit(cache=True, nogil=True)
+def parted(parts, rows, events, covers, starts, E, w, g):
+    """Add Vᵀ diag(w) V to the upper halves of the parts of a matrix, Gᵀ to their rows (V, G as in `assemble`).
+
+    parts : (count, size, size).   rows : (count, size, limits).
+    """
+    size = parts.shape[1]
+    for r in range(len(starts) - 1):
+        for t in range(starts[r], starts[r + 1]):
+            part = events[t] // size
+            e, c = events[t] - part * size, covers[t] - part * size
+            here, limit = parts[part], rows[part]
+            here[e, e] += w[t]
+            here[c, c] += E * E * w[t]
+            here[min(e, c), max(e, c)] -= E * w[t]
+            limit[e, r] += g[t]
+            limit[c, r] -= E * g[t]
+
+
+@njit(cache=True, nogil=True)
 def root(a):
     """R with RᵀR = a, its upper half in place; False where rounding left a not positive definite. One thread: those of
     LAPACK wait for each other on a busy machine far longer than a block takes."""

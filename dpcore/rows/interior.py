@@ -155,6 +155,16 @@ class _System:
         at = np.arange(self.size)
         self.panels[:, at, at] = padded.reshape(self.blocks, self.size)
 
+    def fill(self, diagonal: Array, limits: Limits, w: Array, g: Array, D: Array) -> None:
+        """diag + Vᵀ diag(w) V + Gᵀ diag(1/D) G: V the terms, a row of G the sum of g times the terms of a limit."""
+        from ..kernels.privacy_system import assemble
+
+        self.start(diagonal)
+        assemble(
+            self.panels, limits.events, limits.covers, limits.starts, limits.amplification, w, g,
+            limits.loose_starts, limits.loose_columns, limits.loose_values, D,
+        )  # fmt: skip
+
     def factorise(self) -> None:
         """A = Rᵀ R, R in place of A, its corners inverted.
 
@@ -190,6 +200,48 @@ class _System:
         return x[: self.n].reshape(right.shape)
 
 
+class _PartedSystem:
+    """The same matrix where terms join columns of one part only and limits, without loose entries, are few: parts of
+    `size` columns are factorised by themselves, and the limits are one small system of their own."""
+
+    def __init__(self, n: int, size: int, watch: Callable[[], None]) -> None:
+        self._watch = watch
+        self.parts = np.empty((n // size, size, size))
+
+    def fill(self, diagonal: Array, limits: Limits, w: Array, g: Array, D: Array) -> None:
+        """As for `_System`."""
+        from ..kernels.privacy_system import parted
+
+        self._D, count, size = D, len(self.parts), self.parts.shape[1]
+        self.parts[:] = 0.0
+        at = np.arange(size)
+        self.parts[:, at, at] = diagonal.reshape(count, size)
+        self._rows = np.zeros((count, size, len(D)))
+        parted(self.parts, self._rows, limits.events, limits.covers, limits.starts, limits.amplification, w, g)
+
+    def factorise(self) -> None:
+        """Raises
+        ------
+        LinAlgError : rounding left no positive definite matrix.
+        """
+        joint = np.diag(self._D)
+        for part, rows in zip(self.parts, self._rows):
+            self._watch()
+            part[:] = _inverse_root(part)
+            rows[:] = part.T @ rows
+            joint += rows.T @ rows
+        self._joint = linalg.cho_factor(joint, check_finite=False, overwrite_a=True)
+
+    def solve(self, right: Array) -> Array:
+        """A⁻¹ right, (n,) or (n, m)."""
+        count, size = self.parts.shape[:2]
+        x = np.matmul(self.parts.transpose(0, 2, 1), right.reshape(count, size, -1))
+        rates = np.tensordot(self._rows, x, ((0, 1), (0, 1)))
+        x -= self._rows @ linalg.cho_solve(self._joint, rates, check_finite=False)
+        out: Array = np.matmul(self.parts, x).reshape(right.shape)
+        return out
+
+
 @dataclass(frozen=True)
 class _Point:
     """An iterate or a direction: what is not negative, `here`, and what is complementary to it, `there`.
@@ -215,12 +267,13 @@ class _Point:
 
 
 class InteriorProgram:
-    """One program.   costs : (n,).   limits : everything else."""
+    """One program.   costs : (n,).   limits : everything else.   part : terms join columns in the same one of parts of
+    so many columns, and there are few limits, without loose entries; 0 says nothing."""
 
-    def __init__(self, costs: Array, limits: Limits) -> None:
+    def __init__(self, costs: Array, limits: Limits, part: int = 0) -> None:
         self.limits, self.scale = limits, max(float(np.abs(costs).mean()), 1e-300)
         self.costs = costs / self.scale
-        self.band = limits.band
+        self._part = part
         counts = int(limits.laws.max()) + 1
         self._laws = np.zeros((counts, len(costs)))
         self._laws[limits.laws, np.arange(len(costs))] = limits.counts
@@ -238,7 +291,8 @@ class InteriorProgram:
             if time.perf_counter() > deadline or stop():
                 raise _Stopped
 
-        system = _System(len(self.costs), self.band, watch)
+        n, part = len(self.costs), self._part
+        system = _PartedSystem(n, part, watch) if part else _System(n, self.limits.band, watch)
         point, best, status = self._first(), None, "rounds"
         for _ in range(ROUNDS):
             gap, missed = self._state(point)
@@ -306,9 +360,9 @@ class InteriorProgram:
         slack = float(np.abs(s - self._differences(x) - r).max(initial=0.0))
         return abs(primal - dual) / max(abs(primal), 1e-300), max(missed, slack)
 
-    def _next(self, system: _System, p: _Point) -> _Point:
+    def _next(self, system: _System | _PartedSystem, p: _Point) -> _Point:
         """One step: predictor, corrector, corrections of outliers."""
-        from ..kernels.privacy_system import assemble, condensed, moves, pulled
+        from ..kernels.privacy_system import condensed, moves, pulled
 
         limits = self.limits
         terms = limits.events, limits.covers, limits.starts, limits.amplification
@@ -317,10 +371,7 @@ class InteriorProgram:
         inverse = 1 / (a + b)
         g = a * inverse
         D = self._summed(inverse) + u / lam
-        system.start(zx / x + RIDGE)
-        assemble(
-            system.panels, *terms, b * g, g, limits.loose_starts, limits.loose_columns, limits.loose_values, D
-        )  # fmt: skip
+        system.fill(zx / x + RIDGE, limits, b * g, g, D)
         system.factorise()
         across = system.solve(self._laws.T)
         laws = linalg.cho_factor(self._laws @ across, check_finite=False)
