@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from importlib import import_module
@@ -148,6 +148,11 @@ class Guess:
     show: Callable[[float], str]
     side: str = "end"
     along: Literal["x", "y"] = "y"
+
+
+def decades(powers: Iterable[int], bases: Sequence[int] = (1, 2, 3, 5, 7)) -> tuple[float, ...]:
+    """base·10^power, as the nearest floats."""
+    return tuple(float(f"{base}e{power}") for power in powers for base in bases)
 
 
 @dataclass(frozen=True)

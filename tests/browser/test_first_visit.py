@@ -1,6 +1,9 @@
-"""A link to any page works as the very first visit to a server that has just started."""
+"""A link to any page works as the very first visit to a server that has just started; THOROUGH=1 as well to one without
+its headers."""
 
 from __future__ import annotations
+
+import os
 
 import pytest
 from playwright.sync_api import expect
@@ -9,7 +12,7 @@ from serving import serving
 pytestmark = pytest.mark.browser
 
 
-@pytest.mark.parametrize("entry", ["app.py", "server.py"])
+@pytest.mark.parametrize("entry", ["server.py", *(["app.py"] if os.environ.get("THOROUGH") else [])])
 def test_a_link_to_a_page_opens_it_inside_the_frame(entry, visitor):
     with serving(entry) as address:
         page = visitor()

@@ -13,7 +13,7 @@ from dpcore.noise import Gaussian
 from dpcore.privacy import Privacy
 from pages.lessons import widgets
 from pages.lessons.plot import Axis, Curve, Plot
-from pages.lessons.topic import Experiment, Guess, Moves, Panel, Picture, Question, Topic, Values, later
+from pages.lessons.topic import Experiment, Guess, Moves, Panel, Picture, Question, Topic, Values, decades, later
 from pages.lessons.widgets import Stops
 from pages.shared import prose
 from pages.shared.address import Choice
@@ -148,7 +148,7 @@ TOPIC = Topic(
             f"{prose.delta_text(values['gm_delta'])} at ε = {values['epsilon']:g}. Which δ does its noise really keep "
             "there?"
         ),
-        tuple(float(f"{base}e{power}") for power in range(-16, 0) for base in (1, 3)),
+        decades(range(-16, 0), (1, 3)),
         lambda values: core.kept_delta(
             core.CONSTANTS[values["gm_constant"]], Privacy(values["epsilon"], values["gm_delta"])
         ),

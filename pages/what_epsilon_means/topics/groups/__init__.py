@@ -15,7 +15,7 @@ from dpcore.noise import Noise
 from dpcore.privacy import Privacy
 from pages.lessons import lines
 from pages.lessons.plot import Axis, Curve, Plot
-from pages.lessons.topic import Experiment, Guess, Moves, Panel, Picture, Question, Topic, Values, later
+from pages.lessons.topic import Experiment, Guess, Moves, Panel, Picture, Question, Topic, Values, decades, later
 from pages.lessons.widgets import Stops, slider
 from pages.shared import prose
 from pages.what_epsilon_means import laws
@@ -140,7 +140,7 @@ TOPIC = Topic(
             f"{values['law'].name} noise is {values['law'].promise} for one person. Which δ does it have, exactly, for "
             f"a group of {values['size']:g} at {values['size']:g}ε?"
         ),
-        (*(float(f"{base}e{power}") for power in range(-6, 0) for base in (1, 2, 3, 5, 7)), 1.0),
+        (*decades(range(-6, 0)), 1.0),
         lambda values: together(values["law"], int(values["size"])), lambda found: probability(found) if found else "0",
     ),
 )  # fmt: skip

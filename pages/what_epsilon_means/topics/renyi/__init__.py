@@ -15,7 +15,7 @@ from dpcore.noise import Laplace
 from pages.lessons import lines
 from pages.lessons.curves import square
 from pages.lessons.plot import Axis, Curve, Plot
-from pages.lessons.topic import Experiment, Guess, Moves, Panel, Picture, Question, Topic, Values, later
+from pages.lessons.topic import Experiment, Guess, Moves, Panel, Picture, Question, Topic, Values, decades, later
 from pages.lessons.widgets import HEIGHT
 from pages.shared import prose
 from pages.what_epsilon_means import laws
@@ -167,7 +167,7 @@ TOPIC = Topic(
             f"{values['law'].promise} {values['law'].name} noise: what is its Rényi divergence of order 10? (The "
             "privacy loss is what order ∞ bounds, its mean what order 1 is.)"
         ),
-        (*(float(f"{base}e{power}") for power in (-2, -1, 0, 1) for base in (1, 2, 3, 5, 7)), 100.0),
+        (*decades(range(-2, 2)), 100.0),
         lambda values: float(renyi_curve(values["law"].noise, 10.0, sensitivity=1.0)), partial(prose.number, digits=3),
     ),
 )  # fmt: skip
