@@ -14,7 +14,6 @@ import contextlib
 import itertools
 import logging
 import math
-import os
 import queue
 import secrets
 import subprocess
@@ -28,6 +27,7 @@ from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 from typing import Any
 
+from dpcore.alone import alone
 from dpcore.provenance import PROVENANCE
 
 from .packing import packed
@@ -182,11 +182,6 @@ def _answer(conversation: _Conversation, task: Task, problem: Any, settings: Any
         conversation.send("stop" if stop else "on")
 
 
-ALONE = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-"""Threads of linear algebra in a process: there are as many processes as may compute at once, and small products take
-several times the processor when they are shared out."""
-
-
 class _Process:
     """One process of the pool, as this one sees it."""
 
@@ -210,7 +205,7 @@ class _Process:
                 stdin=subprocess.PIPE,
                 cwd=ROOT,
                 process_group=0,
-                env={**dict.fromkeys(ALONE, "1"), **os.environ},
+                env=alone(),  # there are as many processes as may compute at once
             )
 
             def watch() -> None:  # one that will not come any more: its place on the line is taken, and given up
