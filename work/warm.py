@@ -16,6 +16,7 @@ def warm() -> Solution:
     for loss in ("l1", "pinball:0.8"):
         solve(noise_problem(1, 0.2, 1, loss), SolverSettings(method="reference", cells_per_sensitivity=4))
     data_dependent.solve(data_dependent_problem(1, 0.2, query_range=(0, 10)), SolverSettings(gap=0.05))
+    data_dependent.solve(data_dependent_problem(2.5, 0.01, query_range=(0, 1)), SolverSettings(gap=0.1))
     MultiGaussian.calibrate(Privacy(1.0, 0.2), 1.0)
     return solve(noise_problem(1, 0.2), SolverSettings(gap=0.02))
 
