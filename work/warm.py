@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
+
 from dpcore.data_dependent import search as data_dependent
+from dpcore.data_dependent.grouped import GroupedProgram
 from dpcore.data_dependent.problem import data_dependent_problem
 from dpcore.noise import MultiGaussian
 from dpcore.optimal import solve
@@ -16,7 +21,10 @@ def warm() -> Solution:
     for loss in ("l1", "pinball:0.8"):
         solve(noise_problem(1, 0.2, 1, loss), SolverSettings(method="reference", cells_per_sensitivity=4))
     data_dependent.solve(data_dependent_problem(1, 0.2, query_range=(0, 10)), SolverSettings(gap=0.05))
-    data_dependent.solve(data_dependent_problem(2.5, 0.01, query_range=(0, 1)), SolverSettings(gap=0.1))
+    data_dependent.solve(data_dependent_problem(1, 0.2, query_range=(0, 2)), SolverSettings(gap=0.01))
+    apart = abs(np.subtract.outer(np.arange(6.0), np.arange(6.0)))
+    shared = GroupedProgram(apart, (apart > 0) & (apart < 4), 9.0, 0.1, 3, True, distances=1, laws=1)
+    shared.solve(math.inf, lambda: False, accuracy=0.01)
     MultiGaussian.calibrate(Privacy(1.0, 0.2), 1.0)
     return solve(noise_problem(1, 0.2), SolverSettings(gap=0.02))
 
