@@ -77,7 +77,7 @@ ALLOWED = {
     "display": LAWS | {"figures", "mechanisms", "numerals"},
     "comparison": FILES | {"figures", "mechanisms", "numerals"},
     "interface": FILES | {"optimal", "comparison", "sweeps", "inversion", "accounting", "exact", "export", "reload"},
-    "__main__": {"cli"},
+    "__main__": {"alone", "cli"},
     "__init__": set(),
 }
 ABOVE = {"pages", "app", "server"}

@@ -36,12 +36,9 @@ TOP_NARROWEST, TOP_PLACES = 16, 2
 ALIGNED_FROM = 2.5
 """From this ε on lattices are aligned with the staircase whatever the loss."""
 
-LINEAR_ALIGNED_FROM = 0.15
-"""For losses that grow everywhere, without a power, from this ε on: an atom, and steps next to whole sensitivities, are
-where a staircase has them long before the optimum is one."""
-
-STEEP_ALIGNED_FROM, STEEP_ALIGNED_TO = 0.7, 0.1
-"""For such losses with a power from this ε on, up to this δ."""
+LINEAR_ALIGNED_FROM, STEEP_ALIGNED_FROM, EARLY_ALIGNED_TO = 0.15, 0.7, 0.1
+"""Up to this δ, for losses that grow everywhere, from these ε on (without a power, with one): an atom, and steps next
+to whole sensitivities, are where a staircase has them long before the optimum is one."""
 
 ALIGNED_PAIRS_FROM = 3.5
 """And with several pairs, where problems are not even."""
@@ -356,11 +353,10 @@ class Schedule:
     @property
     def _aligned_from(self) -> float:
         """The ε from which on lattices are aligned with the staircase."""
-        if any(piece.coefficient <= 0 for loss in self.problem.paid_losses for piece in loss.pieces):
+        grows = all(piece.coefficient > 0 for loss in self.problem.paid_losses for piece in loss.pieces)
+        if not grows or self.problem.joint.delta > EARLY_ALIGNED_TO:
             return ALIGNED_FROM
-        if self._power <= 1:
-            return LINEAR_ALIGNED_FROM
-        return STEEP_ALIGNED_FROM if self.problem.joint.delta <= STEEP_ALIGNED_TO else ALIGNED_FROM
+        return LINEAR_ALIGNED_FROM if self._power <= 1 else STEEP_ALIGNED_FROM
 
     def _aligned(self, kind: str, wanted: float, least: int = 1) -> int:
         """A lattice near the wanted one, of at least so many cells per sensitivity, on which the staircase's steps fall

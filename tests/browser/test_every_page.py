@@ -143,13 +143,13 @@ def folds_open(page) -> None:
     quiet(page)
     titles = page.locator("summary:visible").filter(has_text=re.compile(r"Numbers$"))
     assert titles.count()
-    folds = [titles.nth(number).locator("xpath=..") for number in range(titles.count())]
-    for fold in folds:
-        fold.locator("summary").first.press("Enter")  # the mouse would have to hit what the fold before is still moving
+    for number in range(titles.count()):
+        fold = titles.nth(number).locator("xpath=..")
+        quiet(page)
+        titles.nth(number).press("Enter")  # the mouse would have to hit what the fold before is still moving
         expect(fold).to_have_attribute("open", "")
-    for fold in folds:  # the page is drawn anew once for all of them
         fold.locator('table, [data-testid="stDataFrame"]').first.wait_for()
-    assert not page.locator('[data-testid="stException"]').count()
+        assert not page.locator('[data-testid="stException"]').count(), fold.inner_text()
 
 
 def fits(page) -> None:

@@ -223,8 +223,9 @@ def test_lattices_end_near_the_support(kind, k, miss):
 @pytest.mark.parametrize(
     ("epsilon", "delta", "loss", "aligned"),
     [
-        (0.2, 0.5, "l1", True),
-        (0.1, 0.5, "l1", False),
+        (0.2, 0.1, "l1", True),
+        (0.2, 0.2, "l1", False),
+        (0.1, 0.1, "l1", False),
         (1, 0.1, "asym:1:3", True),
         (1, 0.1, "l2", True),
         (1, 0.5, "l2", False),
