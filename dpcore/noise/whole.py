@@ -23,7 +23,7 @@ def whole_weights(
 
     Cells are rounded up, the atom down to an even number, and what is left over, less than a unit per cell, goes to the
     highest cell: rounding a covering cell down would cost e^ε times as much privacy as rounding the covered one up.
-    Mirror images stay mirror images.
+    Mirror images stay mirror images, monotone ones about 0.
 
     widths : of the cells, in units.   zero : where 0 is, in units from the first cell's left end.
     monotone : densities that rise away from 0, by what rounding or a program's tolerance leaves, are cut down.
@@ -40,6 +40,8 @@ def whole_weights(
     rest = TOTAL - sum(weights) - atom_weight
     best = _highest(np.array(weights), widths, float(zero), monotone)
     mirrored = weights == weights[::-1] and bool((widths == widths[::-1]).all())
+    if monotone and 2 * zero != int(widths.sum()):  # about another place than 0, where half of the rest would be a rise
+        mirrored = False
     mirror = len(weights) - 1 - best if mirrored else best
     if mirror != best and rest % 2:  # an odd rest of mirror images has a cell in the middle
         weights[len(weights) // 2] += 1

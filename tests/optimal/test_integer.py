@@ -110,6 +110,14 @@ def test_constraints_against_brute_force(loss, constraints, ends):
     check_law(problem, solution)
 
 
+def test_equal_probabilities_on_one_side_of_0_stay_monotone():
+    """What whole numbers leave over goes next to 0, not half of it to the far end."""
+    problem = counting(0.0, 0.5, 1, "table:0=0,0.25=0,0.5=0.25", support=(-2.0, 1.0), monotone=True)
+    solution = solve(problem)
+    assert solution.certificate.upper == 0.0 and solution.certificate.delta_upper <= 0.5
+    assert check_law(problem, solution) is None
+
+
 @st.composite
 def tiny_problems(draw) -> NoiseProblem:
     """At most 11 points and 4 steps per sensitivity; supports with and without 0, some of which no law fits."""
