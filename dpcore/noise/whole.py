@@ -40,8 +40,7 @@ def whole_weights(
     rest = TOTAL - sum(weights) - atom_weight
     best = _highest(np.array(weights), widths, float(zero), monotone)
     mirrored = weights == weights[::-1] and bool((widths == widths[::-1]).all())
-    if monotone and 2 * zero != int(widths.sum()):  # about another place than 0, where half of the rest would be a rise
-        mirrored = False
+    mirrored = mirrored and (not monotone or 2 * zero == int(widths.sum()))  # half the rest elsewhere would be a rise
     mirror = len(weights) - 1 - best if mirrored else best
     if mirror != best and rest % 2:  # an odd rest of mirror images has a cell in the middle
         weights[len(weights) // 2] += 1

@@ -127,7 +127,7 @@ def take(topic: Topic, told: Any) -> None:
 
 def said(topic: Topic, asked: str, values: Values) -> None:
     """What was predicted, under the headline; of a sketch, where it misses most."""
-    if not FRAME["predict"] or not (made := _made().get(topic.name)) or not made.answer:
+    if not FRAME["predict"] or (made := _made().get(topic.name)) is None or made.answer == "":
         return
     if not isinstance(made.answer, tuple):
         st.caption(f"You predicted: {made.answer if isinstance(made.answer, str) else prose.plain(made.answer)}.")

@@ -76,6 +76,13 @@ def test_the_axis_of_a_mark_spans_its_places_and_an_upright_mark_stands_on_x():
     assert after["label"]["text"].startswith("it is near") and after["xref"] == "x"
 
 
+def test_a_mark_at_0_is_a_prediction():
+    page = visit("what_epsilon_means", topic="posterior", predict="true")
+    page.select_slider(key="mark_posterior_0").set_value(0).run()
+    page.button(key="predict_0").click().run()
+    assert "You predicted: 0." in words(page)
+
+
 def test_what_no_axis_has_is_told_beside_the_mark():
     page = visit("what_epsilon_means", topic="renyi", mechanism="truncated-laplace", predict="true")
     page.button(key="predict_0").click().run()
