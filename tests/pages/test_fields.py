@@ -6,7 +6,7 @@ import pytest
 from screens import number
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import prose
+from pages.shared import fields, prose
 
 
 def _page():
@@ -24,6 +24,7 @@ def _page():
     with st.sidebar:
         for key in page.controls:
             fields.number(page, key, f"Field {key}", name=f"name {key}")
+    fields.stops(page, "x", "Slider x", [1.0, 1.5, 2.0, 5.0], "{:g}".format)
     st.button("set", key="set", on_click=page.choose, args=({"x": 1.0},))
     st.markdown(f"{page.values()}")
 
@@ -120,6 +121,32 @@ def test_a_step_takes_over_what_was_typed_but_not_what_is_refused(page):
     assert number(page, "x").value == "0,5" and page.session_state["x"] == 3.1, "it has not been seen yet"
     page.button(key="x_more").click().run()
     assert number(page, "x").value == "3.2" and not page.error
+
+
+def test_what_the_browser_has_not_drawn_yet_is_no_wish(page):
+    """A slider is moved twice, or a button pressed: the field beside it still reports what it held before."""
+    move = lambda place: page.select_slider(key="x_stop").set_value(place).run()  # noqa: E731
+    move(1.5)
+    number(page, "x").set_value("1")
+    move(2.0)
+    assert page.session_state["x"] == 2.0 and number(page, "x").value == "2"
+    type_in(page, "x", "5")
+    page.select_slider(key="x_stop").set_value(2.0)
+    page.button(key="x_more").click().run()
+    assert page.session_state["x"] == 5.1 and page.select_slider(key="x_stop").value == 5.0
+
+
+def test_a_value_can_be_taken_back(page, monkeypatch):
+    """At once where the browser has reported what it was told, else after a while."""
+    slider = page.select_slider(key="x_stop")
+    slider.set_value(1.5).run()
+    page.run()
+    type_in(page, "x", "1")
+    assert page.session_state["x"] == 1.0
+    monkeypatch.setattr(fields, "DRAWING", 0.0)
+    page.select_slider(key="x_stop").set_value(1.5).run()
+    type_in(page, "x", "1")
+    assert page.session_state["x"] == 1.0 and page.select_slider(key="x_stop").value == 1.0
 
 
 def test_what_stays_out_of_the_link(page):
