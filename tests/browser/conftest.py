@@ -26,6 +26,7 @@ class Profile:
         self._kept.goto(f"{address}/_stcore/health")
 
     def open(self, size: dict[str, int], colour_scheme: str, permissions: Sequence[str]):
+        self._forget()  # what pages that are closed wrote last as well
         self._context.grant_permissions(permissions)
         page = self._context.new_page()
         page.set_viewport_size(size)
@@ -37,6 +38,9 @@ class Profile:
             if page != self._kept:
                 page.close()
         self._context.clear_permissions()
+        self._forget()
+
+    def _forget(self) -> None:
         self._context.clear_cookies()
         self._kept.evaluate("localStorage.clear()")
 

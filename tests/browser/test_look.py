@@ -23,6 +23,10 @@ LOOKS = {
     "dark": ({"color_scheme": "dark"}, "/optimal_noise?epsilon=5&delta=0.25"),
     "projector": ({}, "/optimal_noise?projector=true&loss=l2"),
 }
+THEME = """() => JSON.stringify({dark: matchMedia('(prefers-color-scheme: dark)').matches, kept: {...localStorage},
+    drawn: getComputedStyle(document.querySelector('[data-testid=stApp]')).colorScheme})"""
+"""What the browser wishes, what it has stored, what it shows."""
+
 FAR = 40
 """Grey levels by which a pixel of a thumbnail must differ to count."""
 
@@ -45,7 +49,8 @@ def test_the_home_page_looks_as_it_did(dashboard, visitor, artifacts, name):
         seen.save(artifacts / f"look_{name}.png")
         raise AssertionError(
             f"the page looks different: {difference.mean():.1f} levels on average, "
-            f"{(difference > FAR).mean():.1%} of the pixels far off; see artifacts/look_{name}.png"
+            f"{(difference > FAR).mean():.1%} of the pixels far off; see artifacts/look_{name}.png. "
+            f"{page.evaluate(THEME)}"
         )
 
 
