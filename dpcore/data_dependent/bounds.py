@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from .._validate import decimal
 from . import referee
 from .channel import Channel, Grid
-from .constraints import MARGIN, rows_lower, rows_upper
+from .constraints import MARGIN, REPAIR, next_share, rows_lower, rows_upper
 from .costs import Queries, cell_costs_upper, node_costs_lower, queries, row_costs_lower
 from .grouped import GroupedProgram
 from .intervals import best_intervals
@@ -34,9 +34,6 @@ LEAST_DELTA = 1e-7
 
 GAIN = 1e-4
 """A lower bound's program ends with a round that raises its value by less than this share."""
-
-REPAIR = 1e-2
-"""A program's channel that needs more than this share of the uniform release to become private is thrown away."""
 
 FEW_TERMS = 2500
 """Programs with fewer terms are solved by the simplex method, with those that are violated."""
@@ -427,7 +424,7 @@ def _repaired(
         excess = (shortfall - problem.privacy.delta) / max(shortfall, 1e-300)
         if excess <= 0 and _admissible(problem, channel, cap):
             return channel, shortfall, pair, share > 0
-        share = max(2 * share, 1e-12, 1.0001 * excess if share == 0 and excess <= REPAIR else 0.0)
+        share = next_share(share, excess)
     return None
 
 

@@ -21,6 +21,9 @@ MARGIN = 1e-6
 """Relative part of δ, and ten times as much of caps, that upper programs leave unused, so that answers within the
 solver's tolerance pass, or do so after a repair."""
 
+REPAIR = 1e-2
+"""Laws of a program that need more than this share of a strictly private release to become private are thrown away."""
+
 Entry = tuple[int, int, float]
 """(row, flat index, value)."""
 
@@ -124,3 +127,9 @@ def _ordered(laws: int, n: int, breaks: tuple[int, ...] | None) -> list[Entry]:
                     entries += [(row, column, value) for column, value in row_entries]
                     row += 1
     return entries
+
+
+def next_share(share: float, missed: float) -> float:
+    """With which share of a strictly private release laws are mixed next, `share` of it not having been enough: at
+    first what would be, then twice as much. missed : by which share of their own δ they miss the one allowed."""
+    return max(2 * share, 1e-12, 1.0001 * missed if share == 0 and missed <= REPAIR else 0.0)

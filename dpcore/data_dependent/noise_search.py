@@ -30,7 +30,7 @@ from ..rows.interior import InteriorProgram, Limits
 from ..rows.referee import Brackets
 from ..solution import Certificate
 from ..solution import Solution as NoiseSolution
-from .constraints import MARGIN
+from .constraints import MARGIN, REPAIR, next_share
 from .noise_laws import (
     NoiseLaws,
     average_upper,
@@ -68,9 +68,6 @@ they reach far on the other."""
 
 WIDEST = 16
 """Half-width, in sensitivities, beyond which they are not."""
-
-REPAIR = 1e-2
-"""A program's laws that need more than this share of other noise to become private are thrown away."""
 
 FINER = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 
@@ -162,7 +159,7 @@ class NoiseSearch(Anytime[DataDependentProblem, Solution]):
             excess = self._offer(k, mixed, (1 - share) * x[:, -1], repaired=share > 0)
             if excess <= 0:
                 break
-            share = max(2 * share, 1e-12, 1.0001 * excess if share == 0 and excess <= REPAIR else 0.0)
+            share = next_share(share, excess)
         self._cells, self._pairs = max(self._cells, cells), max(self._pairs, len(program.limits.events))
         return _outer(x[:, :-1], k) if found.status == "optimal" else None
 
