@@ -43,7 +43,7 @@ from work.workers import Figures, Workers
 
 __all__ = [
     "Figures", "Job", "TooMany", "ask", "baselines", "current", "deserted", "figures", "first", "forget", "known",
-    "open_pool", "pace", "rest", "stop", "store", "turn_to",
+    "newest", "open_pool", "pace", "rest", "stop", "store", "turn_to",
 ]  # fmt: skip
 
 PATIENCE = 0.3
@@ -112,6 +112,11 @@ def ask(
             job.wait(min(wait, patience, 0.05) if job.settle else min(wait, patience))
             _run.patience = max(0.0, patience - (time.monotonic() - began))
     return job
+
+
+def newest() -> None:
+    """End this run where the visitor has asked for another one meanwhile."""
+    st.session_state.get("address")  # whenever a value is asked for, Streamlit looks whether there is a newer run
 
 
 def deserted() -> bool:
