@@ -53,16 +53,24 @@ def until(met: Callable[[], bool]) -> None:
         time.sleep(0.001)
 
 
-def page(turns: lock.PageLock, name: str, came: list[str]) -> Callable[[], None]:
+class Replaced(Exception):
+    """A newer page of the same visitor is to take this one's place."""
+
+
+def page(
+    turns: lock.PageLock, name: str, came: list[str], visitor: str | None = None, *, wanted: bool = True
+) -> Callable[[], None]:
+    """A page that says when it has come, if it is still wanted by then."""
+
+    def ready() -> None:
+        if not wanted:
+            raise Replaced
+
     def run() -> None:
-        with turns.taken():
+        with suppress(Replaced), turns.taken(visitor, ready):
             came.append(name)
 
     return run
-
-
-class Replaced(Exception):
-    """A newer run of the same visitor is to take this one's place."""
 
 
 def test_pages_that_wait_long_still_wait_for_their_turn():
@@ -127,42 +135,61 @@ def test_whoever_came_first_is_next(turns):
     assert came == list("abcdefgh")
 
 
-def test_a_run_that_a_newer_one_replaces_while_it_waits_leaves_its_place_to_that_one(turns):
-    """Others run while it begins anew; those who came later wait."""
+def test_a_newer_page_of_a_visitor_takes_the_place_of_the_one_that_waits(turns):
+    """That one ends at once, without a turn."""
     came: list[str] = []
+    with turns.taken():
+        older = start(turns, page(turns, "older", came, "visitor", wanted=False))
+        others = [start(turns, page(turns, name, came)) for name in "ab"]
+        newer = threading.Thread(target=page(turns, "newer", came, "visitor"))
+        newer.start()
+        older.join(5)
+        assert not older.is_alive() and not came
+    for thread in (newer, *others):
+        thread.join()
+    assert came == ["newer", "a", "b"]
 
-    def ready() -> None:
-        if len(came) < 2:
-            raise Replaced
 
-    def visitor() -> None:
-        for others in range(3):
-            until(lambda others=others: len(came) == others)
-            with suppress(Replaced), turns.taken(ready):
-                came.append("newest")
+def test_a_page_whose_turn_comes_before_the_newer_one_is_there_keeps_the_place_for_it(turns):
+    came: list[str] = []
+    running, there = threading.Event(), threading.Event()
 
-    def other(name: str) -> Callable[[], None]:
-        def run() -> None:
-            with turns.taken():
-                came.append(name)
-                until(lambda: "newest" in came or len(turns._waiting) == 5 - len(came))
-
-        return run
+    def first_of_the_others() -> None:
+        with turns.taken():
+            came.append("a")
+            running.set()
+            there.wait(5)
 
     with turns.taken():
-        threads = [start(turns, run) for run in (visitor, *map(other, "abcd"))]
+        threads = [start(turns, page(turns, "older", came, "visitor", wanted=False)), start(turns, first_of_the_others)]
+        threads.append(start(turns, page(turns, "b", came)))
+    assert running.wait(5)
+    threads.append(start(turns, page(turns, "newer", came, "visitor")))
+    there.set()
     for thread in threads:
         thread.join()
-    assert came == ["a", "b", "newest", "c", "d"]
+    assert came == ["a", "newer", "b"]
 
 
-def test_a_place_is_kept_once(turns):
-    """Whoever had a turn, and be it a short one that a newer run ended, is behind those who wait."""
+def test_a_page_that_is_wanted_all_the_same_waits_anew(turns):
+    came: list[str] = []
+    with turns.taken():
+        threads = [start(turns, page(turns, "one", came, "visitor")), start(turns, page(turns, "a", came))]
+        threads.append(threading.Thread(target=page(turns, "two", came, "visitor")))
+        threads[-1].start()
+        until(lambda: len(turns._waiting) == 3)
+    for thread in threads:
+        thread.join()
+    assert came == ["two", "a", "one"]
+
+
+def test_a_place_is_kept_until_its_turn(turns):
+    """Whoever had one, and be it a short one that a newer page ended, is behind those who wait."""
     came: list[str] = []
 
     def visitor() -> None:
         for _ in range(2):
-            with suppress(Replaced), turns.taken():
+            with suppress(Replaced), turns.taken("visitor"):
                 came.append("again")
                 raise Replaced
 
@@ -170,7 +197,7 @@ def test_a_place_is_kept_once(turns):
         threads = [start(turns, visitor), start(turns, page(turns, "other", came))]
     for thread in threads:
         thread.join()
-    assert came == ["again", "other", "again"]
+    assert came == ["again", "other", "again"] and not turns._places
 
 
 def test_a_page_that_left_the_lock_is_still_the_one_that_came_first(turns):
