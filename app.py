@@ -34,7 +34,7 @@ def run() -> None:
         menus.setdefault(one.menu, []).append(page)
     page = st.navigation(menus, position="top")
     travel.turned()
-    with compute.PAGE_LOCK.taken():
+    with compute.turn():
         here = next(one for one in PAGES if one.address == page.url_path)
         frame.bar(here.name)
         compute.turn_to(page.url_path)

@@ -248,8 +248,12 @@ class Address:
         st.session_state["cut short"] = False
 
     def __getitem__(self, key: str):
-        """A control's current value."""
-        return st.session_state[key]
+        """A control's current value; that of the last run where the browser has told nothing about a choice yet, which
+        panels that are drawn by themselves would meet."""
+        value = st.session_state[key]
+        if value is None and isinstance(self.controls[key], Choice):
+            return remembered()[self.name][key]
+        return value
 
     def values(self) -> dict[str, object]:
         """All current values; after `open`."""

@@ -17,6 +17,7 @@ from __future__ import annotations
 import atexit
 import threading
 import time
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cache, lru_cache
 from typing import Any
@@ -43,7 +44,7 @@ from work.workers import Figures, Workers
 
 __all__ = [
     "Figures", "Job", "TooMany", "ask", "baselines", "current", "deserted", "figures", "first", "forget", "known",
-    "open_pool", "pace", "rest", "stop", "store", "turn_to",
+    "open_pool", "pace", "rest", "stop", "store", "turn", "turn_to",
 ]  # fmt: skip
 
 PATIENCE = 0.3
@@ -112,6 +113,16 @@ def ask(
             job.wait(min(wait, patience, 0.05) if job.settle else min(wait, patience))
             _run.patience = max(0.0, patience - (time.monotonic() - began))
     return job
+
+
+def turn() -> AbstractContextManager[None]:
+    """This visitor's turn to have a page put together. A run that a newer one has replaced meanwhile ends."""
+    context = get_script_run_ctx()
+    return PAGE_LOCK.taken(context and context.session_id, ready=_newest)
+
+
+def _newest() -> None:
+    st.session_state.get("address")  # whenever a value is asked for, Streamlit looks whether this run is to end
 
 
 def deserted() -> bool:

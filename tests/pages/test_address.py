@@ -140,3 +140,22 @@ def test_a_segment_that_is_let_go_stays_chosen():
     assert page.markdown[0].value == "side right, link ?side=right"
     page.button_group[0].set_value([]).run()
     assert not page.exception and page.markdown[0].value == "side right, link ?side=right"
+
+
+def _panel():
+    import streamlit as st
+
+    from pages.shared.address import Address, Choice, Number
+
+    page = Address("test", one=Choice("a", {"a": "first", "b": "second"}), open=Number(None))
+    page.open()
+    page.choose({"one": "b"})
+    page.open()
+    st.session_state["one"] = None  # as a panel meets it that is drawn by itself, without the page
+    st.write(f"{page['one']} {page['open']}")
+
+
+def test_a_panel_has_the_choice_made_before_where_the_browser_tells_none_yet():
+    """Controls report themselves as they are drawn, and the timer of a panel may come between."""
+    page = AppTest.from_function(_panel).run()
+    assert not page.exception and [one.value for one in page.markdown] == ["b None"]

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
+from functools import partial
+
 import pytest
 from streamlit import config
 from streamlit.components.v2.bidi_component import main as components
@@ -12,6 +16,7 @@ from streamlit.runtime.state.common import WidgetMetadata
 from streamlit.testing.v1 import AppTest
 
 import pages  # noqa: F401 - from here on
+from pages.session_state import News
 
 
 @pytest.fixture
@@ -73,3 +78,47 @@ def test_themes_are_those_of_the_configuration(section):
     again = NewSession()
     app_session._populate_theme_msg(again.custom_theme, section)
     assert again == told and again.custom_theme is not told.custom_theme
+
+
+def test_the_loop_is_woken_once_for_all_that_waits_and_hears_it_in_order():
+    wakes: list[Callable[[], None]] = []
+    heard: list[int] = []
+    news = News(wakes.append)
+    for number in range(3):
+        news.add(partial(heard.append, number))
+    assert len(wakes) == 1 and not heard
+    wakes[0]()
+    news.add(partial(heard.append, 3))
+    assert len(wakes) == 2 and heard == [0, 1, 2]
+    wakes[1]()
+    assert heard == [0, 1, 2, 3] and len(wakes) == 2
+
+
+def test_nothing_waits_behind_news_that_failed():
+    wakes: list[Callable[[], None]] = []
+    heard: list[str] = []
+    news = News(wakes.append)
+    news.add(lambda: 1 / 0)
+    news.add(partial(heard.append, "next"))
+    with pytest.raises(ZeroDivisionError):
+        wakes[0]()
+    wakes[1]()
+    assert heard == ["next"]
+
+
+def test_nothing_is_lost_that_several_threads_have_to_say():
+    async def told() -> list[tuple[int, int]]:
+        heard: list[tuple[int, int]] = []
+        news = News(asyncio.get_running_loop().call_soon_threadsafe)
+
+        def talk(thread: int) -> None:
+            for number in range(2000):
+                news.add(partial(heard.append, (thread, number)))
+
+        await asyncio.gather(*(asyncio.to_thread(talk, thread) for thread in range(4)))
+        await asyncio.sleep(0)
+        return heard
+
+    heard = asyncio.run(told())
+    for thread in range(4):
+        assert [number for one, number in heard if one == thread] == list(range(2000))

@@ -1,4 +1,4 @@
-"""A request of a timer never takes the place of a turn to another page."""
+"""Requests for panels: none takes the place of a turn to another page, and nothing that was moved is lost."""
 
 from __future__ import annotations
 
@@ -14,8 +14,11 @@ from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.runtime import app_session
 from streamlit.runtime.app_session import AppSession, AppSessionState
+from streamlit.runtime.fragment import MemoryFragmentStorage
 from streamlit.runtime.scriptrunner import ScriptRunnerEvent
 from streamlit.runtime.scriptrunner_utils.script_requests import RerunData, ScriptRequests, ScriptRequestType
+from streamlit.runtime.state import SessionState
+from streamlit.runtime.state.common import WidgetMetadata
 
 import pages.timers
 
@@ -66,12 +69,19 @@ class Session(AppSession):
         self.ran: list[RerunData] = []
         self._state, self._scriptrunner = None, None
         self._pages_manager = SimpleNamespace(current_page_script_hash=shown)
+        self._session_state = SessionState()
 
     def shutdown(self) -> None:
         pass
 
     def has_fragment(self, fragment_id: str) -> bool:
-        return True
+        return fragment_id != "gone"
+
+    def draw(self, key: str, value: str, panel: str | None) -> None:
+        """A control, as a script draws it that is not told another value."""
+        control = WidgetMetadata(key, str, str, "string_value", fragment_id=panel)
+        self._session_state.register_widget(control, None)
+        self._session_state._new_widget_state.set_from_value(key, value)
 
     def _create_scriptrunner(self, rerun_data: RerunData) -> None:
         self.ran.append(rerun_data)
@@ -84,6 +94,56 @@ def test_only_timers_are_let_go_of_and_only_those_of_another_page(page, automati
     assert len(session.ran) == runs
     session.request_rerun(None)
     assert len(session.ran) == runs + 1
+
+
+@pytest.mark.parametrize(
+    ("named", "values", "runs"),
+    [("panel", {"one": "old", "other": "old"}, ["panel"]), ("panel", {"one": "new"}, ["panel"]),
+     ("panel", {"one": "new", "other": "new"}, ["panel", "line"]), ("panel", {"outside": "new"}, [""]),
+     ("panel", {"one": "new", "outside": "old"}, ["panel"]), ("gone", {"one": "new"}, [""]),
+     ("panel", {"stale": "new"}, [""]), ("", {"one": "new"}, [""])],
+)  # fmt: skip
+def test_whatever_was_moved_in_one_moment_is_drawn_anew(named, values, runs):
+    """The browser names one panel for all that it tells, and perhaps one that a new page has done away with."""
+    session = Session("here")
+    for key, panel in {"one": "panel", "other": "line", "outside": None, "stale": "gone"}.items():
+        session.draw(key, "old", panel)
+    session.request_rerun(asks(named, **values))
+    assert [one.fragment_id or "" for one in session.ran] == runs
+    assert all({told.id: told.string_value for told in one.widget_states.widgets} == values for one in session.ran)
+
+
+@pytest.mark.parametrize("compacted", [False, True], ids=["since its run", "before it"])
+def test_what_the_page_has_set_itself_is_no_move(compacted):
+    session = Session("here")
+    session.draw("other", "old", "line")
+    if compacted:
+        session._session_state._compact_state()
+    session.request_rerun(asks("panel", other="old"))
+    assert [one.fragment_id for one in session.ran] == ["panel"]
+
+
+def test_a_press_stays_one_beside_a_timer():
+    """Timers may be let go of, and their panels be gone; nothing of that holds for what a visitor did."""
+    for automatic in ((False, True), (True, False), (True, True)):
+        requests = ScriptRequests()
+        requests.request_rerun(RerunData(page_script_hash="here"))
+        requests.on_scriptrunner_ready()
+        for one in automatic:
+            requests.request_rerun(RerunData(page_script_hash="here", fragment_id="panel", is_auto_rerun=one))
+        assert requests.on_scriptrunner_ready().rerun_data.is_auto_rerun == all(automatic)
+
+
+@pytest.mark.parametrize(("automatic", "runs"), [(False, []), (True, ["panel", "gone"])])
+def test_the_page_is_run_where_something_was_moved_in_a_panel_that_went_meanwhile(automatic, runs):
+    """It was still there when the request came, behind a run of the page that did without it."""
+    storage = MemoryFragmentStorage()
+    storage.register("panel", lambda: None)
+    still = lambda *panels: pages.timers._still(  # noqa: E731
+        RerunData(fragment_id_queue=list(panels), is_auto_rerun=automatic), storage
+    )
+    assert still("panel", "gone").fragment_id_queue == runs
+    assert still("panel").fragment_id_queue == ["panel"]
 
 
 class Running(Session):
