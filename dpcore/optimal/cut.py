@@ -97,8 +97,8 @@ class Cut:
         delta = self.problem.privacy.delta
         return delta - min(AUDIT_ROOM, 0.01 * delta) - self.margin * delta
 
-    def fillings(self, breaks: Array, masses: Array, side: Ints) -> Iterator[tuple[Array, float, float, bool]]:
-        """(masses, atom, how much of δ they leave, whether a side is raised) in ways that use up δ: an atom, or all of
+    def fillings(self, breaks: Array, masses: Array, side: Ints) -> Iterator[tuple[Array, float, float, int]]:
+        """(masses, atom, how much of δ they leave, side that is raised or 0) in ways that use up δ: an atom, or all of
         one side (of mirror images both) so much higher, at most as high as the top step, that the last sensitivity
         there weighs δ."""
         most, highest, widths = self._most, self.problem.privacy.amplification, np.diff(breaks)
@@ -118,7 +118,7 @@ class Cut:
                 filled, total, uncovered = masses + factor * part, mass + factor * more, open_ + factor * own
             spare = most - float(uncovered.max()) / total
             atom = max(0.0, spare) / (1 + spare - most)
-            yield filled * ((1 - atom) / total), atom, spare, raised != 0
+            yield filled * ((1 - atom) / total), atom, spare, raised
 
     def filled(self, left: float, right: float) -> list[_Filled]:
         """The laws with this top step, private or not; none that is not in the support."""
@@ -141,11 +141,11 @@ class Cut:
     def cost(self, left: float, right: float, raised: bool | None = None) -> float:
         """Expected loss; infinite for laws that are not private or not in the support. raised : asked for only with, or
         without a side that is raised."""
-        laws = (one for one in self.private(left, right) if raised in (None, one.raised))
+        laws = (one for one in self.private(left, right) if raised in (None, one.raised != 0))
         return min((one.cost for one in laws), default=math.inf)
 
     def law(self, left: float, right: float) -> PiecewiseNoise | None:
-        """The law with this top step; None where rounding leaves none."""
+        """The cheapest private law with this top step, rounded, for the audit to judge; None where there is none."""
         problem = self.problem
         span = float(np.ptp(self.cells(left, right)[0]))
         units = min(UNITS, 1 << max(0, math.floor(math.log2(MOST_UNITS / span))))
@@ -156,10 +156,11 @@ class Cut:
         first = max(first, inside[0])
         last = min(max(last, first + 1), inside[1])
         whole = Cut(problem, self.origin, inside[0] / units, inside[1] / units, 0.5 * self.margin)
+        wanted = min(self.private(left, right), key=lambda one: one.cost, default=None)
         found = whole.filled(first / units, last / units)
-        if not found:
+        best = next((one for one in found if wanted is not None and one.raised == wanted.raised), None)
+        if best is None:
             return None
-        best = min(found, key=lambda one: (max(one.missed, whole.margin), one.cost))  # the audit judges
         return PiecewiseNoise.from_masses(
             sensitivity=problem.sensitivity,
             resolution=units,
@@ -179,7 +180,7 @@ class Cut:
         least, most = -privacy.epsilon - 3, math.log(min(self.hi - self.lo, 4 / privacy.delta))
         logs = np.linspace(least, most, WIDTHS)
         tried = [
-            (one.raised, one.cost, side, place, i)
+            (one.raised != 0, one.cost, side, place, i)
             for side, places in self._anchors(staircase)
             for place in places
             for i, log in enumerate(logs.tolist())
@@ -230,14 +231,14 @@ class Cut:
 
 @dataclass(frozen=True)
 class _Filled:
-    """A law of the family: what it costs, its breaks, their masses, its atom, whether a side is raised, by which share
-    of δ it misses that."""
+    """A law of the family: what it costs, its breaks, their masses, its atom, which side is raised (0: none), by which
+    share of δ it misses that."""
 
     cost: float
     breaks: Array
     masses: Array
     atom: float
-    raised: bool
+    raised: int
     missed: float
 
 

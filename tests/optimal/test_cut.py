@@ -70,6 +70,13 @@ def test_a_side_may_be_raised_and_a_top_step_may_move(
     assert audit.loss_upper(noise, problem.loss) <= at_most
 
 
+def test_laws_of_programs_leave_time_for_lower_bounds() -> None:
+    """At (15.6, 5.7e-8) one program for a law takes 12 s, those for lower bounds hundredths of a second."""
+    problem = asked(15.6, 5.66e-8, "lp:2.87", (-7.424, 0.5035))
+    proof = solve(problem, SolverSettings(gap=5e-3, time_limit=8)).certificate
+    assert 0 < proof.upper - proof.lower <= 5e-3 * proof.lower
+
+
 def test_far_ends_cost_nothing() -> None:
     problem = asked(9.2, 1.4e-5, "asym:1:1.81", (-2.08, 2.82))
     whole = replace(problem, support=WHOLE)
