@@ -371,8 +371,9 @@ class Search(Anytime[NoiseProblem, Solution]):
     def _cut_serves(self) -> bool:
         """In a support programs hardly improve on the best staircase cut to it, and take the time of lower bounds."""
         problem = self.problem
-        plain = problem.budget is None and len(problem.privacies) == 1 and problem.paid_loss.grows_from_zero
-        return self._top is not None and plain and problem.privacy.epsilon >= STAIRCASE_FROM
+        if self._top is None or problem.privacy.epsilon < STAIRCASE_FROM:
+            return False
+        return problem.budget is None and len(problem.privacies) == 1 and problem.paid_loss.grows_from_zero
 
     def _without_support(self) -> None:
         """Solve the problem without its support first, where the support's ends are far enough from a law's middle: its
