@@ -69,7 +69,7 @@ WITHOUT_SUPPORT = 0.5
 """Share of the time in which a problem may be solved without its support."""
 
 PARTLY = 0.25
-"""Share of the time for places that do not tell all."""
+"""Share of the time for places that do not tell all, and for a law of a program where a closed form serves."""
 
 STAIRCASE_FROM, STAIRCASE_EVEN = 8.0, 6.1
 """From this ε on, and for even problems from this `steepness` on, no program improves on the staircase with an atom."""
@@ -367,6 +367,14 @@ class Search(Anytime[NoiseProblem, Solution]):
         fixed = not problem.folds and (not problem.whole_line or problem.monotone)
         return ("offset",) if fixed or not all(c.continuous for c in problem.paid_losses) else ("centred", "offset")
 
+    @property
+    def _cut_serves(self) -> bool:
+        """In a support programs hardly improve on the best staircase cut to it, and take the time of lower bounds."""
+        problem = self.problem
+        if self._top is None or problem.privacy.epsilon < STAIRCASE_FROM:
+            return False
+        return problem.budget is None and len(problem.privacies) == 1 and problem.paid_loss.grows_from_zero
+
     def _without_support(self) -> None:
         """Solve the problem without its support first, where the support's ends are far enough from a law's middle: its
         lower bound holds, and so does its law if that lies inside."""
@@ -465,16 +473,18 @@ class Search(Anytime[NoiseProblem, Solution]):
     def _scan(self, schedule: Schedule) -> None:
         """One coarse lattice after the other, until programs are large; from there on only for kinds of bounds of which
         none has come out, such as laws on cells that miss the end of a support."""
-        large = False
+        large, late = False, set()
         for ks in schedule.first():
             most = 0
-            for kind, k in ks.items():
+            for kind, k in sorted(ks.items(), key=lambda one: self._cut_serves and one[0] not in LOWER):
                 if self._over:
                     return
-                if any(step.k == k for step in self._steps[kind]) or (large and self._steps[kind]):
+                if kind in late or any(step.k == k for step in self._steps[kind]) or (large and self._steps[kind]):
                     continue
                 fits = k <= schedule.finest and schedule.fits(kind, k, self._steps)
-                most = max(most, self._step(schedule, kind, k).pairs if fits else PAIRS_PER_STEP)
+                step = self._step(schedule, kind, k) if fits else None
+                most = max(most, step.pairs if step else PAIRS_PER_STEP)
+                late |= {kind} if step and step.status == "time" else set()
             large = large or most >= PAIRS_PER_STEP
             if large and all(self._steps[kind] for kind in ks):
                 return
@@ -531,7 +541,7 @@ class Search(Anytime[NoiseProblem, Solution]):
                 return
             _, side, choice = max(promises)
             width = self.upper - self.lower
-            if self._step(schedule, *choice).status == "failed":
+            if self._step(schedule, *choice).status in ("failed", "time"):
                 failed.add(choice)
             idle[side] = idle[side] + 1 if self.upper - self.lower > PROGRESS * width else 0
 
@@ -540,6 +550,9 @@ class Search(Anytime[NoiseProblem, Solution]):
         before = self._steps[kind]
         window, seed = schedule.window(kind, k, self._steps), before[-1].seed if before else None
         limits = self._limits
+        if kind not in LOWER and self._cut_serves:
+            now = time.perf_counter()
+            limits = replace(limits, deadline=now + PARTLY * (self._deadline - now))
         if kind in LOWER:
             grading = schedule.graded(kind, k, self._steps)
             cells = k // grading.coarse if grading and not grading.steps else k

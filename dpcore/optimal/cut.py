@@ -3,12 +3,13 @@
 Density e^{−ε n} where the top step [A, B] is more than n − 1 and at most n sensitivities away. Any shift keeps such a
 law within the factor e^ε but at the ends of the support, where it uncovers at most the last sensitivity, whatever is
 beyond. So what lies there on either side, with an atom, must not weigh more than δ. If an end is near, the top step
-stands whole sensitivities away from it, or is wide.
+stands whole sensitivities away from it, or is wide. All of one side may be higher by a factor of at most e^ε.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +19,7 @@ from ..noise.staircase import Staircase
 from ..places import Places
 from ..problem import NoiseProblem
 from ..search import least_argument
-from .lattice import Array
+from .lattice import Array, Ints
 from .step import AUDIT_ROOM
 
 UNITS, MOST_UNITS = 1 << 30, 1 << 60
@@ -37,11 +38,20 @@ as truncated Laplace noise reaches."""
 WIDTHS = 20
 """Widths of the top step that a search begins with, evenly spread on a log scale."""
 
+ANCHORS_KEPT = 3
+"""Next to so many places, of laws with and without a raised side, the width is searched for."""
+
 MARGINS = (1e-9, 1e-6, 1e-4)
 """Tried one after the other until an audit passes."""
 
-SEARCHED_TO = 1e-7
-"""Relative accuracy of ends."""
+ROUNDED = 1e-12
+"""Share of δ by which sums may miss it."""
+
+MOVES = ((1, 0), (0, 1), (1, 1), (-0.5, 0.5))
+"""Directions in which the ends of the best top step are searched for, in turn."""
+
+TRIED_TO, SEARCHED_TO = 1e-3, 1e-7
+"""Relative accuracy of widths next to every anchor, and of ends."""
 
 
 @dataclass(frozen=True)
@@ -68,46 +78,74 @@ class Cut:
 
     # One law -------------------------------------------------------------------------------------------
 
-    def cells(self, left: float, right: float) -> tuple[Array, Array]:
-        """(breaks, masses before they are normalised) of the top step [left, right]."""
+    def cells(self, left: float, right: float) -> tuple[Array, Array, Ints]:
+        """(breaks, masses before they are normalised, side: −1 left of the top step, 0, 1 right of it)."""
         epsilon = self.problem.privacy.epsilon
         most = math.ceil(math.log(1 / (LEFT_OUT * self.problem.privacy.delta)) / epsilon) + 1
         below, above = (min(room, most) for room in (left - self.lo, self.hi - right))
         before = left - np.append(np.arange(math.ceil(below)), below) if below > 0 else np.array([left])
         after = right + np.append(np.arange(math.ceil(above)), above) if above > 0 else np.array([right])
         breaks = np.concatenate([before[::-1], after])
-        level = np.concatenate([np.arange(len(before) - 1, 0, -1), [0], np.arange(1, len(after))])
-        return breaks, np.exp(-epsilon * level) * np.diff(breaks)
+        level = np.concatenate([np.arange(1 - len(before), 0), [0], np.arange(1, len(after))])
+        wide = np.diff(breaks) > 0  # a last cell may be a point
+        breaks, level = np.append(breaks[:1], breaks[1:][wide]), level[wide]
+        return breaks, np.exp(-epsilon * abs(level)) * np.diff(breaks), np.sign(level)
 
-    def uncovered(self, breaks: Array, masses: Array) -> float:
-        """Share of the last sensitivity, on the side where it is larger."""
-        below = np.clip((breaks[0] + 1 - breaks[:-1]) / np.diff(breaks), 0.0, 1.0)
-        above = np.clip((breaks[1:] - breaks[-1] + 1) / np.diff(breaks), 0.0, 1.0)
-        return float(max(masses @ below, masses @ above) / masses.sum())
-
-    def atom(self, uncovered: float) -> float:
-        """What δ leaves for an atom, negative where it is exceeded; room for what an audit rounds up."""
+    @property
+    def _most(self) -> float:
+        """What may be uncovered: δ less what an audit rounds up."""
         delta = self.problem.privacy.delta
-        spare = delta - uncovered - min(AUDIT_ROOM, 0.01 * delta) - self.margin * delta
-        return spare / (1 - uncovered) if uncovered < 1 else -1.0
+        return delta - min(AUDIT_ROOM, 0.01 * delta) - self.margin * delta
 
-    def cost(self, left: float, right: float) -> float:
-        """Expected loss; infinite for laws that are not private or not in the support."""
+    def fillings(self, breaks: Array, masses: Array, side: Ints) -> Iterator[tuple[Array, float, float, int]]:
+        """(masses, atom, how much of δ they leave, side that is raised or 0) in ways that use up δ: an atom, or all of
+        one side (of mirror images both) so much higher, at most as high as the top step, that the last sensitivity
+        there weighs δ."""
+        most, highest, widths = self._most, self.problem.privacy.amplification, np.diff(breaks)
+        last = np.clip(np.stack([breaks[0] + 1 - breaks[:-1], breaks[1:] - breaks[-1] + 1]) / widths, 0.0, 1.0)
+        mass, open_ = float(masses.sum()), last @ masses
+        for raised in (0, 1) if self.problem.folds else (0, -1, 1):
+            filled, total, uncovered = masses, mass, open_
+            if raised:
+                part = masses * ((side == raised) | (self.problem.folds & (side != 0)))
+                more, own = float(part.sum()), last @ part
+                which = int(raised > 0)
+                free = own[which] - most * more
+                factor = (most * mass - open_[which]) / free if free > 0 else highest - 1
+                if not more or factor <= 0:
+                    continue
+                factor = min(factor, highest - 1)
+                filled, total, uncovered = masses + factor * part, mass + factor * more, open_ + factor * own
+            spare = most - float(uncovered.max()) / total
+            atom = max(0.0, spare) / (1 + spare - most)
+            yield filled * ((1 - atom) / total), atom, spare, raised
+
+    def filled(self, left: float, right: float) -> list[_Filled]:
+        """The laws with this top step, private or not; none that is not in the support."""
         if not self.lo <= left < right <= self.hi or (self.problem.monotone and not left <= 0 <= right):
-            return math.inf
-        breaks, masses = self.cells(left, right)
+            return []
+        breaks, masses, side = self.cells(left, right)
         if len(masses) > 2 * MOST_PERIODS:
-            return math.inf
-        atom = self.atom(self.uncovered(breaks, masses))
-        if atom < 0:
-            return math.inf
+            return []
         loss, ends = self.problem.paid_loss, self.origin + breaks * self.problem.sensitivity
-        wide = np.diff(ends) > 0  # a last cell may be a point, without mass
-        mean = float(loss.mean(ends[:-1][wide], ends[1:][wide]) @ masses[wide]) / float(masses.sum())
-        return (1 - atom) * mean + atom * float(loss.value(self.origin))
+        means, at_atom = loss.mean(ends[:-1], ends[1:]), float(loss.value(self.origin))
+        return [
+            _Filled(float(means @ law) + atom * at_atom, breaks, law, atom, raised, max(0.0, -spare / self._most))
+            for law, atom, spare, raised in self.fillings(breaks, masses, side)
+        ]
 
-    def law(self, left: float, right: float) -> PiecewiseNoise:
-        """The law with this top step."""
+    def private(self, left: float, right: float) -> list[_Filled]:
+        """Those of them that are private."""
+        return [one for one in self.filled(left, right) if one.missed <= ROUNDED]
+
+    def cost(self, left: float, right: float, raised: bool | None = None) -> float:
+        """Expected loss; infinite for laws that are not private or not in the support. raised : asked for only with, or
+        without a side that is raised."""
+        laws = (one for one in self.private(left, right) if raised in (None, one.raised != 0))
+        return min((one.cost for one in laws), default=math.inf)
+
+    def law(self, left: float, right: float) -> PiecewiseNoise | None:
+        """The cheapest private law with this top step, rounded, for the audit to judge; None where there is none."""
         problem = self.problem
         span = float(np.ptp(self.cells(left, right)[0]))
         units = min(UNITS, 1 << max(0, math.floor(math.log2(MOST_UNITS / span))))
@@ -118,14 +156,17 @@ class Cut:
         first = max(first, inside[0])
         last = min(max(last, first + 1), inside[1])
         whole = Cut(problem, self.origin, inside[0] / units, inside[1] / units, 0.5 * self.margin)
-        breaks, masses = whole.cells(first / units, last / units)
-        atom = max(0.0, self.atom(self.uncovered(breaks, masses)))
+        wanted = min(self.private(left, right), key=lambda one: one.cost, default=None)
+        found = whole.filled(first / units, last / units)
+        best = next((one for one in found if wanted is not None and one.raised == wanted.raised), None)
+        if best is None:
+            return None
         return PiecewiseNoise.from_masses(
             sensitivity=problem.sensitivity,
             resolution=units,
-            breaks=np.round(breaks * units).astype(np.int64),
-            masses=masses / masses.sum() * (1 - atom),
-            atom=atom,
+            breaks=np.round(best.breaks * units).astype(np.int64),
+            masses=best.masses,
+            atom=best.atom,
             origin=self.origin,
             name="Staircase in a support",
             monotone=problem.monotone,
@@ -138,18 +179,32 @@ class Cut:
         privacy = self.problem.privacy
         least, most = -privacy.epsilon - 3, math.log(min(self.hi - self.lo, 4 / privacy.delta))
         logs = np.linspace(least, most, WIDTHS)
-        found = [self._widest(side, place, logs) for side, places in self._anchors(staircase) for place in places]
-        cost, left, right = min(found)
-        if math.isinf(cost):
+        tried = [
+            (one.raised != 0, one.cost, side, place, i)
+            for side, places in self._anchors(staircase)
+            for place in places
+            for i, log in enumerate(logs.tolist())
+            for one in self.private(*_ends(side, place, log))
+        ]
+        found = []
+        for raised in (False, True):  # each has its own best top step
+            near = sorted(one[1:] for one in tried if one[0] == raised)
+            for side, place in list(dict.fromkeys(one[1:3] for one in near))[:ANCHORS_KEPT]:
+                i = next(one[3] for one in near if one[1:3] == (side, place))
+                found.append(self._widest(side, place, logs[max(i - 1, 0) : i + 2], raised))
+        if not found:
             return None
+        cost, left, right = min(found)
+        moves = MOVES[-1:] if self.problem.folds else MOVES
         for share in (0.5, 0.05, 0.005):  # of the width, by which either end moves at most
-            step = share * (right - left) * np.linspace(-1, 1, 5)
-            if self.problem.folds:
-                right = least_argument(lambda x: self.cost(-x, x), right + step / 2, tolerance=SEARCHED_TO)
-                left = -right
-                continue
-            left = least_argument(lambda x: self.cost(x, right), left + step, tolerance=SEARCHED_TO)  # noqa: B023
-            right = least_argument(lambda x: self.cost(left, x), right + step, tolerance=SEARCHED_TO)  # noqa: B023
+            steps = share * (right - left) * np.linspace(-1, 1, 5)
+            for here, there in moves:
+                step = least_argument(
+                    lambda x: self.cost(left + here * x, right + there * x),  # noqa: B023
+                    steps,
+                    tolerance=SEARCHED_TO,
+                )
+                left, right = left + here * step, right + there * step
         return min((self.cost(left, right), left, right), (cost, *min(found)[1:]))[1:]
 
     def _anchors(self, staircase: Staircase) -> list[tuple[int, list[float]]]:
@@ -167,16 +222,31 @@ class Cut:
             sides.append((side, places))
         return sides
 
-    def _widest(self, side: int, place: float, logs: Array) -> tuple[float, float, float]:
+    def _widest(self, side: int, place: float, logs: Array, raised: bool) -> tuple[float, float, float]:
         """(cost, left, right) of the best width of a top step with an end, or its middle, at a place."""
+        log = least_argument(lambda log: self.cost(*_ends(side, place, log), raised), logs, tolerance=TRIED_TO)
+        ends = _ends(side, place, log)
+        return self.cost(*ends, raised), *ends
 
-        def ends(log: float) -> tuple[float, float]:
-            width = math.exp(log)
-            left = place - 0.5 * (1 + side) * width
-            return left, left + width
 
-        log = least_argument(lambda log: self.cost(*ends(log)), logs, tolerance=SEARCHED_TO)
-        return self.cost(*ends(log)), *ends(log)
+@dataclass(frozen=True)
+class _Filled:
+    """A law of the family: what it costs, its breaks, their masses, its atom, which side is raised (0: none), by which
+    share of δ it misses that."""
+
+    cost: float
+    breaks: Array
+    masses: Array
+    atom: float
+    raised: int
+    missed: float
+
+
+def _ends(side: int, place: float, log: float) -> tuple[float, float]:
+    """A top step so wide whose left end (−1), right end (1) or middle (0) is at a place."""
+    width = math.exp(log)
+    left = place - 0.5 * (1 + side) * width
+    return left, left + width
 
 
 def _snapped(x: float, units: int, family: Cut, inside: tuple[float, ...]) -> float:

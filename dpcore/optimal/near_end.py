@@ -101,8 +101,10 @@ def _best(
     """The best bound of several lattices; the top step reaches from `periods` sensitivities right of the end to `far`.
     On the first the level is searched for, on the others the cap."""
     width = (far - end) / D - periods
+    if not 0 < width < 1:
+        return 0.0
     least, most = loss.infimum(end + periods * D, far), float(loss.value(far))
-    if not 0 < width < 1 or not least < most:
+    if not least < most:
         return 0.0
     lattices = _lattices(loss, D, end, periods, width)
     first = next(lattices, None)

@@ -51,6 +51,32 @@ def test_random_ones_pass_the_audit() -> None:
         assert audit.loss_upper(noise, problem.loss) == pytest.approx(family.cost(*found), rel=1e-5)
 
 
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "spec", "support", "at_most"),
+    [  # what a linear program found in 30 s: 2.568, 2.5168 being proved; of top steps alone 3.182, 0.4833 and 0.00402
+        (15.6, 5.66e-8, "lp:2.87", (-7.424, 0.5035), 2.519),
+        (12.8, 2.77e-12, "huber:0.266", (-math.inf, 1.05), 0.4354),
+        (20, 1.72e-7, "l1", (-3.294, 1.118), 0.00266),
+    ],
+)
+def test_a_side_may_be_raised_and_a_top_step_may_move(
+    epsilon: float, delta: float, spec: str, support: tuple[float, float], at_most: float
+) -> None:
+    """Where all of δ is not worth an atom it is worth more mass between the top step and an end."""
+    problem = asked(epsilon, delta, spec, support)
+    noise = cut_of(problem)
+    assert noise is not None
+    assert audit.shortfall_upper(noise, epsilon)[0] <= delta
+    assert audit.loss_upper(noise, problem.loss) <= at_most
+
+
+def test_laws_of_programs_leave_time_for_lower_bounds() -> None:
+    """At (15.6, 5.7e-8) one program for a law takes 12 s, those for lower bounds hundredths of a second."""
+    problem = asked(15.6, 5.66e-8, "lp:2.87", (-7.424, 0.5035))
+    proof = solve(problem, SolverSettings(gap=5e-3, time_limit=8)).certificate
+    assert 0 < proof.upper - proof.lower <= 5e-3 * proof.lower
+
+
 def test_far_ends_cost_nothing() -> None:
     problem = asked(9.2, 1.4e-5, "asym:1:1.81", (-2.08, 2.82))
     whole = replace(problem, support=WHOLE)
