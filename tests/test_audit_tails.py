@@ -190,7 +190,7 @@ def test_rounding_at_a_tail_s_end_is_added(monkeypatch):
     noise = TailedNoise(SHORT, TOTAL - (TOTAL >> 20), 2)
     body = Cells(Fraction(3, 4), Fraction(0), (-1, 0, 1), (TOTAL // 2, TOTAL // 2), TOTAL)
     exact = worst(Tailed(body, noise.tail_weight, 2), 0.0, Fraction(3, 4))
-    assert float(Fraction(audit.delta_upper(noise, 0.0, 0.75)) - exact) == pytest.approx(1.25e-13, rel=0.01)
+    assert float(Fraction(audit.delta_upper(noise, 0.0, 0.75)) - exact) == pytest.approx(1.25e-13, rel=0.01, abs=0)
 
 
 def test_terms_within_rounding_of_being_positive_count():
@@ -293,6 +293,10 @@ def test_a_lattice_law_s_masses_are_roughly_known(monkeypatch):
     bound, shift = audit.lattice_shortfall_upper(masses, epsilon, 1)
     assert shift == 1 and lost <= bound
     assert (bound - lost) / COARSE == pytest.approx(8 * masses[:70].sum() + 8 * lost, rel=1e-3)
+    covered = (math.exp(epsilon) * (1 - 8.5 * COARSE)) ** np.arange(70.0)
+    masses = np.concatenate([covered, covered[-1] * (math.exp(-0.3) * 1.001) ** np.arange(1.0, 74.0)])
+    masses /= masses.sum()
+    assert audit.lattice_shortfall_upper(masses, epsilon, 1)[0] <= masses[0] * (1 + 20 * COARSE), "8u are not 8.5u"
 
 
 def test_both_directions_and_the_least_of_equally_bad_shifts():
