@@ -17,6 +17,9 @@ from ..noise.tailed import CELL_ERROR, CELLS_PER_MEAN, TailedNoise
 from . import cells
 from .growth import amplification_bounds
 
+LEAST = float(np.finfo(float).tiny)
+"""Smaller probabilities are known less exactly than `CELL_ERROR` says, the smallest not at all."""
+
 
 def curve_upper(noise: TailedNoise, epsilons: Sequence[float] | Array, sensitivity: float | None = None) -> Array:
     """δ̄(ε′) = max over shifts up to the sensitivity (the law's own by default) of h_φ(ε′), at ε′ ≥ 0, rounded up."""
@@ -26,7 +29,8 @@ def curve_upper(noise: TailedNoise, epsilons: Sequence[float] | Array, sensitivi
     growth = np.array([amplification_bounds(float(e))[0] for e in epsilons])
     reach = int(np.abs(body.breaks).max()) + limit
     unit = noise.unit_cells(-reach - limit, reach + limit)
-    here = unit[limit : len(unit) - limit] * (1 + CELL_ERROR)
+    here = np.maximum(unit[limit : len(unit) - limit], LEAST) * (1 + CELL_ERROR)
+    covers = np.where(unit < LEAST, 0.0, unit) * (1 - CELL_ERROR)
     beyond = noise.share * 0.5 * math.exp(reach * math.log1p(-1 / noise.tail_mean)) * (1 + 1e-12)
     best = np.zeros(len(growth))
     for shift in range(1, limit + 1):
@@ -34,7 +38,7 @@ def curve_upper(noise: TailedNoise, epsilons: Sequence[float] | Array, sensitivi
         outside = beyond * np.maximum(1 - growth * fall, 0.0)
         for sign in (1,) if noise.is_symmetric else (1, -1):
             start = limit - sign * shift
-            there = unit[start : start + len(here)] * (1 - CELL_ERROR)
+            there = covers[start : start + len(here)]
             best = np.maximum(best, _one_shift_upper(here, there, growth) + outside)
     return np.minimum(best * (1 + 8 * UNIT), 1.0)
 
@@ -42,7 +46,7 @@ def curve_upper(noise: TailedNoise, epsilons: Sequence[float] | Array, sensitivi
 def _one_shift_upper(here: Array, there: Array, growth: Array) -> Array:
     """Σ max(0, here − x·there) for every x of `growth`, rounded up. For every x the terms that are positive are those
     whose ratio exceeds it: two cumulative sums serve all x. Sums of n terms err by n·u of their size."""
-    with np.errstate(divide="ignore", invalid="ignore"):  # 0/0 comes last and adds nothing
+    with np.errstate(divide="ignore"):
         ratio = here / there
     order = np.argsort(-ratio)
     own = np.concatenate([[0.0], np.cumsum(here[order])])
@@ -68,14 +72,13 @@ def _unlisted_upper(noise: TailedNoise, loss: Loss) -> float:
 
 
 def pure_from_upper(noise: TailedNoise) -> float:
-    """An ε′ from which on δ̄ is 0; infinite for a tail too thin for floats."""
+    """An ε′ from which on δ̄ is 0; infinite for a tail too thin for floats. Ratios further out are those of the tail, as
+    in the cells between body and reach."""
     limit = noise.body.resolution
     reach = int(np.abs(noise.body.breaks).max()) + limit
     unit = noise.unit_cells(-reach - limit, reach + limit)
+    if (unit < LEAST).any():
+        return math.inf
     here = unit[limit : len(unit) - limit]
-    most = 0.0
-    with np.errstate(divide="ignore", invalid="ignore"):  # a tail too thin for floats leaves cells of probability 0
-        for shift in (sign * j for j in range(1, limit + 1) for sign in (1, -1)):
-            ratio = float((here / unit[limit + shift : limit + shift + len(here)]).max())
-            most = max(most, math.inf if math.isnan(ratio) else ratio)
-    return max(math.log(most), -limit * math.log1p(-1 / noise.tail_mean)) + 1e-11
+    places = [limit + sign * j for j in range(1, limit + 1) for sign in (1, -1)]
+    return math.log(max(float((here / unit[i : i + len(here)]).max()) for i in places)) + 1e-11
