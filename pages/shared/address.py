@@ -45,6 +45,9 @@ SETTLING = 5.0
 """Seconds after the arrival on a page, or the turn to another part of it, in which the browser may still be drawing
 controls for the first time."""
 
+DRAWING = 2.0
+"""Seconds after a control was told another value in which the browser may not have drawn it yet."""
+
 LONGEST = 20_000
 """Characters that a text in a link may have."""
 
@@ -216,8 +219,11 @@ class Address:
                 if key not in state or self._arriving():  # drawn no longer, or a namesake on another page
                     state[key] = value
             for key, control in self.controls.items():
-                if isinstance(control, Choice) and state[key] is None:  # a segment that was let go, or told nothing
+                let_go = isinstance(control, Choice) and state[key] is None  # a segment, or the browser told nothing
+                if let_go or outdated(key):
                     state[key] = kept[key]
+                elif state[key] == kept[key]:
+                    drawn(key)
             if state.get("cut short") or time.monotonic() < state.get("settled at", 0.0):
                 self._repeat()
         remembered()[self.name] = self.values()
@@ -275,8 +281,8 @@ class Address:
 
     def choose(self, values: Mapping[str, object]) -> None:
         """Set controls, drawn or not: a callback, which runs before the page."""
-        st.session_state.update(values)
-        for key in values:
+        for key, value in values.items():
+            tell(key, value)
             self._refused().pop(key, None)
 
     def refuse(self, key: str, text: str) -> None:
@@ -368,6 +374,34 @@ class Address:
         if bool(getattr(get_script_run_ctx(), "is_history_navigation", False)):
             return self._arriving() or self.name == st.session_state.get("address")
         return self._arriving() and bool(self.controls.keys() & st.query_params.keys())
+
+
+def tell(key: str, value: object) -> None:
+    """Give a control a value, and keep the one that it had until the browser reports the new one."""
+    state = st.session_state
+    if key in state and state[key] == value:
+        drawn(key)
+        return
+    if key in state:
+        state[_before(key)] = (state[key], time.monotonic() + DRAWING)
+    state[key] = value
+
+
+def drawn(key: str) -> None:
+    """The browser reports what the control was told: whatever it reports from now on is the visitor's wish."""
+    st.session_state.pop(_before(key), None)
+
+
+def outdated(key: str) -> bool:
+    """The browser reports what a control held before it was told otherwise, which it has not drawn yet: another one
+    was moved meanwhile, or a page asked for news. Not a wish of the visitor's."""
+    value, until = st.session_state.get(_before(key), (None, 0.0))
+    return time.monotonic() < until and st.session_state[key] == value
+
+
+def _before(key: str) -> str:
+    """Where the value is kept that a control had before it was told another one."""
+    return f"{key} before"
 
 
 def remembered() -> dict[str, dict[str, object]]:

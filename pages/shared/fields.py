@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import re
-import time
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 
@@ -21,11 +20,8 @@ from dpcore.problem_fields import Field
 from dpcore.quantity import Quantity
 
 from . import prose
-from .address import Address, Number
+from .address import Address, Number, outdated, tell
 from .messages import LABELS, explain
-
-DRAWING = 2.0
-"""Seconds after a control was told another value in which the browser may not have drawn it yet."""
 
 _notice: ContextVar = ContextVar("notice")
 """Where the page has a word about texts that were refused, and those words, during one run of the script."""
@@ -59,7 +55,7 @@ def number(
     control, name = page.controls[key], name or LABELS.get(key, label)
     refused = page.refused(key)
     text = control.write(page[key]) if refused is None else refused
-    _tell(typed(key), text)
+    tell(typed(key), text)
     with st.container(key=f"field_{key}", gap="xsmall", width=width):
         with st.container(gap=None, key=f"number_{key}"):
             st.text_input(
@@ -98,7 +94,7 @@ def stops(page: Address, key: str, label: str, places: Sequence[float], show: Ca
     value = page[key]
     size = lambda v: math.log(max(v, 1e-14))  # noqa: E731
     nearest = min(places, key=lambda stop: abs(size(stop) - size(value or 0.0)))
-    _tell(f"{key}_stop", nearest)
+    tell(f"{key}_stop", nearest)
     told = {"value": nearest, "key": f"{key}_stop", "on_change": _take_stop, "args": (page, key)}
     here = value if value is not None and 0 <= value < math.inf else nearest
     exact = lambda stop: show(here if stop == nearest else stop)  # noqa: E731
@@ -107,26 +103,8 @@ def stops(page: Address, key: str, label: str, places: Sequence[float], show: Ca
 
 def _take_stop(page: Address, key: str) -> None:
     """Take over where the slider was moved to (a callback)."""
-    if not _outdated(f"{key}_stop"):
+    if not outdated(f"{key}_stop"):
         page.choose({key: st.session_state[f"{key}_stop"]})
-
-
-def _tell(key: str, value: object) -> None:
-    """Give a control a value, and keep the one that it had until the browser reports the new one."""
-    state, before = st.session_state, f"{key} before"
-    if state.get(key) == value:
-        state.pop(before, None)
-        return
-    if key in state:
-        state[before] = (state[key], time.monotonic() + DRAWING)
-    state[key] = value
-
-
-def _outdated(key: str) -> bool:
-    """The browser reports what a control held before it was told otherwise, which it has not drawn yet: another one
-    was moved meanwhile, or a page asked for news. Not a wish of the visitor's."""
-    value, until = st.session_state.get(f"{key} before", (None, 0.0))
-    return time.monotonic() < until and st.session_state[key] == value
 
 
 def listed(text: str) -> tuple[str, ...]:
@@ -154,7 +132,7 @@ def _complain(control: Number, text: str, name: str, value: float | None) -> Non
 
 def _take(page: Address, key: str, name: str) -> None:
     """Take over what was typed (a callback)."""
-    if _outdated(typed(key)):
+    if outdated(typed(key)):
         return
     text = st.session_state[typed(key)] or ""
     try:

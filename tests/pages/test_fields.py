@@ -6,7 +6,7 @@ import pytest
 from screens import number
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import fields, prose
+from pages.shared import address, prose
 
 
 def _page():
@@ -143,7 +143,7 @@ def test_a_value_can_be_taken_back(page, monkeypatch):
     page.run()
     type_in(page, "x", "1")
     assert page.session_state["x"] == 1.0
-    monkeypatch.setattr(fields, "DRAWING", 0.0)
+    monkeypatch.setattr(address, "DRAWING", 0.0)
     page.select_slider(key="x_stop").set_value(1.5).run()
     type_in(page, "x", "1")
     assert page.session_state["x"] == 1.0 and page.select_slider(key="x_stop").value == 1.0
@@ -155,3 +155,26 @@ def test_what_stays_out_of_the_link(page):
     linked = AppTest.from_function(_page)
     linked.query_params["secret"] = "5"
     assert linked.run().session_state["secret"] == 2.0
+
+
+def _plain():
+    import streamlit as st
+
+    from pages.shared.address import Address, Number
+
+    page = Address("script", e=Number(2.0))
+    page.open()
+    st.select_slider("e", [1.0, 2.0, 4.0], key="e")
+    st.button("four", on_click=page.choose, args=({"e": 4.0},))
+    st.button("news")
+
+
+def test_a_control_that_was_told_otherwise_may_lag_behind():
+    page = AppTest.from_function(_plain).run()
+    page.button[0].click().run()
+    page.select_slider(key="e").set_value(2.0)
+    page.button[1].click().run()
+    assert page.session_state["e"] == 4.0 == page.select_slider(key="e").value and page.query_params == {"e": "4"}
+    page.button[1].click().run()
+    page.select_slider(key="e").set_value(2.0).run()
+    assert page.session_state["e"] == 2.0 and page.query_params == {}
