@@ -89,15 +89,16 @@ def slider(
     page: Address, key: str, label: str, *, help: str | None = None, show: Callable[[float], str] = "{:g}".format,
     on_change: Callable[[], None] | None = None,
 ) -> None:  # fmt: skip
-    """A slider over the stops of the control `key`."""
+    """A slider over the stops of the control `key`. The value is told by every run: a browser may miss one."""
     stops = page.controls[key].stops
     drawn().append(Slider(key, label, stops, show, on_change))
-    st.select_slider(label, stops, format_func=show, key=key, help=help, on_change=on_change)
+    st.select_slider(label, stops, page[key], format_func=show, key=key, help=help, on_change=on_change)
 
 
 def pick(page: Address, key: str, label: str, *, help: str | None = None) -> None:
     """A box of the options of a choice."""
-    st.selectbox(label, page.options(key), format_func=page.label(key), key=key, help=help)
+    options = page.options(key)
+    st.selectbox(label, options, options.index(page[key]), format_func=page.label(key), key=key, help=help)
 
 
 def seed(page: Address, label: str = "Again") -> None:

@@ -221,7 +221,7 @@ class Address:
             for key, control in self.controls.items():
                 let_go = isinstance(control, Choice) and state[key] is None  # a segment, or the browser told nothing
                 if let_go or outdated(key):
-                    state[key] = kept[key]
+                    tell(key, kept[key])
                 elif state[key] == kept[key]:
                     drawn(key)
             if state.get("cut short") or time.monotonic() < state.get("settled at", 0.0):
