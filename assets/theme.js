@@ -7,14 +7,18 @@ const START = location.pathname;
 export default function ({ data, setTriggerValue }) {
   let differed = false;
   let kept = false;
-  const app = document.querySelector('[data-testid="stApp"]');
-  const shown = () => getComputedStyle(app).colorScheme;
+  let wished = null;
+  const app = () => document.querySelector('[data-testid="stApp"]'); // another one after a while
+  const shown = () => getComputedStyle(app()).colorScheme;
   document.documentElement.dataset.drawn = data.drawn; // paper is white: assets/style.css turns a dark page round
   const timer = setInterval(() => {
     document.querySelector(".st-key-headline")?.setAttribute("aria-live", "polite");
-    const differs = shown() !== data.drawn && app.dataset.testScriptState === "notRunning";
-    if (!kept && shown() === data.drawn) {
-      keep(data); // not in the moment in which the machine, or the visitor, turns to the other theme
+    const differs = shown() !== data.drawn && app().dataset.testScriptState === "notRunning";
+    const own = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+    const same = shown() === data.drawn && own === wished;
+    wished = own;
+    if (same && !kept) {
+      keep(data, own); // not in the moment in which the machine, or the visitor, turns to the other theme
       kept = true;
     }
     if (differs && differed) {
@@ -26,8 +30,7 @@ export default function ({ data, setTriggerValue }) {
   return () => clearInterval(timer);
 }
 
-function keep({ drawn, paths }) {
-  const own = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+function keep({ drawn, paths }, own) {
   document.cookie = `dp-frontier-theme=${drawn}; path=/; samesite=lax${drawn === own ? "; max-age=0" : "; max-age=31536000"}`;
   for (const path of paths) {
     const key = `stActiveTheme-${path}-v2`;
