@@ -6,20 +6,21 @@
 const START = location.pathname;
 export default function ({ data, setTriggerValue }) {
   let differed = false;
-  const own = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
-  const kept = data.drawn === own ? "; max-age=0" : "; max-age=31536000";
+  let kept = false;
+  let wished = null;
+  const app = () => document.querySelector('[data-testid="stApp"]'); // another one after a while
+  const shown = () => getComputedStyle(app()).colorScheme;
   document.documentElement.dataset.drawn = data.drawn; // paper is white: assets/style.css turns a dark page round
-  document.cookie = `dp-frontier-theme=${data.drawn}; path=/; samesite=lax${kept}`;
-  for (const path of data.paths) {
-    const key = `stActiveTheme-${path}-v2`;
-    if (path === START) continue; // that one is Streamlit's own
-    if (data.drawn === own) localStorage.removeItem(key);
-    else localStorage.setItem(key, JSON.stringify(data.drawn === "dark" ? "Dark" : "Light"));
-  }
   const timer = setInterval(() => {
-    const app = document.querySelector('[data-testid="stApp"]');
     document.querySelector(".st-key-headline")?.setAttribute("aria-live", "polite");
-    const differs = getComputedStyle(app).colorScheme !== data.drawn && app.dataset.testScriptState === "notRunning";
+    const differs = shown() !== data.drawn && app().dataset.testScriptState === "notRunning";
+    const own = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+    const same = shown() === data.drawn && own === wished;
+    wished = own;
+    if (same && !kept) {
+      keep(data, own); // not in the moment in which the machine, or the visitor, turns to the other theme
+      kept = true;
+    }
     if (differs && differed) {
       clearInterval(timer);
       setTriggerValue("changed", Date.now());
@@ -27,4 +28,14 @@ export default function ({ data, setTriggerValue }) {
     differed = differs;
   }, 500);
   return () => clearInterval(timer);
+}
+
+function keep({ drawn, paths }, own) {
+  document.cookie = `dp-frontier-theme=${drawn}; path=/; samesite=lax${drawn === own ? "; max-age=0" : "; max-age=31536000"}`;
+  for (const path of paths) {
+    const key = `stActiveTheme-${path}-v2`;
+    if (path === START) continue; // that one is Streamlit's own
+    if (drawn === own) localStorage.removeItem(key);
+    else localStorage.setItem(key, JSON.stringify(drawn === "dark" ? "Dark" : "Light"));
+  }
 }

@@ -99,6 +99,24 @@ def test_a_theme_is_chosen_in_one_place_and_kept_on_every_page(dashboard, visito
     assert page.evaluate(scheme) == "light"
 
 
+def test_a_machine_that_turns_light_is_followed_and_nothing_kept(dashboard, visitor):
+    """What is drawn is dark for a moment longer; that is no choice of the visitor's."""
+    page = visitor(1280, 720, color_scheme="dark")
+    page.add_init_script("""window.stored = [];
+        const set = Storage.prototype.setItem;
+        Storage.prototype.setItem = function (...entry) {
+            window.stored.push(entry[1]);
+            return set.apply(this, entry);
+        };""")
+    page.goto(f"{dashboard}/what_epsilon_means")
+    quiet(page)
+    page.emulate_media(color_scheme="light")
+    page.wait_for_function("document.documentElement.dataset.drawn === 'light'")
+    page.wait_for_timeout(1500)
+    assert not [value for value in page.evaluate("window.stored") if "Dark" in value or "Light" in value]
+    assert "dp-frontier-theme" not in page.evaluate("document.cookie")
+
+
 def test_a_dark_page_is_printed_dark_on_white(dashboard, visitor):
     page = visitor(1280, 720, color_scheme="dark")
     page.goto(f"{dashboard}/optimal_noise")
