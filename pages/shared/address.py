@@ -379,10 +379,9 @@ class Address:
 def tell(key: str, value: object) -> None:
     """Give a control a value, and keep the one that it had until the browser reports the new one."""
     state = st.session_state
-    if key in state and state[key] == value:
+    if key not in state or state[key] == value:  # not drawn, so that nothing reports it; or nothing to tell
         drawn(key)
-        return
-    if key in state:
+    else:
         state[_before(key)] = (state[key], time.monotonic() + DRAWING)
     state[key] = value
 
