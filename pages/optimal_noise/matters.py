@@ -19,7 +19,7 @@ EPSILONS = (0.5, 1.0, 2.0, 5.0)
 ROWS = {"laplace": ("real values, over Laplace", None), "geometric": ("counts, over Geometric", 1.0)}
 """What people use → (row, granularity). The loss is |x|, the sensitivity 1: for real values it cancels."""
 
-SETTINGS = SolverSettings(gap=0.002, time_limit=2.0)
+SETTINGS = SolverSettings(gap=0.002, time_limit=5.0)
 QUICK = 0.1
 """Seconds to wait for each of the problems."""
 

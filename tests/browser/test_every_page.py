@@ -55,7 +55,8 @@ COLLISIONS = """() => {
         if (!node.textContent.trim() || one.closest("script, style, title, desc, math")) continue;
         if (!one.checkVisibility(seen) || unseen(one)) continue;
         range.selectNodeContents(node);
-        const above = chain(one).find((each) => ["fixed", "sticky"].includes(look(each).position));
+        const bar = (each) => each.matches('[data-testid="stHeader"]');
+        const above = chain(one).find((each) => bar(each) || ["fixed", "sticky"].includes(look(each).position));
         const owner = one.closest(".katex") ?? node;
         for (const line of range.getClientRects())
             words.push({ ...clipped(one, line), text: node.textContent.trim(), owner, above });
