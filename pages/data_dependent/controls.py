@@ -126,7 +126,7 @@ def _query() -> None:
 
 def _loss() -> None:
     st.subheader("What an error costs", anchor=False)
-    _choice("loss", "Loss")
+    fields.pick(PAGE, "loss", "Loss")
     fields.quantities(PAGE, FAMILIES[PAGE["loss"]].parameters)
 
 
@@ -135,7 +135,7 @@ def _weight() -> None:
     help = (
         "A public belief about the true value. It must not be fitted to the private data: the laws would carry it out."
     )
-    _choice("weight", "Weight", help)
+    fields.pick(PAGE, "weight", "Weight", help=help)
     if PAGE["weight"] == "normal":
         left, right = st.columns(2)
         with left:
@@ -148,7 +148,8 @@ def _weight() -> None:
 
 def _constraints() -> None:
     st.subheader("Constraints", anchor=False)
-    _choice("cap", "No true value may lose more than", "The average may be bought with a few values that lose a lot.")
+    help = "The average may be bought with a few values that lose a lot."
+    fields.pick(PAGE, "cap", "No true value may lose more than", help=help)
     if PAGE["cap"] == "number":
         _number("cap_value", "that is", 0.1)
     for name in ("monotone", "ordered"):
@@ -159,7 +160,7 @@ def _constraints() -> None:
     )  # fmt: skip
     if PAGE["partition"] or PAGE["shared"] == "noise":
         help = "A law of the noise is added to the value; a law of the release forgets where in the interval it was."
-        _choice("shared", "An interval shares", help)
+        fields.pick(PAGE, "shared", "An interval shares", help=help)
     if _leans() or PAGE["below"]:
         help = "A loss that is not even, such as |x| steep below a threshold, then hurts on the side of 0."
         st.toggle("Below 0 errors count mirrored", key="below", help=help)

@@ -65,7 +65,7 @@ def sidebar() -> Asked:
         _both(places, "epsilon", f"ε — {EPSILON.help}", 0.1, "{:g}".format, f"{EPSILON.range}.")
         _both(places, "delta", f"δ — {DELTA.help}", 1e-6, prose.delta_text, f"{prose.ABOUT_DELTA} Above 0.")
         st.subheader("What an error costs", anchor=False)
-        st.selectbox("An error X costs", PAGE.options("loss"), format_func=PAGE.label("loss"), key="loss")
+        fields.pick(PAGE, "loss", "An error X costs")
         if PAGE["loss"] == "power":
             places["power"] = fields.quantities(PAGE, [POWER])
         elif PAGE["loss"] == "exceed":

@@ -95,10 +95,8 @@ def slider(
     st.select_slider(label, stops, page[key], format_func=show, key=key, help=help, on_change=on_change)
 
 
-def pick(page: Address, key: str, label: str, *, help: str | None = None) -> None:
-    """A box of the options of a choice."""
-    options = page.options(key)
-    st.selectbox(label, options, options.index(page[key]), format_func=page.label(key), key=key, help=help)
+pick = fields.pick
+"""A box of the options of a choice."""
 
 
 def seed(page: Address, label: str = "Again") -> None:

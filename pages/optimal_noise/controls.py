@@ -136,8 +136,8 @@ def _more(slots: dict) -> None:
 
 
 def _promise(slots: dict) -> None:
-    _choice(
-        "promise", "Promise",
+    fields.pick(
+        PAGE, "promise", "Promise",
         help="One pair (ε, δ) says little about larger losses of privacy. A whole curve δ(ε′) bounds all of them.",
     )  # fmt: skip
 
@@ -183,8 +183,8 @@ def _query(slots: dict) -> None:
     with right:
         st.text_input("Unit", key="unit", max_chars=24, help="Unit of the answer.")
         slots["unit"] = st.empty()
-    _choice(
-        "values", "Query values",
+    fields.pick(
+        PAGE, "values", "Query values",
         help="A count changes by whole numbers only. Noise for it has less to hide, and is a whole number itself.",
     )  # fmt: skip
     step = fields.number(PAGE, "step", "Step, in the unit", step=0.1) if PAGE["values"] == "step" else None
@@ -193,7 +193,8 @@ def _query(slots: dict) -> None:
 
 def _loss(slots: dict) -> None:
     st.subheader("What an error costs", anchor=False)
-    _choice("loss", "Loss", help="The optimal noise makes the average of this as small as (ε, δ)-privacy allows.")
+    help = "The optimal noise makes the average of this as small as (ε, δ)-privacy allows."
+    fields.pick(PAGE, "loss", "Loss", help=help)
     where = fields.quantities(PAGE, FAMILIES[PAGE["loss"]].parameters)
     if PAGE["loss"] == "table":
         _table_controls()
@@ -220,7 +221,7 @@ def _constraints(slots: dict) -> None:
     st.subheader("Constraints", anchor=False)
     for name in ("symmetric", "monotone"):
         fields.switch(FIELDS[name])
-    _choice("support", "Noise may be")
+    fields.pick(PAGE, "support", "Noise may be")
     if PAGE["support"] == "interval":
         left, right = st.columns(2)
         with left:
@@ -233,8 +234,8 @@ def _constraints(slots: dict) -> None:
 
 def _more_constraints(slots: dict) -> None:
     """A budget for a second loss and a second pair (ε₂, κ)."""
-    _choice(
-        "budget", "Second loss with a limit",
+    fields.pick(
+        PAGE, "budget", "Second loss with a limit",
         help="The first loss is made small; the mean of this one stays below a limit.",
     )  # fmt: skip
     if PAGE["budget"] in BUDGETED:

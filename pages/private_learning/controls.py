@@ -88,8 +88,8 @@ def sidebar() -> Asked:
     with st.sidebar:
         PAGE.note()
         st.subheader("Learner", anchor=False)
-        st.selectbox("Model", PAGE.options("model"), format_func=PAGE.label("model"), key="model")
-        st.selectbox("Data", PAGE.options("data"), format_func=PAGE.label("data"), key="data")
+        fields.pick(PAGE, "model", "Model")
+        fields.pick(PAGE, "data", "Data")
         st.subheader("Privacy of everything together", anchor=False)
         fields.stops(PAGE, "epsilon", f"ε — {EPSILON.help}", STOPS, "{:g}".format)
         if not FRAME["projector"]:

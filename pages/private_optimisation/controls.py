@@ -75,7 +75,7 @@ def sidebar() -> Asked:
     with st.sidebar:
         PAGE.note()
         st.subheader("The program", anchor=False)
-        st.selectbox("Story", PAGE.options("story"), format_func=PAGE.label("story"), key="story")
+        fields.pick(PAGE, "story", "Story")
         files = () if projected and story not in NEED_FILES else _data(story)
         st.subheader("Privacy", anchor=False)
         fields.quantities(PAGE, [EPSILON])
@@ -84,7 +84,7 @@ def sidebar() -> Asked:
             help=f"{prose.ABOUT_DELTA} 0: no data is used.",
         )  # fmt: skip
         st.subheader("Noise", anchor=False)
-        _choice("mechanism", "In focus")
+        fields.pick(PAGE, "mechanism", "In focus")
         if projected:
             return _read(files)
         st.pills(
@@ -121,7 +121,7 @@ def _data(story: str) -> tuple[bytes, ...]:
         _number("groups", "Groups of pages M", 10)
         _number("advertisers", "Advertisers N", 1)
         _number("change", "Sensitivity of the budgets, $", 10.0)
-        _choice("cents", "Budgets are")
+        fields.pick(PAGE, "cents", "Budgets are")
     else:
         model = st.file_uploader("Model (MPS or LP)", type=["mps", "lp"], key="model_file", max_upload_size=5)
         rows = st.file_uploader("Private rows (CSV: row,limit)", type="csv", key="rows_file", max_upload_size=5)
@@ -134,10 +134,6 @@ def _data(story: str) -> tuple[bytes, ...]:
         if model and rows:
             return (model.getvalue(), rows.getvalue(), model.name.rpartition(".")[2].encode())
     return ()
-
-
-def _choice(key: str, label: str) -> None:
-    st.selectbox(label, PAGE.options(key), format_func=PAGE.label(key), key=key)
 
 
 def _number(key: str, label: str, step: float) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.shared import compute, drawing, prose
+from pages.shared import compute, drawing, fields, prose
 
 from . import charts, reproduce
 from .controls import PAGE
@@ -27,7 +27,7 @@ def figure_job() -> compute.Job | None:
 
 def published(job: compute.Job | None) -> None:
     """The choice of a figure, and the figure."""
-    st.selectbox("Compute", PAGE.options("figure"), format_func=PAGE.label("figure"), key="figure")
+    fields.pick(PAGE, "figure", "Compute")
     if job is None:
         st.caption(TEXT["published"])
         return

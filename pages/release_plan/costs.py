@@ -31,7 +31,7 @@ WORTH = 0.05
 def budget(found: Reading, costs: Costs | None, rehearsed: Sequence[Rehearsed] | None) -> None:
     """Who gets how much, and what all of it costs."""
     frame.heading("Who gets how much of ε", TEXT["shares"])
-    st.selectbox("Shares of ε go", PAGE.options("split"), format_func=PAGE.label("split"), key="split", width=360)
+    fields.pick(PAGE, "split", "Shares of ε go", width=360)
     rows = Rows("lines", LineDraft, found.complaints)
     for (row, one), (_, title) in zip(rows, draft.named(rows.drafts)):
         _share(rows, row, one, title, _of(costs, row), rehearsed[row] if rehearsed else None)

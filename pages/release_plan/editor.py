@@ -57,8 +57,7 @@ def _people(found: Reading) -> None:
     wrong = lambda name: found.complaints.get(("", 0, name))  # noqa: E731
     left, middle, right, last = st.columns([4, 3, 3, 3])
     with left:
-        st.selectbox("Neighbours: data sets that", PAGE.options("neighbours"), key="neighbours",
-                     help=TEXT["neighbours"])  # fmt: skip
+        fields.pick(PAGE, "neighbours", "Neighbours: data sets that", help=TEXT["neighbours"])
     with middle:
         place = fields.number(PAGE, "people", "People, if public", help=TEXT["number"], step=100,
                               name="number of people")  # fmt: skip

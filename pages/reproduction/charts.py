@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -11,7 +12,7 @@ from dpcore.figures import Palette, finish, hue, line, log_ticks, series
 from dpcore.figures.parts import entry
 from dpcore.optimal.midpoint import Match, Midpoint
 from dpcore.privacy import Privacy
-from dpcore.solution import Solution
+from dpcore.solution import Progress, Solution
 from dpcore.sweeps import Outcome
 from dpcore.vector.scales import RULES
 from dpcore.vector.tuned import PASSES, Tuned
@@ -175,6 +176,40 @@ def convergence(
     figure.update_xaxes(title="β (Δf = 2)", type="category")
     figure.update_yaxes(title=axis, rangemode="tozero")
     return below(finish(figure, colours, height=500), colours)
+
+
+def times(
+    known: Mapping[str, Sequence[tuple[float, float]]], printed: Sequence[Sequence[float]], *, colours: Palette
+) -> go.Figure:
+    """The proved relative gap, %, over the seconds of solving, by kind of noise (`closing`); printed : (seconds, gap in
+    %) as the paper gives them."""
+    figure = go.Figure()
+    seconds, gaps = [list(one) for one in zip(*printed)]
+    for (name, trace), key in zip(known.items(), ("laplace", "optimal")):
+        x, y = [max(at, 1e-3) for at, _ in trace], [100 * gap for _, gap in trace]
+        style = line(key, colours, width=2.5) | {"shape": "hv", "dash": "solid"}
+        figure.add_scatter(
+            x=x, y=y, name=name, mode="lines", line=style,
+            hovertemplate=f"{name}<br>after %{{x:.3g}} s: gap %{{y:.3g}}\u202f%<extra></extra>",
+        )  # fmt: skip
+        seconds, gaps = [*seconds, *x], [*gaps, *y]
+    figure.add_scatter(
+        x=[at for at, _ in printed], y=[gap for _, gap in printed], name="published, data-dependent", mode="markers",
+        marker={"symbol": "x", "size": 10, "color": colours.text},
+        hovertemplate="published: %{y:g}\u202f% within %{x:g} s<extra></extra>",
+    )  # fmt: skip
+    figure.update_xaxes(title="seconds of solving", **log_ticks(min(seconds), max(seconds)))
+    figure.update_yaxes(title="gap between the bounds, %", **log_ticks(min(gaps), max(gaps)))
+    return below(finish(figure, colours, height=460), colours)
+
+
+def closing(trace: Sequence[Progress]) -> list[tuple[float, float]]:
+    """(seconds, relative gap) of every report that narrowed a bracket."""
+    found: list[tuple[float, float]] = []
+    for report in trace:
+        if math.isfinite(report.gap) and (not found or report.gap < found[-1][1]):
+            found.append((report.seconds, report.gap))
+    return found
 
 
 def _levels(figure: go.Figure, lines: Sequence[tuple[str, str, float]], colours: Palette) -> None:

@@ -38,7 +38,11 @@ PANELS = {"medium": (1.0, 0.2), "six": (0.6, 0.2), "six tenth": (0.6, 0.1)}
 """Panel titles of Figures 4 and 5."""
 
 PRIVACY_NAMES = {"low": "low privacy (5, 0.25)", "medium": "medium (1, 0.2)", "high": "high (0.2, 0.05)"}
-STUDIES = {"figure 3": "Figure 3: finer grids", "figure 5": "Supplement, Figure 5: support and grid"}
+STUDIES = {
+    "figure 3": "Figure 3: finer grids",
+    "times": "Figure 3: seconds to a proof",
+    "figure 5": "Supplement, Figure 5: support and grid",
+}
 
 ERRORS = {"absolute": "Colour: error ÷ max(1, O)", "relative": "Colour: relative error"}
 

@@ -22,7 +22,7 @@ from pages.data_dependent.work import nine_intervals
 from pages.shared import compute, drawing, frame, prose
 from pages.shared.watching import live
 
-from . import charts, data, work
+from . import charts, data, times, work
 from .controls import PAGE, PANELS, PRIVACY_NAMES, REGIMES
 from .panels import CELLS, TEXT, heading, stoppable, waiting
 
@@ -36,8 +36,8 @@ SHOWN = (1, 5, 9)
 
 
 def convergence() -> None:
-    """Figure 3, data independent, and the supplement's Figure 5: the reference method's bounds on finer grids."""
-    figure_3() if PAGE["study"] == "figure 3" else figure_5()
+    """Figure 3 and the supplement's Figure 5: the reference method's bounds on finer grids, and seconds."""
+    {"figure 3": figure_3, "times": times.panel, "figure 5": figure_5}[PAGE["study"]]()
 
 
 def figure_3() -> None:

@@ -14,7 +14,7 @@ from dpcore.problem import NoiseProblem, noise_problem
 from dpcore.solution import Certificate
 from dpcore.sweeps import Outcome
 from pages.optimal_noise.inputs import HOME, values_of
-from pages.shared import compute, drawing, frame, prose
+from pages.shared import compute, drawing, fields, frame, prose
 from pages.shared.watching import live, strip, under_way
 from pages.tradeoff_maps.panels import HOME_PAGE, outcomes
 from pages.tradeoff_maps.work import Axes, Plane, fill
@@ -34,9 +34,8 @@ def heading(title: str, text: str, **choices: str) -> None:
     with left:
         frame.heading(title, text)
     for place, (key, label) in zip(places, choices.items()):
-        place.selectbox(
-            label, PAGE.options(key), format_func=PAGE.label(key), key=key, label_visibility="collapsed",
-        )  # fmt: skip
+        with place:
+            fields.pick(PAGE, key, label, label_visibility="collapsed")
 
 
 def next_steps() -> None:

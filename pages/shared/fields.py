@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
+from typing import Any
 
 import streamlit as st
 
@@ -39,6 +40,13 @@ def choice(page: Address, key: str, label: str) -> str:
         label, page.options(key), format_func=page.label(key), key=key, label_visibility="collapsed", required=True
     )
     return str(page[key])
+
+
+def pick(page: Address, key: str, label: str, *, help: str | None = None, **more: Any) -> None:
+    """A box of the options of a choice. The one chosen is told by every run: a browser that missed a run would show,
+    and report, the first.   more : as of `st.selectbox`."""
+    options = page.options(key)
+    st.selectbox(label, options, options.index(page[key]), format_func=page.label(key), key=key, help=help, **more)
 
 
 def number(

@@ -95,7 +95,7 @@ def sidebar(asked: Asked) -> None:
 
 def _cost() -> None:
     st.subheader("What an error costs", anchor=False)
-    _choice("loss", "Loss")
+    fields.pick(PAGE, "loss", "Loss")
     fields.quantities(PAGE, FAMILIES[PAGE["loss"]].parameters)
 
 
@@ -116,7 +116,7 @@ def _plane() -> None:
         _number("high_epsilon", "to", 0.5)
         _number("high_delta", "to", 0.05)
     st.slider("Steps on each axis", 3, 20, key="steps")
-    _choice("target", "Stop every cell at a gap of")
+    fields.pick(PAGE, "target", "Stop every cell at a gap of")
 
 
 def _target() -> None:
@@ -132,12 +132,8 @@ def _target() -> None:
 
 def _second() -> None:
     st.subheader("A second loss", anchor=False)
-    _choice("second", "Against")
+    fields.pick(PAGE, "second", "Against")
     fields.quantities(PAGE, FAMILIES[PAGE["second"]].parameters, "second_")
-
-
-def _choice(key: str, label: str) -> None:
-    st.selectbox(label, PAGE.options(key), format_func=PAGE.label(key), key=key)
 
 
 def _number(key: str, label: str, step: float, help: str | None = None) -> None:

@@ -87,7 +87,7 @@ def sidebar() -> Asked:
     with st.sidebar:
         PAGE.note()
         st.subheader("How much each coordinate can change", anchor=False)
-        st.selectbox("Sensitivity profile", PAGE.options("shape"), format_func=PAGE.label("shape"), key="shape")
+        fields.pick(PAGE, "shape", "Sensitivity profile")
         if PAGE["shape"] == "list":
             st.text_area(
                 "Sensitivities", key="numbers", height=90,
@@ -102,7 +102,7 @@ def sidebar() -> Asked:
             fields.number(PAGE, "dimension", "Dimension K", step=1)
             places["profile"] = places["dimension"] = st.empty()
             if full:
-                st.selectbox("Scaled to", PAGE.options("norm"), format_func=PAGE.label("norm"), key="norm")
+                fields.pick(PAGE, "norm", "Scaled to")
         st.subheader("The promise", anchor=False)
         left, right = st.columns(2)
         with left:

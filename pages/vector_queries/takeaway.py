@@ -15,7 +15,7 @@ from dpcore.cli.profile import report
 from dpcore.vector import Allocation, VectorQuery
 from dpcore.vector.script import asked_for, coupled, script
 from pages.isotropic import releases
-from pages.shared import actions, folding, frame, prose
+from pages.shared import actions, fields, folding, frame, prose
 
 from .controls import PAGE, Asked
 
@@ -43,7 +43,7 @@ def takeaway(asked: Asked, found: Sequence[Allocation]) -> None:
 def _chosen(known: Sequence[Allocation]) -> Allocation:
     """The mechanism that releases: the one asked for, or the best."""
     frame.heading("Release the answer once", TEXT["release"])
-    st.selectbox("Mechanism", PAGE.options("released"), format_func=PAGE.label("released"), key="released")
+    fields.pick(PAGE, "released", "Mechanism")
     best = min(known, key=lambda one: one.error)
     chosen = next((one for one in known if one.key == PAGE["released"]), None)
     if chosen is None and PAGE["released"] != "best":

@@ -10,7 +10,7 @@ from pages.lessons import screen
 from pages.lessons.course import Course, Moved, address
 from pages.lessons.topic import Topic, Values
 from pages.lessons.widgets import EPSILON, Stops, delta, slider
-from pages.shared import compute
+from pages.shared import compute, fields
 from pages.shared.address import FRAME, Choice
 
 from . import laws
@@ -52,10 +52,7 @@ NOTE = (
 
 def sidebar(topic: Topic) -> None:
     """Draw the controls of the mechanism."""
-    st.selectbox(
-        "Mechanism", PAGE.options("mechanism"), format_func=PAGE.label("mechanism"), key="mechanism",
-        on_change=_new_game,
-    )  # fmt: skip
+    fields.pick(PAGE, "mechanism", "Mechanism", on_change=_new_game)
     slider(PAGE, "epsilon", "Privacy ε", on_change=_new_game)
     if not FRAME["projector"]:
         st.html('<div class="ends"><span>stronger privacy</span><span>more accurate</span></div>')
