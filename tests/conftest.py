@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadFileScheduling
+from xdist.workermanage import WorkerController
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # two processes of tests share two cores: more threads only wait
 os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(__file__).parents[1] / ".numba_cache"))
@@ -43,11 +44,19 @@ BROWSER_TESTS = "tests/browser/"
 
 
 class ByFile(LoadFileScheduling):
-    """Tests of a file go to one process, for what they share, files of many tests first. Those in a browser share one
-    dashboard and one browser, and go to whoever is free, one by one and last: no process waits long for another."""
+    """Tests of a file go to one process, for what they share, files of many tests first. Those in a browser, which
+    share one dashboard and one browser, go to the first process, one by one, and the others to the rest, until one of
+    them has none left: two browsers at once would wait for each other."""
 
     def _split_scope(self, nodeid: str) -> str:
         return nodeid if nodeid.startswith(BROWSER_TESTS) else super()._split_scope(nodeid)
+
+    def _assign_work_unit(self, node: WorkerController) -> None:
+        first = len(self.nodes) > 1 and node is self.nodes[0]
+        own = (scope for scope in self.workqueue if scope.startswith(BROWSER_TESTS) == first)
+        if (scope := next(own, None)) is not None:
+            self.workqueue.move_to_end(scope, last=False)
+        super()._assign_work_unit(node)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log) -> ByFile | None:

@@ -200,7 +200,7 @@ def times(
     )  # fmt: skip
     figure.update_xaxes(title="seconds of solving", **log_ticks(min(seconds), max(seconds)))
     figure.update_yaxes(title="gap between the bounds, %", **log_ticks(min(gaps), max(gaps)))
-    return below(finish(figure, colours, height=460), colours)
+    return finish(figure, colours, height=400)
 
 
 def closing(trace: Sequence[Progress]) -> list[tuple[float, float]]:

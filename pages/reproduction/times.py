@@ -63,7 +63,7 @@ def told(known: Sequence[tuple[float, float]]) -> str:
     first = "" if at is None else f"a gap of 10\u202f% after **{shown(at)}**, "
     return (
         f"Data-dependent noise, proved at every shift: {first}**{prose.percent(least)}** after {shown(end)}. "
-        f"Published, over all three: 10\u202f% after up to {ten:g} s, 5\u202f% after up to {five:g} s."
+        f"Published: 10\u202f% after up to {ten:g}\u00a0s, 5\u202f% after up to {five:.0f}\u00a0s."
     )
 
 
@@ -73,7 +73,7 @@ def after(known: Sequence[tuple[float, float]], gap: float) -> float | None:
 
 
 def shown(seconds: float) -> str:
-    return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
+    return f"{seconds:.2g}\u00a0s" if seconds < 10 else f"{seconds:.0f}\u00a0s"
 
 
 def waits(known: Mapping[str, Sequence[tuple[float, float]]]) -> list[dict[str, str]]:

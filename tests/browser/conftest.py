@@ -10,6 +10,9 @@ from running import Service, running
 from serving import serving
 
 ROOT = Path(__file__).parents[2]
+
+PATIENCE = 30_000
+"""Milliseconds that what is expected of a page may take to come: two such tests share two cores."""
 QUIET = ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync",
          "--disable-default-apps", "--no-first-run", "--disable-dev-shm-usage", "--process-per-site"]  # fmt: skip
 """Chromium as root in a container, calling nobody; all pages of a profile share a process and its compiled scripts."""
@@ -62,8 +65,9 @@ def service(tmp_path_factory) -> Iterator[Service]:
 @pytest.fixture(scope="package")
 def browser(chromium_path: str) -> Iterator:
     """A headless Chromium; closed after these tests, for its driver occupies the thread with an event loop."""
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=chromium_path, args=QUIET)
         yield chromium

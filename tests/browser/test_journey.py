@@ -132,7 +132,7 @@ BOTH = """() => {
 def test_headline_and_strip_move_together_while_the_solver_goes_on(dashboard, visitor):
     """They agree again and again, and not because they stand still."""
     page = visitor()
-    page.goto(f"{dashboard}/?delta=0.1&support=interval&low=-2&high=9&gap=0.0001&seconds=55")
+    page.goto(f"{dashboard}/?delta=0.1&loss=asym&support=interval&low=-2&high=9&gap=0.0001&seconds=55")
     page.wait_for_selector(HEADLINE)
     agreed, deadline = [], time.monotonic() + 60
     while len(agreed) < 2:

@@ -120,10 +120,10 @@ def answer(page, keys: list[str], text: str, told: list) -> dict[str, list[str]]
     """What the fields hold and say once the text is typed into all of them; where a page that draws itself anew took
     fields away between two of the events, it is typed again."""
     for patience in (20_000, 60_000):
-        page.wait_for_function(THERE, arg=keys)
+        page.wait_for_function(THERE, arg=keys, polling=100)
         page.evaluate(TYPE, [keys, text])
         try:
-            return page.wait_for_function(ANSWERED, arg=told, timeout=patience).json_value()
+            return page.wait_for_function(ANSWERED, arg=told, timeout=patience, polling=100).json_value()
         except TimeoutError:
             seen = f"{text!r}: {page.evaluate(READ)}, drawn: {page.evaluate(DRAWN)}"
             print(seen, page.url, page.evaluate("document.body.innerHTML.slice(0, 2000)"))

@@ -57,7 +57,7 @@ def settled(page, before: list[float] | None = None) -> list[float]:
 def quiet(page) -> None:
     """Wait until the page is drawn: no script runs, nothing is faded."""
     try:
-        page.wait_for_function(DRAWN)
+        page.wait_for_function(DRAWN, polling=100)
     except TimeoutError as late:
         raise AssertionError(f"not drawn: {page.evaluate(UNDRAWN)}") from late
     page.wait_for_timeout(300)

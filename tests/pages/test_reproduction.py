@@ -323,4 +323,4 @@ def test_figure_3_in_seconds_beside_the_published_ones(monkeypatch):
         time.sleep(0.5)
         page.run()
     assert not page.exception
-    assert "10\u202f% after up to 5.82 s, 5\u202f% after up to 980.44 s" in words(page)
+    assert "10\u202f% after up to 5.82\u00a0s, 5\u202f% after up to 980\u00a0s" in words(page)
