@@ -77,6 +77,19 @@ def test_the_epsilon_from_which_on_a_law_is_pure(kind, body):
             assert worst(exact, pure, Fraction(limit, 4)) == 0 < worst(exact, pure - 1e-9, Fraction(limit, 4))
 
 
+def test_the_worst_ratio_may_be_that_of_two_neighbours():
+    """A dent between cells that fall away slowly: whoever moves by two cells finds less of a difference."""
+    falling = [1.3**-n for n in range(12)]
+    masses = [*falling[::-1], 1 / 3, *falling]
+    body = PiecewiseNoise.from_masses(
+        sensitivity=0.5, resolution=2, breaks=range(-12, 14), masses=[one / sum(masses) for one in masses]
+    )
+    noise, weights = TailedNoise(body, TOTAL >> 1, 40), tuple(body.weights.tolist())
+    exact = Tailed(Cells(Fraction(1, 4), Fraction(0), tuple(range(-12, 14)), weights, TOTAL), TOTAL >> 1, 40)
+    pure = audit.pure_from_upper(noise)
+    assert worst(exact, pure, Fraction(1, 2)) == 0 < worst(exact, pure - 1e-9, Fraction(1, 4))
+
+
 @every_law
 @pytest.mark.parametrize("text", ["l1", "l2", "asym:1:3"])
 def test_the_loss(kind, body, text):
