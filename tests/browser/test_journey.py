@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from views import CHART, HEADLINE, bounds, quiet, settled, still
+from views import CHART, HEADLINE, LASTING, bounds, quiet, settled, still
 
 ROOT = Path(__file__).parents[2]
 
@@ -109,7 +109,7 @@ def test_drag_epsilon_change_the_loss_and_stop(dashboard, visitor):
     squared = settled(page, dragged)
     assert "squared error" in page.locator(HEADLINE).inner_text()
 
-    page.goto(f"{dashboard}/?loss=lp&exponent=1.37&gap=0.0001&seconds=30")
+    page.goto(f"{dashboard}/?{LASTING}&epsilon=0.98&seconds=30")
     stop = page.get_by_role("button", name="Stop here").last  # a page drawn anew still shows its past
     stop.click()
     stop.wait_for(state="detached")
@@ -132,7 +132,7 @@ BOTH = """() => {
 def test_headline_and_strip_move_together_while_the_solver_goes_on(dashboard, visitor):
     """They agree again and again, and not because they stand still."""
     page = visitor()
-    page.goto(f"{dashboard}/?delta=0.1&loss=asym&support=interval&low=-2&high=9&gap=0.0001&seconds=55")
+    page.goto(f"{dashboard}/?{LASTING}&epsilon=1.02&seconds=55")
     page.wait_for_selector(HEADLINE)
     agreed, deadline = [], time.monotonic() + 60
     while len(agreed) < 2:

@@ -13,6 +13,8 @@ from pages.registry import PAGES
 
 HEADLINE = ".st-key-headline p"
 CHART = ".st-key-chart_density .js-plotly-plot .main-svg"
+LASTING = "delta=0.1&loss=asym&support=interval&low=-2&high=9&gap=0.0001"
+"""A problem of Optimal noise whose bracket goes on closing for half a minute."""
 DRAWN = """() => {
     const app = document.querySelector('[data-testid="stApp"]');
     return app && app.getAttribute('data-test-script-state') === 'notRunning'
