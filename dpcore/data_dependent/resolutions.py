@@ -83,6 +83,10 @@ class Resolutions:
             most = min(most, max(MAX_ORDERED_CELLS, self.unit))
         return cells <= most and resolution <= self.most
 
+    def fits_whole(self, resolution: int) -> bool:
+        """All of the range is no larger a grid than those of programs."""
+        return self.problem.narrow or math.ceil(resolution * self._ratio) <= MAX_CELLS
+
     @property
     def _ratio(self) -> Fraction:
         """The range in sensitivities."""

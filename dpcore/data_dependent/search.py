@@ -176,6 +176,8 @@ class Search(Anytime[DataDependentProblem, Solution]):
         """The middle of the range, whatever the true value; uniform on the range for monotone laws."""
         problem = self.problem
         resolution = self._grids.first() or self._grids.unit
+        if not problem.partition and not self._grids.fits_whole(resolution):
+            resolution = 1  # on a long range nobody will want it, and bins need not be cells
         breaks = partition_breaks(problem, resolution)
         grid = Grid.make(problem.query_range, problem.sensitivity, resolution, breaks)
         channel = Channel.constant(grid)

@@ -14,6 +14,7 @@ from dpcore.data_dependent import data_dependent_problem, solve
 from dpcore.data_dependent.bounds import lower_step, upper_step
 from dpcore.data_dependent.costs import queries
 from dpcore.data_dependent.reference import solve_reference
+from dpcore.data_dependent.search import DEFAULT, Search
 from dpcore.errors import InputError
 from dpcore.optimal import solve as solve_independent
 from dpcore.problem import SolverSettings, noise_problem
@@ -254,3 +255,12 @@ def test_a_range_far_from_zero_is_refused():
     """Its points could not be told apart in floats, which the averages assume."""
     with pytest.raises(InputError, match="query_range"):
         data_dependent_problem(1, 0.2, 2.0, query_range=(1e12, 1e12 + 4))
+
+
+def test_bins_that_take_thousands_of_cells_do_not_keep_a_long_range_waiting():
+    """Before any program the same release for every true value is offered; on cells that are bins as well it would take
+    3024 laws of 3024 points."""
+    problem = data_dependent_problem(1, 0.1, 2, query_range=(-432, 432), weight="histogram:1,2,5,9,5,2,1")
+    search = Search(problem, DEFAULT)
+    search._offer_constant()
+    assert search.best.mechanism.grid.laws == 432 and 129 < search.upper < 130
