@@ -186,7 +186,7 @@ def times(
     figure = go.Figure()
     seconds, gaps = [list(one) for one in zip(*printed)]
     for (name, trace), key in zip(known.items(), ("laplace", "optimal")):
-        x, y = [max(at, 1e-3) for at, _ in trace], [100 * gap for _, gap in trace]
+        x, y = [max(at, 1e-3) for at, _ in trace], [max(100 * gap, 1e-4) for _, gap in trace]  # both axes are logs
         style = line(key, colours, width=2.5) | {"shape": "hv", "dash": "solid"}
         figure.add_scatter(
             x=x, y=y, name=name, mode="lines", line=style,
