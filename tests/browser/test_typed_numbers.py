@@ -113,6 +113,7 @@ def reveal(page) -> None:
     )
     while folds.count():
         folds.first.click()
+        page.wait_for_timeout(1000)  # what is folded is drawn when that is heard of
         quiet(page)
 
 
