@@ -22,8 +22,9 @@ def published() -> None:
     frame.heading("Published experiments, certified", TEXT["published"])
     if not st.toggle("Compute them (about a minute)", key="run_published"):
         return
-    jobs = {name: _ask(f"figure 3 {name}", work.regime(name), solve, 12, gap=0.005) for name in work.REGIMES}
-    methods = {name: _ask(f"reference {name}", work.regime(name), work.published, 30) for name in work.REGIMES}
+    problems = {name: work.regime(*pair) for name, pair in work.REGIMES.items()}
+    jobs = {name: _ask(f"figure 3 {name}", one, solve, 12, gap=0.005) for name, one in problems.items()}
+    methods = {name: _ask(f"reference {name}", one, work.published, 30) for name, one in problems.items()}
     name = st.segmented_control("Nine laws at", list(work.REGIMES), default="(1, 0.2)", key="regime") or "(1, 0.2)"
     nine = _ask("figure 5", work.nine_intervals(*work.REGIMES[name]), solve, 20, gap=0.01)
     everything = [*jobs.values(), *methods.values(), nine]

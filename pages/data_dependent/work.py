@@ -93,9 +93,9 @@ def published(
     return solve_reference(problem, 8, settings.time_limit, lambda: bool(progress(TICK)))
 
 
-def regime(name: str) -> DataDependentProblem:
+def regime(epsilon: float, delta: float) -> DataDependentProblem:
     """A published setting: |x|, sensitivity 2, range 4."""
-    return data_dependent_problem(*REGIMES[name], 2, query_range=(0, 4))
+    return data_dependent_problem(epsilon, delta, 2, query_range=(0, 4))
 
 
 def nine_intervals(epsilon: float, delta: float) -> DataDependentProblem:

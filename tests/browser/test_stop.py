@@ -84,16 +84,16 @@ def test_a_click_on_stop_ends_the_work(dashboard, visitor, name):
         quiet(page)
         assert not stop.count()
         resume.click()
-    resume.wait_for(state="detached")
+    stop.last.wait_for()
 
 
 def test_a_published_table_stops_too(dashboard, visitor):
     page = visitor()
     page.goto(f"{dashboard}/reproduction?tab=Tables&table=S1")  # x², which no other test looks at
     stop = page.get_by_role("button", name="Stop", exact=True)
-    stop.last.wait_for()
-    page.wait_for_timeout(400)
-    for left in reversed(range(stop.count())):  # the certified table, if it is not known yet, and the paper's grids
+    for left in (1, 0):  # the certified table, and the paper's grids
+        stop.nth(left).wait_for()
+        page.wait_for_timeout(400)
         stop.nth(left).click()
         stop.nth(left).wait_for(state="detached", timeout=20_000)
     page.get_by_text("Stopped early.").first.wait_for(timeout=20_000)
