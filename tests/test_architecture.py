@@ -388,3 +388,10 @@ def test_no_two_test_files_share_a_name():
     """pytest imports them by their bare names, so the second of two would not be collected."""
     names = [path.name for path in (ROOT / "tests").rglob("*.py") if path.name != "conftest.py"]
     assert len(names) == len(set(names)), sorted({name for name in names if names.count(name) > 1})
+
+
+def test_no_test_needs_a_thread_without_a_loop():
+    """A browser's driver leaves one behind, so that what follows in the same process could not start another."""
+    starts = re.compile(r"asyncio\.run\b(?!`)")  # in words it may stand
+    found = [path for path in (ROOT / "tests").rglob("*.py") if starts.search(path.read_text(encoding="utf-8"))]
+    assert [path.name for path in found] == ["running.py"]

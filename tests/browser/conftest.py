@@ -56,16 +56,16 @@ def dashboard() -> Iterator[str]:
         yield address
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def service(tmp_path_factory) -> Iterator[Service]:
     """The server with its headers, as it is operated."""
     with running(tmp_path_factory.mktemp("service")) as started:
         yield started
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def browser(chromium_path: str) -> Iterator:
-    """A headless Chromium; closed after these tests, for its driver occupies the thread with an event loop."""
+    """A headless Chromium, whose driver keeps an event loop in the thread until all tests are over."""
     from playwright.sync_api import expect, sync_playwright
 
     expect.set_options(timeout=PATIENCE)
@@ -75,7 +75,7 @@ def browser(chromium_path: str) -> Iterator:
         chromium.close()
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def profiles() -> list[Profile]:
     """Profiles that tests have used and cleared."""
     return []

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import partial
 
 import pytest
+from running import apart
 from streamlit import config
 from streamlit.components.v2.bidi_component import main as components
 from streamlit.proto.NewSession_pb2 import NewSession
@@ -119,6 +120,6 @@ def test_nothing_is_lost_that_several_threads_have_to_say():
         await asyncio.sleep(0)
         return heard
 
-    heard = asyncio.run(told())
+    heard = apart(told())
     for thread in range(4):
         assert [number for one, number in heard if one == thread] == list(range(2000))

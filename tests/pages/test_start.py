@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 import re
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from running import apart
 from screens import ROOT, settle, words
 from streamlit.testing.v1 import AppTest
 
@@ -121,7 +121,7 @@ class Told:
             return {"type": "http.request", "body": b""}
 
         scope = {"type": "http", "method": method, "path": path, "query_string": query, "headers": []}
-        asyncio.run(Entrance(self, page="optimal_noise", meant=meant_for_noise)(scope, receive, send))
+        apart(Entrance(self, page="optimal_noise", meant=meant_for_noise)(scope, receive, send))
         headers = {name.decode(): value.decode() for name, value in seen[0]["headers"]}
         return seen[0]["status"], headers.get("location", "")
 

@@ -9,6 +9,7 @@ from typing import ClassVar
 from unittest.mock import MagicMock
 
 import pytest
+from running import apart
 from streamlit import runtime
 from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
@@ -191,7 +192,7 @@ def ended(monkeypatch) -> Callable[[Callable[[AppSession], None]], list[RerunDat
         session._handle_scriptrunner_event_on_event_loop(first, ScriptRunnerEvent.SHUTDOWN)
         return [one.asked for one in Runner.made[1:]]
 
-    return lambda ask, state=AppSessionState.APP_NOT_RUNNING: asyncio.run(runs(ask, state))
+    return lambda ask, state=AppSessionState.APP_NOT_RUNNING: apart(runs(ask, state))
 
 
 def asks(fragment: str = "", page: str = "here", automatic: bool = False, **values: str) -> ClientState:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import tempfile
 
 import pytest
+from running import apart
 from starlette.formparsers import MultiPartParser
 from starlette.requests import Request
 from streamlit import config
@@ -73,9 +73,9 @@ def test_what_is_received_is_never_a_file(monkeypatch):
         form = await Request({"type": "http", "method": "PUT", "headers": headers}, message).form()
         assert len(await form["file"].read()) == 3 << 20
 
-    asyncio.run(receive())
+    apart(receive())
     assert rolled
     rolled.clear()
     uploads.keep_in_memory()
-    asyncio.run(receive())
+    apart(receive())
     assert not rolled
