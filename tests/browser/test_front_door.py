@@ -111,7 +111,7 @@ def test_a_machine_that_turns_light_is_followed_and_nothing_kept(dashboard, visi
     page.goto(f"{dashboard}/what_epsilon_means")
     quiet(page)
     page.emulate_media(color_scheme="light")
-    page.wait_for_function("document.documentElement.dataset.drawn === 'light'")
+    page.wait_for_function("() => document.documentElement.dataset.drawn === 'light'")
     page.wait_for_timeout(1500)
     assert not [value for value in page.evaluate("window.stored") if "Dark" in value or "Light" in value]
     assert "dp-frontier-theme" not in page.evaluate("document.cookie")

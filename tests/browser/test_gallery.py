@@ -24,7 +24,7 @@ def test_the_attack_wins_and_loses_by_one_click_and_one_question_is_answered(das
     page.wait_for_selector(HEADLINE)
     assert recovered(page) >= 185
     page.get_by_role("button", name="Enough noise").click()
-    page.wait_for_function("location.search.includes('rc_noise=2')")
+    page.wait_for_function("() => location.search.includes('rc_noise=2')")
     quiet(page)
     assert recovered(page) <= 140
     page.get_by_text("about 69 %").click()

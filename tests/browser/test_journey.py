@@ -74,7 +74,7 @@ def test_tour_change_of_epsilon_and_nonsense(dashboard, visitor, artifacts):
     box.press("Enter")
     second = settled(page, first)
     assert second[1] < first[0], "less privacy, less noise"
-    page.wait_for_function("location.search.includes('epsilon=2')")
+    page.wait_for_function("() => location.search.includes('epsilon=2')")
     assert tour.count() == 0, "it does not come back"
 
     box.fill("-7")
@@ -199,7 +199,7 @@ def test_files_go_out_and_come_back(dashboard, visitor, tmp_path):
     other.get_by_text("was audited again").wait_for()
     other.get_by_role("button", name="Set the controls to its problem").click()
     assert settled(other, first)[1] == pytest.approx(before[1], rel=0.05)
-    other.wait_for_function("location.search.includes('loss=pinball')")
+    other.wait_for_function("() => location.search.includes('loss=pinball')")
 
 
 TAKEN = {
@@ -294,7 +294,7 @@ def test_by_keyboard_alone(dashboard, visitor):
     assert second[1] < first[0]
     tab_to("switch Explain")
     page.keyboard.press("Space")
-    page.wait_for_function("location.search.includes('explain=true')")
+    page.wait_for_function("() => location.search.includes('explain=true')")
     tab_to("tab How sure")
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")
@@ -337,7 +337,7 @@ def test_the_wish_for_explanations_outlives_the_visit(dashboard, visitor):
     def turn() -> None:
         before = toggle.is_checked()
         page.get_by_text("Explain", exact=True).first.click()
-        page.wait_for_function(f"location.search.includes('explain=true') === {str(not before).lower()}")
+        page.wait_for_function(f"() => location.search.includes('explain=true') === {str(not before).lower()}")
         quiet(page)
 
     assert arrive("&explain=true")

@@ -79,7 +79,7 @@ def test_names_stand_at_bars_and_at_lines_and_areas_that_are_no_traces(dashboard
 def test_dots_in_every_row_keep_their_legend(dashboard, visitor):
     page = visitor(1280, 720)
     page.goto(f"{dashboard}/composition?topic=budget")
-    page.wait_for_function(f"(({LOOK})() ?? {{}}).legend === true")
+    page.wait_for_function(f"() => (({LOOK})() ?? {{}}).legend === true")
     quiet(page)
     assert not page.locator(".st-key-chart_budget .names-at-lines text").count()
 

@@ -53,7 +53,7 @@ def test_a_link_holds_no_answer_and_the_projector_only_when_asked_to(dashboard, 
     page.goto(f"{dashboard}/mechanism_gallery?topic=randomised_response")
     quiet(page)
     page.get_by_text("Projector", exact=True).click()
-    page.wait_for_function("location.search.includes('projector=true')")
+    page.wait_for_function("() => location.search.includes('projector=true')")
     quiet(page)
     box = page.get_by_role("textbox", name="Your answer")
     box.fill("70")
@@ -79,7 +79,7 @@ def test_a_link_holds_no_answer_and_the_projector_only_when_asked_to(dashboard, 
     assert page.get_by_role("textbox", name="Your answer").input_value() == ""
 
 
-AT_TOP = "document.querySelector('[data-testid=\"stMain\"]').scrollTop === 0"
+AT_TOP = "() => document.querySelector('[data-testid=\"stMain\"]').scrollTop === 0"
 
 
 def test_the_next_topic_is_seen_from_its_top_and_back_leads_to_the_one_before(dashboard, visitor):
@@ -94,13 +94,13 @@ def test_the_next_topic_is_seen_from_its_top_and_back_leads_to_the_one_before(da
         page.wait_for_function(AT_TOP)  # headline and picture are what is looked at
         assert "epsilon=2" in page.url, "on another page, too"
     page.get_by_role("button", name="Weak privacy: the staircase's steps").click()
-    page.wait_for_function("location.search.includes('epsilon=4')")
+    page.wait_for_function("() => location.search.includes('epsilon=4')")
     quiet(page)
     page.wait_for_function(AT_TOP)
     assert page.get_by_role("button", name="Weak privacy: the staircase's steps").is_disabled(), "it is on the screen"
     for there in ("Additive noise", "Randomised response", "The worst event"):
         page.go_back()
-        page.wait_for_function("location.search.includes('epsilon=2')")  # the first step stays on the page
+        page.wait_for_function("() => location.search.includes('epsilon=2')")  # the first step stays on the page
         title.filter(has_text=there).wait_for()
         quiet(page)
         assert "epsilon=2" in page.url
@@ -138,7 +138,7 @@ def test_a_picture_moves_while_its_slider_is_dragged_and_the_page_takes_the_valu
     seen = line.inner_text()
     assert "under database A" in seen and seen != before and "probe" not in page.url
     page.mouse.up()
-    page.wait_for_function("location.search.includes('probe=2')")
+    page.wait_for_function("() => location.search.includes('probe=2')")
     quiet(page)
     assert page.locator(HEADLINE).first.inner_text().replace("\u00a0", " ") == seen.replace("\u00a0", " ")
     assert not line.inner_text()
@@ -163,7 +163,7 @@ def test_a_phone_has_epsilon_and_one_more_control_under_the_picture(dashboard, v
     page.wait_for_function("() => !document.querySelector('.strip').checkVisibility()")
 
 
-LISTENS = "document.body.hasAttribute('data-keys')"
+LISTENS = "() => document.body.hasAttribute('data-keys')"
 """A page listens to a presenter's keys when their script has come, after it is drawn."""
 
 

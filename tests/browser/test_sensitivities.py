@@ -90,4 +90,4 @@ def test_a_file_is_looked_at_then_used(dashboard, visitor, tmp_path, artifacts, 
     page.get_by_role("button", name="Use these 3").click()
     expect(page.locator(HEADLINE)).to_contain_text(f"(age, smoker_flag, visits), 0.5-DP: mean squared error {BEST:.4g}")
     expect(page.get_by_role("textbox", name="Sensitivities")).to_have_value("age: 120\nsmoker_flag: 0.5\nvisits: 3")
-    page.wait_for_function("location.search.includes('smoker_flag')")
+    page.wait_for_function("() => location.search.includes('smoker_flag')")

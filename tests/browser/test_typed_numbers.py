@@ -202,4 +202,4 @@ def test_a_field_by_the_keyboard(dashboard, visitor):
         field.press(key)
         expect(field).to_have_value(value)
         expect(field).to_be_focused()
-    page.wait_for_function("location.search.includes('epsilon=2')")
+    page.wait_for_function("() => location.search.includes('epsilon=2')")

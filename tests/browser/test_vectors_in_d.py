@@ -18,7 +18,7 @@ ADDRESS = "isotropic?dimension=2&epsilon=2&delta=0.2&loss=norm&gap=30&view=pictu
 
 def numbers(page) -> list[float]:
     """The Gaussian's loss and both bounds, once they are there and the solver has finished."""
-    page.wait_for_function("document.querySelectorAll('.st-key-headline p strong').length === 3")
+    page.wait_for_function("() => document.querySelectorAll('.st-key-headline p strong').length === 3")
     page.get_by_role("button", name="Stop here").wait_for(state="detached")
     quiet(page)
     return [float(text.replace("\u202f", "")) for text in page.locator(f"{HEADLINE} strong").all_inner_texts()]
