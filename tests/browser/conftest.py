@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from running import Service, running
+from serving import serving
 
 ROOT = Path(__file__).parents[2]
 
@@ -49,16 +50,17 @@ class Profile:
 
 
 @pytest.fixture(scope="session")
-def service(tmp_path_factory) -> Iterator[Service]:
-    """The server with its headers and the processes that solve."""
-    with running(tmp_path_factory.mktemp("service")) as started:
-        yield started
+def dashboard() -> Iterator[str]:
+    """Address of `streamlit run app.py` on a free port."""
+    with serving("app.py") as address:
+        yield address
 
 
 @pytest.fixture(scope="session")
-def dashboard(service: Service) -> str:
-    """Where the pages are, as they are operated."""
-    return service.address
+def service(tmp_path_factory) -> Iterator[Service]:
+    """The server with its headers, as it is operated."""
+    with running(tmp_path_factory.mktemp("service")) as started:
+        yield started
 
 
 @pytest.fixture(scope="session")
