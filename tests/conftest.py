@@ -46,7 +46,7 @@ BROWSER_TESTS = "tests/browser/"
 class ByFile(LoadFileScheduling):
     """Tests of a file go to one process, for what they share, files of many tests first. Those in a browser, which
     share one dashboard and one browser, go to the first process, one by one, and the others to the rest, until one of
-    them has none left: two browsers at once would wait for each other. The rest stand back (`pytest_configure`)."""
+    them has none left: two browsers at once would wait for each other."""
 
     def _split_scope(self, nodeid: str) -> str:
         return nodeid if nodeid.startswith(BROWSER_TESTS) else super()._split_scope(nodeid)
@@ -57,12 +57,6 @@ class ByFile(LoadFileScheduling):
         if (scope := next(own, None)) is not None:
             self.workqueue.move_to_end(scope, last=False)
         super()._assign_work_unit(node)
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """A page and its browser are waited for, step by step: what computes beside them takes what time they leave."""
-    if getattr(config, "workerinput", {"workerid": "gw0"})["workerid"] != "gw0" and hasattr(os, "nice"):
-        os.nice(10)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log) -> ByFile | None:
