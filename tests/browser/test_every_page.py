@@ -24,6 +24,7 @@ SHOWN = {
     "tradeoff_maps": QUICK | {"low_epsilon": "0.5", "high_epsilon": "2", "low_delta": "0.05", "high_delta": "0.2",
                               "steps": "3", "target": "5", "second": "l1"},
     "optimal_noise": QUICK | {"epsilon": "1", "delta": "0.2"},
+    "private_learning": QUICK | {"splits": "2", "draws": "10"},
 }  # fmt: skip
 """Page → its link, if not `QUICK`."""
 

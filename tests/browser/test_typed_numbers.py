@@ -50,6 +50,7 @@ STATES: dict[str, list[dict[str, str]]] = {
         {"gap": "50", "panel": "Release one value"},
     ],
     "vector_queries": [{}, {"panel": "applications"}],
+    "private_learning": [{"splits": "2", "draws": "1"}],
     "isotropic": [IDLE | {"loss": "power"}, IDLE | {"loss": "exceed"}],
     "release_plan": [{"panel": "have", "identifier": "person"}, SURVEY | {"panel": "cost"}],
     "private_optimisation": [{"story": story, "epsilon": "-1"} for story in STORIES],
