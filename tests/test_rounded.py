@@ -373,6 +373,27 @@ class Half(Uniform):
         return self.number << bits - 1
 
 
+@pytest.mark.parametrize("x", [0, 1])
+@pytest.mark.parametrize("twice", [0, 2, 6])
+def test_every_way_to_go_on(chance, monkeypatch, twice, x):
+    """With probability (2k + x)/(2k + 2), for x = 0 and 1/2."""
+    monkeypatch.setattr(rounded, "WORD", 2)
+    found, rest = chance.law(lambda: rounded._goes_on(Half(x), twice), 1e-4)
+    share = Fraction(2 * twice + x, 2 * twice + 4)
+    assert rest < 2e-3 and 0 <= share - found.get(True, 0) <= rest and 0 <= 1 - share - found.get(False, 0) <= rest
+
+
+@pytest.mark.parametrize("x", [0, 1])
+@pytest.mark.parametrize("twice", [None, 0, 4])
+def test_every_way_to_keep_a_number(chance, monkeypatch, twice, x):
+    """With probability e^(−x·p), p = (2k + x)/(2k + 2), or 1: what is smaller, and what goes on, is drawn each time."""
+    monkeypatch.setattr(rounded, "WORD", 2)
+    found, rest = chance.law(lambda: rounded._kept(Half(x), twice), 1e-6)
+    kept = math.exp(-x / 2 * (1 if twice is None else (twice + x / 2) / (twice + 2)))
+    assert rest < 0.02 and -1e-12 <= kept - found.get(True, 0) <= rest
+    assert -1e-12 <= 1 - kept - found.get(False, 0) <= rest
+
+
 @pytest.mark.parametrize("ratio", [Fraction(4, 3), Fraction(5, 2)])
 def test_every_way_to_draw_a_normal_law_with_shoulders(chance, monkeypatch, ratio):
     """A few numbers ±(k + x), x in halves, for normal ones: which are kept, where they go, and how often."""
