@@ -383,13 +383,18 @@ def test_every_way_to_go_on(chance, monkeypatch, twice, x):
     assert rest < 2e-3 and 0 <= share - found.get(True, 0) <= rest and 0 <= 1 - share - found.get(False, 0) <= rest
 
 
+def bias(x: float, twice: int | None) -> float:
+    """How often x is kept: e^(−x·p), p = (2k + x)/(2k + 2), or 1 [K16]."""
+    return math.exp(-x * (1 if twice is None else (twice + x) / (twice + 2)))
+
+
 @pytest.mark.parametrize("x", [0, 1])
 @pytest.mark.parametrize("twice", [None, 0, 4])
 def test_every_way_to_keep_a_number(chance, monkeypatch, twice, x):
-    """With probability e^(−x·p), p = (2k + x)/(2k + 2), or 1: what is smaller, and what goes on, is drawn each time."""
+    """What is smaller, and what goes on, is drawn each time."""
     monkeypatch.setattr(rounded, "WORD", 2)
     found, rest = chance.law(lambda: rounded._kept(Half(x), twice), 1e-6)
-    kept = math.exp(-x / 2 * (1 if twice is None else (twice + x / 2) / (twice + 2)))
+    kept = bias(x / 2, twice)
     assert rest < 0.02 and -1e-12 <= kept - found.get(True, 0) <= rest
     assert -1e-12 <= 1 - kept - found.get(False, 0) <= rest
 
@@ -429,8 +434,7 @@ def test_every_way_to_draw_a_number(chance, monkeypatch, draw, weight):
     """±(k + x) has the density's weight; x is 0 or 1/2, and coins of bias e^(−x·p) are made at once."""
 
     def kept(x: Half, twice: int | None = None) -> bool:
-        place = x.number / 2
-        return chance.coin(math.exp(-place * (1 if twice is None else (twice + place) / (twice + 2))))
+        return chance.coin(bias(x.number / 2, twice))
 
     monkeypatch.setattr(rounded, "Uniform", lambda: Half(chance.below(2)))
     monkeypatch.setattr(rounded, "_kept", kept)

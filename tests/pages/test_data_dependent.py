@@ -60,7 +60,7 @@ def test_every_panel_opens(panel):
 
 
 def test_the_published_experiments_are_computed_when_asked_for():
-    """Each has its first bracket soon, and brackets only narrow: here those of longer runs, with 30 s each."""
+    """Each has its first bracket soon, and brackets only narrow: here those of runs of 10 and 30 s."""
     page = visit(panel="Published")
     page.toggle(key="run_published").set_value(True).run()
     while "…" in (here := page.dataframe[-1].value["here"].tolist()):
