@@ -186,7 +186,8 @@ def test_a_field_by_the_keyboard(dashboard, visitor):
     expect(above).to_be_hidden()
     page.locator('[data-testid="stSidebarCollapseButton"] button').dispatch_event("click")  # seen under a pointer
     expect(above).to_contain_text("Until then it is 1.")  # where the field is not seen
-    page.get_by_test_id("stExpandSidebarButton").click()
+    page.get_by_test_id("stExpandSidebarButton").press("Enter")
+    expect(page.get_by_test_id("stSidebar")).to_have_attribute("data-collapsed", "false")
     expect(above).to_be_hidden()
     expect(field).to_have_value("0,5")
     assert settled(page) == before and "epsilon" not in page.url
