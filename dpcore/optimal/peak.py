@@ -168,7 +168,9 @@ class _Levels:
 
 
 def _aligned(near: float, half: float) -> list[int]:
-    """Lattices on which the nearer end of the top step is a node."""
+    """Lattices on which the nearer end of the top step is a node; none where it is too narrow for them."""
+    if half * FINEST <= 1:
+        return []
     steps = [round(nodes * near / half) for nodes in HALVES]
     return [round(n / near if n else nodes / half) for n, nodes in zip(steps, HALVES)]
 

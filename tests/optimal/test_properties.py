@@ -137,6 +137,9 @@ def test_an_answer_keeps_its_promises(problem):
 @example(noise_problem(0.001, 0.75, 3, "table:-7=3,-6=2,-5=3,50=1,60=1,61=9"))  # a thousand steps of a staircase
 @example(noise_problem(20, 0, 3, "table:-7=3,-6=2,-5=3,50=1,60=1,61=9"))  # a spike too narrow for floats at 54
 @example(noise_problem(1, 1e-4, 1e-9, "table:-7=3,-6=2,-5=3,50=1,60=1,61=9"))  # 5e10 sensitivities away from 0
+@example(  # a top step that is nothing beside how far from 0 it lies
+    noise_problem(20, 0.5, 1e-9, "table:-3=1,-2=0,0=1,2=0,3=1", support=(0, math.inf), monotone=True)
+)
 def test_the_rim_of_the_range(problem):
     check(problem, 0.2)
 
