@@ -215,8 +215,8 @@ class Search(Anytime[DataDependentProblem, Solution]):
         self._clamped_upper = found.certificate.upper
         if isinstance(noise, PiecewiseNoise):
             self._clamped_upper = min(self._clamped_upper, clamped_loss_upper(noise, problem))
-        if problem.instance_cap == "auto":
-            self.cap = found.certificate.upper
+        if problem.instance_cap == "auto" and self.cap is None:
+            self.cap = found.certificate.upper  # once: what is found from now on keeps to this one
             self._offer_constant()
         if problem.monotone or problem.partition or (self.cap is not None and found.certificate.upper > self.cap):
             return  # clamping piles mass up at the ends, and noise has one law per value

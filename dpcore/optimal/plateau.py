@@ -101,7 +101,7 @@ def plateau(problem: NoiseProblem) -> PiecewiseNoise | None:
     def slopes(reach: float) -> _Slopes:
         return _Slopes(math.floor(reach * resolution) / resolution, privacy.epsilon, delta)
 
-    most = min(2 * privacy.truncation(delta), -ends[0], ends[1])
+    most = min(2 * privacy.truncation(delta), -ends[0], ends[1]) if privacy.epsilon else 0.0  # slopes would be level
     found = slopes(
         least_argument(lambda reach: best_begin(slopes(reach))[0], np.linspace(0, most, 4 * TRIED), tolerance=1e-6)
     )
@@ -140,6 +140,11 @@ def plateau_lower(problem: NoiseProblem) -> float:
     return max(_beyond(problem, loss, lo), _beyond(problem, loss.mirrored, -hi))
 
 
+def _powers(epsilon: float, n: int) -> float:
+    """1 + E + … + E^(n − 1) with E = e^ε."""
+    return math.expm1(epsilon * n) / math.expm1(epsilon) if epsilon else float(n)
+
+
 def _beyond(problem: NoiseProblem, loss: Loss, lo: float) -> float:
     """With lo = −(i + t) D the left end of the support, 0 ≤ t < 1 ≤ i, f = δ (t E^i + 1 + … + E^(i − 1)) is at least
     F(0); so F(D) ≤ T = δ + E f, and F(x) ≤ T + P (x − D)/D beyond D, where P = δ + (E − 1) f."""
@@ -149,7 +154,7 @@ def _beyond(problem: NoiseProblem, loss: Loss, lo: float) -> float:
             continue
         i, t = divmod(-decimal(lo) / decimal(D), 1)
         E, delta, room = math.exp(privacy.epsilon), privacy.delta, 1 + ROUNDING * (i + 1)
-        before = delta * (float(t) * E**i + math.fsum(E**n for n in range(i)))
+        before = delta * (float(t) * E**i + _powers(privacy.epsilon, i))
         rate = (delta + math.expm1(privacy.epsilon) * before) * room / D
         start = (delta + E * before) * room
         if start >= 1:

@@ -264,3 +264,17 @@ def test_bins_that_take_thousands_of_cells_do_not_keep_a_long_range_waiting():
     search = Search(problem, DEFAULT)
     search._offer_constant()
     assert search.best.mechanism.grid.laws == 432 and 129 < search.upper < 130
+
+
+def test_a_cap_by_the_optimal_noise_stays_what_it_was():
+    """Where that noise is known roughly first, as on a busy machine, and better later, what was found in between keeps
+    to the cap that is told."""
+    problem = data_dependent_problem(1, 0.2, 2, query_range=(0, 4), instance_cap="auto", weight="histogram:1,9,9,1")
+    search = Search(problem, SolverSettings(time_limit=30))
+    search._solve_independent(0.3)
+    rough = search._independent.certificate.upper
+    search._step("upper", 8)
+    search._solve_independent(1e-3)
+    assert search._independent.certificate.upper < rough, "it is known better now"
+    assert search.best.instance_upper <= search.cap
+    assert search.best.source == "linear program" and search.best.instance_upper > search._independent.certificate.upper

@@ -140,6 +140,8 @@ def test_an_answer_keeps_its_promises(problem):
 @example(  # a top step that is nothing beside how far from 0 it lies
     noise_problem(20, 0.5, 1e-9, "table:-3=1,-2=0,0=1,2=0,3=1", support=(0, math.inf), monotone=True)
 )
+@example(noise_problem(0, 1e-12, 1, "asym:1:3", monotone=True))  # slopes of 10¹² steps
+@example(noise_problem(0, 1e-8, 1, "asym:1:3", support=(-1e9, math.inf), monotone=True))  # a sum of 10⁹ powers
 def test_the_rim_of_the_range(problem):
     check(problem, 0.2)
 
