@@ -96,6 +96,7 @@ def test_mean_is_the_integral(loss, a, width):
     )
     # quad's own error is about 1e-8 of the largest value.
     assert float(loss.mean(a, b)) == pytest.approx(total / width, rel=1e-7, abs=1e-7)
+    assert loss.mean([a, a], [a, b]).tolist() == [loss.value(a), loss.mean(a, b)]  # ends that coincide
 
 
 @given(

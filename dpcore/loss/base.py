@@ -78,11 +78,15 @@ class Loss:
         return tuple({p.power for p in self.pieces} - {1.0})
 
     def mean(self, a: ArrayLike, b: ArrayLike) -> Array:
-        """Mean of c over [a, b], a < b, elementwise; the absolute error is at most `rounding(a, b)`."""
+        """Mean of c over [a, b], a ≤ b, elementwise; the absolute error is at most `rounding(a, b)`."""
         a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
         total = np.zeros(np.broadcast(a, b).shape)
+        point = np.broadcast_to(a == b, total.shape)
+        width = np.where(point, 1.0, b - a)
         for piece, lo, hi in self._overlaps(a, b):
-            total = total + np.where(hi > lo, (hi - lo) / (b - a) * piece.mean(lo, hi), 0.0)
+            total = total + np.where(hi > lo, (hi - lo) / width * piece.mean(lo, hi), 0.0)
+        if point.any():  # ends that floats do not tell apart
+            total = np.where(point, self.value(a), total)
         return total
 
     def rounding(self, a: ArrayLike, b: ArrayLike) -> Array:

@@ -87,7 +87,7 @@ class Cut:
         after = right + np.append(np.arange(math.ceil(above)), above) if above > 0 else np.array([right])
         breaks = np.concatenate([before[::-1], after])
         level = np.concatenate([np.arange(1 - len(before), 0), [0], np.arange(1, len(after))])
-        wide = np.diff(self.origin + breaks * self.problem.sensitivity) > 0  # a last cell may be a point
+        wide = np.diff(breaks) > 0  # a last cell may be a point
         breaks, level = np.append(breaks[:1], breaks[1:][wide]), level[wide]
         return breaks, np.exp(-epsilon * abs(level)) * np.diff(breaks), np.sign(level)
 

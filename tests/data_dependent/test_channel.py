@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import pytest
@@ -38,13 +39,19 @@ VARIANTS = {
 }
 
 
-@pytest.fixture(scope="module", params=VARIANTS, ids=lambda name: name.replace(" ", "-"))
-def solution(request):
-    options = {"epsilon": 1, "delta": 0.2, "query_range": (0, 4), **VARIANTS[request.param]}
+@cache
+def solved(name):
+    """Once for all tests, in whichever order they are run."""
+    options = {"epsilon": 1, "delta": 0.2, "query_range": (0, 4), **VARIANTS[name]}
     problem = data_dependent_problem(
         options.pop("epsilon"), options.pop("delta"), 2, options.pop("loss", "l1"), **options
     )
     return solve(problem, QUICK)
+
+
+@pytest.fixture(params=VARIANTS, ids=lambda name: name.replace(" ", "-"))
+def solution(request):
+    return solved(request.param)
 
 
 def law(channel, f):
