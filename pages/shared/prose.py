@@ -42,8 +42,9 @@ def sections(folder: str) -> dict[str, str]:
     return {title.strip(): body.strip() for title, _, body in (part.partition("\n") for part in parts)}
 
 
+@cache
 def asset(name: str) -> str:
-    """The text of a file in assets/."""
+    """The text of a file in assets/, read once."""
     return (ASSETS / name).read_text(encoding="utf-8")
 
 
