@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import streamlit as st
 from starlette.middleware import Middleware
 
-from pages import window
 from pages.registry import PAGES
 from pages.shared import compute, drawing, frame, seen, travel
 from pages.shared.address import FRAME
@@ -13,6 +14,7 @@ from pages.start.controls import meant_for_noise
 from service import entrance
 from service.steps import Steps
 
+ASSETS = Path(__file__).parent / "assets"
 AROUND = [
     entrance.before(page="optimal_noise", meant=meant_for_noise),
     Middleware(Steps, pages=frozenset(page.address for page in PAGES if page.address)),
@@ -22,9 +24,15 @@ AROUND = [
 
 def run() -> None:
     """One run of the script: the frame, and in it the page of the address."""
-    window.begin()
+    st.set_page_config(page_title="DP Frontier", page_icon=str(ASSETS / "favicon.svg"), layout="wide")
+    st.logo(str(ASSETS / "logo.svg"), icon_image=str(ASSETS / "icon.svg"), size="large")
     FRAME.open()
-    page = st.navigation(window.menus(), position="top")
+    menus: dict[str, list] = {}
+    for one in PAGES:
+        icon, address = f":material/{one.icon}:", one.address
+        page = st.Page(one.script, title=one.title, icon=icon, url_path=address or None, default=not address)
+        menus.setdefault(one.menu, []).append(page)
+    page = st.navigation(menus, position="top")
     travel.turned()
     with compute.turn():
         here = next(one for one in PAGES if one.address == page.url_path)

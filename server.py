@@ -18,10 +18,10 @@ from starlette.middleware import Middleware
 from streamlit import net_util
 from streamlit.runtime.app_session import AppSession
 
-from app import AROUND
+from app import AROUND, ASSETS
 from dpcore import __version__, figures
 from pages import preview, snapshot
-from pages.shared import compute, prose
+from pages.shared import compute
 from service import configuration, log, metrics, uploads
 from service.headers import Headers
 from service.preview import Preview
@@ -119,7 +119,7 @@ app = st.App(
         Middleware(
             Snapshots,
             draw=snapshot.draw,
-            preview=Preview(preview.words, icon=prose.ASSETS / "favicon.svg", picture=prose.ASSETS / "social.png"),
+            preview=Preview(preview.words, icon=ASSETS / "favicon.svg", picture=ASSETS / "social.png"),
         ),
     ],
     on_script_error=failed,

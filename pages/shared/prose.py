@@ -42,9 +42,8 @@ def sections(folder: str) -> dict[str, str]:
     return {title.strip(): body.strip() for title, _, body in (part.partition("\n") for part in parts)}
 
 
-@cache
 def asset(name: str) -> str:
-    """The text of a file in assets/, read once."""
+    """The text of a file in assets/."""
     return (ASSETS / name).read_text(encoding="utf-8")
 
 
