@@ -15,10 +15,8 @@ PATIENCE = 30_000
 """Milliseconds that what is expected of a page may take to come: other tests are under way on the same two cores."""
 
 QUIET = ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync",
-         "--disable-default-apps", "--no-first-run", "--disable-dev-shm-usage", "--process-per-site",
-         "--js-flags=--no-flush-bytecode"]  # fmt: skip
-"""Chromium as root in a container, calling nobody; all pages of a profile share a process and its compiled scripts,
-which are not thrown away between two tests."""
+         "--disable-default-apps", "--no-first-run", "--disable-dev-shm-usage", "--process-per-site"]  # fmt: skip
+"""Chromium as root in a container, calling nobody; all pages of a profile share a process and its compiled scripts."""
 
 
 class Profile:
