@@ -12,6 +12,9 @@ from .loss.cells import lattice_costs
 from .noise.steps import lattice_points
 from .privacy import SENSITIVITY, Privacy
 
+TERMS = 1 << 20
+"""Terms of a sum at most, of whose partial sums each is a bound: at ε = 0 it would have 1/(2δ)."""
+
 
 def amplitude_lower(privacy: Privacy, sensitivity: float) -> float:
     """A lower bound of E|X| over all (ε, δ)-DP additive noise, rounded down [G20, rigorous form].
@@ -57,7 +60,7 @@ def even_lower(privacy: Privacy, sensitivity: float, loss: Loss) -> float:
     D = SENSITIVITY.check(sensitivity)
     epsilon, delta = privacy.epsilon, privacy.delta
     reach = 1 / (2 * delta) if epsilon == 0 else privacy.truncation() if delta else 40 / epsilon
-    m = np.arange(0, math.ceil(reach) + 2, dtype=float)
+    m = np.arange(0, min(math.ceil(reach) + 2, TERMS), dtype=float)
     shrink = np.exp(-m[1:] * epsilon)
     price = delta * (m[1:] if epsilon == 0 else -np.expm1(-m[1:] * epsilon) / math.expm1(epsilon))
     slack = (8 + 2 * m[1:] * epsilon) * UNIT * (0.5 * shrink + price)

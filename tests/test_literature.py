@@ -102,6 +102,11 @@ def test_the_bound_for_other_even_losses_is_below_every_law(spec, epsilon, delta
     assert bound <= certificate.upper
 
 
+def test_a_sum_without_end_is_cut():
+    """Of 5·10¹¹ terms; the uniform law on ±1/(2δ) costs 1/(12δ²)."""
+    assert 0 < even_lower(Privacy(0, 1e-12), 1.0, parse_loss("l2")) <= 1e24 / 12
+
+
 def test_the_bound_for_even_losses_is_the_known_one_for_absolute_errors():
     for pair in ((0.2, 0.05), (1, 0.2), (5, 0.25), (0, 0.1), (1, 0)):
         privacy = Privacy(*pair)

@@ -81,13 +81,11 @@ class Loss:
         """Mean of c over [a, b], a ≤ b, elementwise; the absolute error is at most `rounding(a, b)`."""
         a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
         total = np.zeros(np.broadcast(a, b).shape)
-        point = np.broadcast_to(a == b, total.shape)
-        width = np.where(point, 1.0, b - a)
+        point = a == b  # ends that floats do not tell apart
+        width = np.where(point, 1.0, b - a) if point.any() else b - a
         for piece, lo, hi in self._overlaps(a, b):
             total = total + np.where(hi > lo, (hi - lo) / width * piece.mean(lo, hi), 0.0)
-        if point.any():  # ends that floats do not tell apart
-            total = np.where(point, self.value(a), total)
-        return total
+        return np.where(point, self.value(a), total) if point.any() else total
 
     def rounding(self, a: ArrayLike, b: ArrayLike) -> Array:
         """A bound on the rounding error of any value, mean or minorant of c on [a, b].

@@ -18,6 +18,7 @@ from ..noise.piecewise import PiecewiseNoise
 from ..places import Places
 from ..problem import NoiseProblem
 from ..search import least_argument
+from .groups import group_delta
 from .lattice import Array
 from .laws import FINE, MOST_UNITS, SEARCHED_TO
 from .step import AUDIT_ROOM
@@ -140,11 +141,6 @@ def plateau_lower(problem: NoiseProblem) -> float:
     return max(_beyond(problem, loss, lo), _beyond(problem, loss.mirrored, -hi))
 
 
-def _powers(epsilon: float, n: int) -> float:
-    """1 + E + … + E^(n − 1) with E = e^ε."""
-    return math.expm1(epsilon * n) / math.expm1(epsilon) if epsilon else float(n)
-
-
 def _beyond(problem: NoiseProblem, loss: Loss, lo: float) -> float:
     """With lo = −(i + t) D the left end of the support, 0 ≤ t < 1 ≤ i, f = δ (t E^i + 1 + … + E^(i − 1)) is at least
     F(0); so F(D) ≤ T = δ + E f, and F(x) ≤ T + P (x − D)/D beyond D, where P = δ + (E − 1) f."""
@@ -154,7 +150,7 @@ def _beyond(problem: NoiseProblem, loss: Loss, lo: float) -> float:
             continue
         i, t = divmod(-decimal(lo) / decimal(D), 1)
         E, delta, room = math.exp(privacy.epsilon), privacy.delta, 1 + ROUNDING * (i + 1)
-        before = delta * (float(t) * E**i + _powers(privacy.epsilon, i))
+        before = delta * float(t) * E**i + group_delta(privacy, i)
         rate = (delta + math.expm1(privacy.epsilon) * before) * room / D
         start = (delta + E * before) * room
         if start >= 1:
