@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from turns import TURNS, left_out
 from xdist.scheduler import LoadFileScheduling
 from xdist.workermanage import WorkerController
 
@@ -41,6 +42,9 @@ CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", 
 
 
 BROWSER_TESTS = "tests/browser/"
+
+TURN = os.environ.get("TURN", "")
+"""Which of the slow tests run, as a number of any size; all of them where it says nothing."""
 
 
 class ByFile(LoadFileScheduling):
@@ -71,9 +75,19 @@ def its_own_main() -> Iterator[None]:
     sys.modules["__main__"] = main
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip browser tests where there is no browser, but never on CI: there they must fail. No test draws more examples
-    than the others because it says itself how many it would like, where they are to be few."""
+def pytest_report_header() -> str:
+    chosen = f"a {TURNS}th of them, TURN={TURN}" if TURN else "all"
+    return f"slow tests: {chosen}"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out slow tests whose turn it is not. Skip browser tests where there is no browser, but never on CI: there
+    they must fail. No test draws more examples than the others because it says itself how many it would like, where
+    they are to be few."""
+    if TURN:
+        out = left_out([item.nodeid for item in items], int(TURN))
+        config.hook.pytest_deselected(items=[item for item in items if item.nodeid in out])
+        items[:] = [item for item in items if item.nodeid not in out]
     if FEW < ENOUGH:
         for item in items:
             asked = getattr(getattr(item, "obj", None), "_hypothesis_internal_use_settings", None)
