@@ -76,7 +76,7 @@ class Comparison:
         proof = self.solution.certificate
         bars = [Bar("optimal", self.solution.title, proof.upper)]
         bars += [Bar(m.key, m.name, m.loss, m.valid, m.reason) for m in self.mechanisms if m.loss is not None]
-        return losses(bars, lower=proof.lower, axis=axis, colours=palette(dark))
+        return losses(bars, lower=proof.lower, axis=axis, colours=palette(dark)).checked()
 
 
 def _row(

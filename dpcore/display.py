@@ -143,4 +143,4 @@ def figure(
         known = baseline(key, solution.problem)
         if known.noise is not None:
             laws.append(Law(key, known.name, known.noise))
-    return density(laws, unit=unit, colours=palette(dark), log_y=log_y)
+    return density(laws, unit=unit, colours=palette(dark), log_y=log_y).checked()

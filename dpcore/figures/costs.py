@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import plotly.graph_objects as go
 
 from .. import numerals
+from .chart import Chart
 from .palette import Palette, hue
 from .parts import band, entry, finish, folded, impossible, log_ticks, upright
 
@@ -49,7 +50,7 @@ def losses(
 ) -> go.Figure:
     """Expected losses as bars over the grey band that no private noise can enter; without those that are `left_out`."""
     shown = drawn(bars)
-    figure = go.Figure()
+    figure = Chart()
     limit = max((bar.loss for bar in shown), default=0.0) or 1.0
     for bar in reversed(shown):
         colour = hue(colours, bar.key) if bar.valid else colours.muted
@@ -121,7 +122,7 @@ def gap(trace: Sequence[Progress], *, axis: str, colours: Palette) -> go.Figure:
     news = [a for a, b in zip(finite[1:], finite) if (a.lower, a.upper) != (b.lower, b.upper)]
     records = [*finite[:1], *news, *finite[-1:]]
     seconds = [max(r.seconds, 1e-3) for r in records]
-    figure = go.Figure()
+    figure = Chart()
     lower, upper = [r.lower for r in records], [r.upper for r in records]
     band(figure, seconds, lower, upper, colours=colours, steps=True, hover="after %{x:.3g} s<br>%{y:.6g}")
     figure.update_xaxes(title="seconds of solving", **log_ticks(seconds[0], seconds[-1]))

@@ -14,6 +14,7 @@ from ..noise import outline
 from ..noise.base import Noise
 from ..noise.outline import curve
 from ..noise.steps import LatticeLaw, lattice_points
+from .chart import Chart
 from .palette import Palette, hue, line
 from .parts import finish, log_ticks
 
@@ -44,7 +45,7 @@ def density(laws: Sequence[Law], *, unit: str, colours: Palette, log_y: bool = F
     low, high = window(laws)
     if laws[0].noise.lattice_step is not None:
         return _probabilities(laws, (low, high), unit, colours, log_y)
-    figure, top = go.Figure(), 0.0
+    figure, top = Chart(), 0.0
     for law in sorted(laws, key=lambda one: one.key == "optimal"):
         x, y = curve(law.noise, low, high)
         top = max(top, float(y.max(initial=0.0)))
@@ -76,7 +77,7 @@ def _probabilities(
 ) -> go.Figure:
     """A stem for every point of the law named "optimal" (the first if there is none), markers joined by a line for the
     others."""
-    figure, top = go.Figure(), 0.0
+    figure, top = Chart(), 0.0
     known = [(law, law.noise) for law in laws if isinstance(law.noise, LatticeLaw)]
     room = 0.6 * known[0][1].lattice_step
     low, high = span[0] - room, span[1] + room
@@ -89,7 +90,7 @@ def _probabilities(
         if best:
             figure.add_bar(
                 x=x, y=y, width=max(0.12 * step, 0.002 * (high - low)), showlegend=False, hoverinfo="skip",
-                marker={"color": colours.accent, "line_width": 0},
+                marker={"color": colours.accent, "line": {"width": 0}},
             )  # fmt: skip
         figure.add_scatter(
             x=x, y=np.where(y > 0, y, np.nan), name=law.name, mode="markers" if best else "lines+markers",

@@ -8,6 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from .. import numerals
+from .chart import Chart
 from .palette import Palette, hue
 from .parts import finish
 
@@ -29,7 +30,7 @@ def dots(draws: Draws, *, span: tuple[float, float], unit: str, colours: Palette
     width = (span[1] - span[0]) / bins
     column = np.floor((places - span[0]) / width)
     rank = np.array([int((column[:i] == c).sum()) for i, c in enumerate(column)])
-    figure = go.Figure()
+    figure = Chart()
     figure.add_scatter(
         x=span[0] + (column + 0.5) * width,
         y=rank + 0.5,
@@ -45,7 +46,7 @@ def dots(draws: Draws, *, span: tuple[float, float], unit: str, colours: Palette
 def histogram(draws: Draws, *, span: tuple[float, float], unit: str, colours: Palette) -> go.Figure:
     """Histogram of the draws."""
     counts, edges = np.histogram(draws.many, bins=40, range=span)
-    figure = go.Figure()
+    figure = Chart()
     figure.add_bar(
         x=0.5 * (edges[1:] + edges[:-1]),
         y=counts,

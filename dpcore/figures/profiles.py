@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import plotly.graph_objects as go
 
+from .chart import Chart
 from .palette import Palette, hue, line
 from .parts import finish, log_ticks
 
@@ -25,7 +26,7 @@ class Curve:
 def profile(target: Curve, law: Curve, *, checked: Curve | None, steps: bool, colours: Palette) -> go.Figure:
     """Both curves, δ on a logarithmic scale; the allowed region is filled. `checked`: places at which the audit looked.
     `steps`: the target is a list of pairs."""
-    figure = go.Figure()
+    figure = Chart()
     figure.add_scatter(
         x=target.epsilons, y=target.deltas, name=target.name, mode="lines", fill="tozeroy", fillcolor=colours.fill,
         line={**line("gaussian", colours), "shape": "hv" if steps else "linear"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -11,13 +12,19 @@ from ..loss import UNIT, Loss
 from ..noise.periods import integral_bounds
 from ..privacy import Privacy
 from ..problem import NoiseProblem
-from ..search import bisection, geometric
+from ..search import bisection, directed_root, geometric
 
 UNEVEN_FROM = 12.0
 """Below, lattices do better for losses that are not even [optimal.peak]."""
 
 CLOSE = 1e-12
 """Relative accuracy of levels and ends."""
+
+LEAST = 1e-9
+"""Least half-width of the top step that is looked at, in sensitivities."""
+
+FAR = 50.0
+"""What is lacked where there is nothing."""
 
 
 def two_level_lower(problem: NoiseProblem) -> float:
@@ -47,23 +54,23 @@ def _from_zero(share: float) -> Callable[[float, float], float]:
 
 def _lower(loss: Loss, privacy: Privacy, sensitivity: float) -> float:
     """ℓ − δ (ℓ − c(0)) for the largest g found whose peak, of the level ℓ ≤ c(g), the shifts can cover."""
-    low, _ = bisection(
-        lambda g: _covered(loss, g, sensitivity, privacy.epsilon),
-        0.0,
-        sensitivity / 2,
-        mean=_from_zero(1e-6),
-        near=lambda low, high: low == 0 and high < 1e-9 * sensitivity,
-        rounds=60,
+    low = math.exp(
+        directed_root(
+            lambda place: _lacking(loss, math.exp(place), sensitivity, privacy.epsilon),
+            math.log(LEAST * sensitivity),
+            math.log(sensitivity / 2),
+            within=CLOSE,
+        )[0]
     )
-    if low == 0:
+    if _lacking(loss, low, sensitivity, privacy.epsilon) > 0:
         return 0.0
     (least, level), _ = audit.lattice_costs(np.array([0.0, low]), loss)
     return max(0.0, float((1 - privacy.delta) * level + privacy.delta * least) * (1 - 8 * UNIT))
 
 
-def _covered(loss: Loss, g: float, sensitivity: float, epsilon: float) -> bool:
-    """2 ∫_{2g}^{D} (c(φ − s) − ℓ) dφ ≥ e^ε ∫_{−g}^{g} (ℓ − c(x))₊ dx, certainly; s = 0 where c is linear on both sides
-    of 0 and g otherwise, ℓ a lower bound of c(g).
+def _lacking(loss: Loss, g: float, sensitivity: float, epsilon: float) -> float:
+    """≤ 0 only if 2 ∫_{2g}^{D} (c(φ − s) − ℓ) dφ ≥ e^ε ∫_{−g}^{g} (ℓ − c(x))₊ dx, certainly; s = 0 where c is linear on
+    both sides of 0 and g otherwise, ℓ a lower bound of c(g). About the logarithm of what the left side lacks.
 
     Rounding: integrals are enclosed, D − 2g errs by 2 u D, the products by a few u.
     """
@@ -72,7 +79,12 @@ def _covered(loss: Loss, g: float, sensitivity: float, epsilon: float) -> bool:
     back = 0.0 if len(loss.pieces) == 2 and all(p.power == 1 for p in loss.pieces) else g
     cover = integral_bounds(loss, 2 * g - back, sensitivity - back)[0] - width * level * (1 + 4 * UNIT)
     peak = g * most * (1 + 4 * UNIT) - integral_bounds(loss, 0.0, g)[0]
-    return bool(cover >= audit.amplification_bounds(epsilon)[1] * max(peak, 0.0) * (1 + 8 * UNIT) and cover > 0)
+    need = audit.amplification_bounds(epsilon)[1] * max(peak, 0.0) * (1 + 8 * UNIT)
+    if cover <= 0:
+        return FAR
+    if need <= cover:
+        return -min(math.log(cover / need), FAR) if need > 0 else -FAR
+    return max(math.log(need / cover), UNIT)
 
 
 def _uneven_lower(loss: Loss, privacy: Privacy, D: float) -> float:

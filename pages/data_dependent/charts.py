@@ -12,7 +12,7 @@ from dpcore._validate import decimal
 from dpcore.data_dependent import Solution
 from dpcore.data_dependent.channel import Channel
 from dpcore.data_dependent.noise_laws import NoiseLaws
-from dpcore.figures import Palette, finish, line, player
+from dpcore.figures import Chart, Palette, finish, line, player
 from pages.shared import prose
 
 from .work import Curve
@@ -111,7 +111,7 @@ def ridges(table: Table, chosen: float, *, unit: str, colours: Palette) -> go.Fi
     widths = np.diff(table.cells)
     density = table.masses / widths
     scale = height / max(float(density[rows].max()), 1e-300)
-    figure = go.Figure()
+    figure = Chart()
     _true_values(figure, table, colours)
     x = np.repeat(table.cells, 2)[1:-1]
     for row in sorted(rows.tolist(), key=lambda r: (r == here, -r)):
@@ -183,7 +183,7 @@ def heat_map(table: Table, chosen: float, *, unit: str, colours: Palette) -> go.
     inside = (table.cells[None, :-1] <= own) & (own < table.cells[None, 1:])
     share[inside] += table.atoms
     told = [np.broadcast_to(end[:, None], share.shape) for end in (table.ends[:-1], table.ends[1:])]
-    figure = go.Figure()
+    figure = Chart()
     figure.add_heatmap(
         x=table.cells, y=table.places, z=np.sqrt(share), customdata=np.dstack([100 * share, *told]),
         colorscale=[[0, colours.background], [1, colours.accent]], zmin=0, showscale=False,
@@ -235,7 +235,7 @@ def losses(
     unit: str, colours: Palette,
 ) -> go.Figure:  # fmt: skip
     """Loss at every true value; the weight as a grey shape below."""
-    figure = go.Figure()
+    figure = Chart()
     top = max(float(curve.values.max()) for curve in curves)
     figure.add_scatter(
         x=x, y=0.18 * top * weight / max(float(weight.max()), 1e-300), mode="lines", line={"width": 0}, fill="tozeroy",
@@ -263,7 +263,7 @@ def closing(runs: Sequence[tuple[str, Sequence]], *, axis: str, colours: Palette
     """Brackets against the number of cells, one pair of curves for each run (name, progress records)."""
     from dpcore.figures import series
 
-    figure = go.Figure()
+    figure = Chart()
     for number, (name, records) in enumerate(runs):
         last = {}
         for record in records:

@@ -10,7 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 from scipy import special
 
-from dpcore.figures import Palette, finish, hue, line, log_ticks, player, upright
+from dpcore.figures import Chart, Palette, finish, hue, line, log_ticks, player, upright
 from dpcore.isotropic.baselines import KnownLaw
 from dpcore.isotropic.geometry import log_volumes
 from dpcore.isotropic.law import RadialNoise
@@ -112,7 +112,7 @@ def window(noise: RadialNoise | None, curves: Sequence[Curve]) -> tuple[float, f
 def radial(noise: RadialNoise | None, curves: Sequence[Curve], *, unit: str, colours: Palette) -> go.Figure:
     """Densities of the length of the noise."""
     low, high = window(noise, curves)
-    figure = go.Figure()
+    figure = Chart()
     r = np.linspace(max(low, 1e-6 * high), high, POINTS)
     for one in curves:
         _line(figure, one, r, np.exp(one.log_radial(r)), unit, colours, "density")
@@ -148,7 +148,7 @@ def density(noise: RadialNoise | None, curves: Sequence[Curve], *, unit: str, co
     low, high = window(noise, curves)
     low = 0.0 if high > 3 * low else low
     r = np.linspace(max(low, 1e-4 * high), high, POINTS)
-    figure, drawn = go.Figure(), []
+    figure, drawn = Chart(), []
     for one in curves:
         drawn.append((one, r, one.log_radial(r) - (one.dimension - 1) * np.log(r) - math.log(one.dimension)))
     steps = None
@@ -194,7 +194,7 @@ def plane(noise: RadialNoise, *, unit: str, colours: Palette) -> go.Figure:
     edges = noise.edges
     heights = np.append(noise.masses / (math.pi * np.diff(edges**2)), 0.0)
     values = heights[np.clip(np.searchsorted(edges, r, side="right") - 1, 0, len(heights) - 1)]
-    figure = go.Figure()
+    figure = Chart()
     figure.add_heatmap(
         x=x, y=x, z=np.sqrt(values), customdata=values, colorscale=[[0, colours.background], [1, colours.accent]],
         zmin=0, showscale=False, hovertemplate="(%{x:.3g}, %{y:.3g})<br>density %{customdata:.3g}<extra></extra>",
@@ -216,7 +216,7 @@ def cloud(noise: RadialNoise, *, unit: str, colours: Palette) -> go.Figure:
     """Draws in space, seen from a place that a button moves around them."""
     points = noise.draws(DROPS, np.random.default_rng(0))
     reach = quantile(noise, 0.99)
-    figure = go.Figure()
+    figure = Chart()
     figure.add_scatter3d(
         x=points[:, 0], y=points[:, 1], z=points[:, 2], mode="markers", hoverinfo="skip", showlegend=False,
         marker={"size": 2.2, "color": colours.accent, "opacity": 0.65},
@@ -246,7 +246,7 @@ def cloud(noise: RadialNoise, *, unit: str, colours: Palette) -> go.Figure:
 
 def dimensions(points: Sequence[Point], *, chosen: int, colours: Palette) -> go.Figure:
     """Excess of every mechanism over the certified lower bound, in per cent, against the dimension."""
-    figure = go.Figure()
+    figure = Chart()
     proved = sorted((point for point in points if point.lower > 0), key=lambda point: point.dimension)
     series, names = excesses(proved), names_of(proved)
     every = [value for values in series.values() for value in values.values() if value > 0]

@@ -90,7 +90,7 @@ class Plot:
 
     def figure(self, colours: Palette) -> go.Figure:
         """The curves, and rings where they were chosen. A logarithmic axis leaves out what is nowhere above 0."""
-        figure, log = go.Figure(), self.y.style.get("type") == "log"
+        figure, log = figures.Chart(), self.y.style.get("type") == "log"
         for number, one in enumerate(self.curves):
             if not one.drawn or (log and not np.any(one.y > 0)):
                 continue

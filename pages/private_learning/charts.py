@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
-from dpcore.figures import Palette, finish, hue, line, log_ticks, upright
+from dpcore.figures import Chart, Palette, finish, hue, line, log_ticks, upright
 from dpcore.learning.experiment import Outcome
 from dpcore.learning.noises import NAMES
 
@@ -23,7 +23,7 @@ def mean_and_spread(outcome: Outcome, rows: str) -> tuple[float, float]:
 
 def errors(cells: Sequence[Cell], *, rows: str, chosen: float, colours: Palette) -> go.Figure:
     """Error against total ε: every law, the spread of the optimum over the splits as a band, no noise dotted."""
-    figure = go.Figure()
+    figure = Chart()
     none = [one for one in cells if one.key == NOTHING and one.inside]
     for key in KEYS:
         known = sorted((one for one in cells if one.key == key and one.inside), key=lambda one: one.epsilon)

@@ -15,7 +15,7 @@ MOST_CELLS = 60
 
 def shares(names: Sequence[str], epsilons: Sequence[float], colours: Palette) -> go.Figure:
     """ε of every line."""
-    figure = go.Figure()
+    figure = figures.Chart()
     figure.add_bar(
         y=[plain(name, 28) for name in names], x=list(epsilons), orientation="h", marker={"color": colours.accent},
         showlegend=False, hovertemplate="%{y}: ε = %{x:.4g}<extra></extra>",
@@ -30,7 +30,7 @@ def cells(
 ) -> go.Figure:
     """Counts with the ± of their noise; cells that it may hide are pale."""
     labels, values, widths = labels[:MOST_CELLS], values[:MOST_CELLS], widths[:MOST_CELLS]
-    figure = go.Figure()
+    figure = figures.Chart()
     seen = [value > width for value, width in zip(values, widths)]
     for shown, name, colour in ((True, "above its noise", colours.accent), (False, "hidden by noise", colours.muted)):
         at = [i for i, one in enumerate(seen) if one == shown]

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from dpcore.figures import Palette, finish, hue, line, log_ticks, series
+from dpcore.figures import Chart, Palette, finish, hue, line, log_ticks, series
 from dpcore.figures.parts import entry
 from dpcore.optimal.midpoint import Match, Midpoint
 from dpcore.privacy import Privacy
@@ -56,7 +56,7 @@ def deviations(
     stops = (0.0, hue(colours, "laplace")), (0.5, colours.background), (1.0, colours.accent)
     shades = Scale(-limit, limit, stops)
     title = "O off the bracket, % of it" if relative else "O off the bracket, % of max(1, O)"
-    figure = go.Figure()
+    figure = Chart()
     figure.add_heatmap(
         x=np.arange(len(epsilons)), y=np.arange(len(deltas)), z=z, xgap=1, ygap=1, hoverinfo="skip",
         zmin=-limit, zmax=limit, colorscale=stops, colorbar=colour_bar(title, colours),
@@ -96,7 +96,7 @@ def earlier_bound(outcomes: Sequence[Outcome], delta: float, *, colours: Palette
     x = [o.problem.privacy.epsilon for o in row]
     rigorous = [data.benchmark(o)[1] / o.certificate.lower for o in row]
     printed = [max(0.0, data.implied_lower(o)) / o.certificate.lower for o in row]
-    figure = go.Figure()
+    figure = Chart()
     figure.add_scatter(
         x=np.log10(x), y=[1.0] * len(x), name="certified lower bound", mode="lines", line=line("optimal", colours),
     )  # fmt: skip
@@ -125,7 +125,7 @@ def grids(
     colours: Palette,
 ) -> go.Figure:
     """The reference method's bracket over its grids, and horizontal lines (name, mechanism's key, loss)."""
-    figure = go.Figure()
+    figure = Chart()
     x = list(places)[: len(bounds)]
     colour = hue(colours, "laplace")
     for side, dash, symbol in (("upper", "solid", "circle"), ("lower", "dot", "diamond")):
@@ -152,7 +152,7 @@ def convergence(
 ) -> go.Figure:
     """Figure 3: the reference method's bracket for general noise, the paper's recipe for monotone noise, the published
     points, and horizontal lines (name, mechanism's key, loss)."""
-    figure = go.Figure()
+    figure = Chart()
     general, recipe = hue(colours, "laplace"), hue(colours, "staircase")
     curves = (
         ("general, upper", [s.certificate.upper for s in bounds], general, "solid", "circle"),
@@ -183,7 +183,7 @@ def times(
 ) -> go.Figure:
     """The proved relative gap, %, over the seconds of solving, by kind of noise (`closing`); printed : (seconds, gap in
     %) as the paper gives them."""
-    figure = go.Figure()
+    figure = Chart()
     seconds, gaps = [list(one) for one in zip(*printed)]
     for (name, trace), key in zip(known.items(), ("laplace", "optimal")):
         x, y = [max(at, 1e-3) for at, _ in trace], [max(100 * gap, 1e-4) for _, gap in trace]  # both axes are logs
@@ -229,7 +229,7 @@ def below(figure: go.Figure, colours: Palette) -> go.Figure:
 
 def noise_laws(table: Table, numbers: Sequence[int], *, colours: Palette) -> go.Figure:
     """Noise laws (release less the middle of its interval of true values) with these numbers, counted from 1."""
-    figure = go.Figure()
+    figure = Chart()
     density = table.masses / np.diff(table.cells)
     for n, number in enumerate(numbers):
         row = number - 1
@@ -247,7 +247,7 @@ def noise_laws(table: Table, numbers: Sequence[int], *, colours: Palette) -> go.
 
 def plane(ours: Mapping[str, float], printed: Mapping[str, float], *, colours: Palette) -> go.Figure:
     """Losses side by side: those proved here in the accent, those read off the paper in grey."""
-    figure = go.Figure()
+    figure = Chart()
     for values, colour, name in ((printed, colours.muted, "read off the paper"), (ours, colours.accent, "proved here")):
         figure.add_bar(
             x=list(values.values()), y=[key.replace(", ", ",<br>").replace(" composition", "<br>composition")
@@ -262,7 +262,7 @@ def plane(ours: Mapping[str, float], printed: Mapping[str, float], *, colours: P
 
 def descent(known: Sequence[Tuned], printed: Mapping[str, float], last: int, *, colours: Palette) -> go.Figure:
     """Relative errors by passes of every rule, with two standard errors, and the printed ones after the last pass."""
-    figure = go.Figure()
+    figure = Chart()
     for n, (rule, name) in enumerate(RULES.items()):
         found = [one for one in known if one.rule == rule]
         figure.add_scatter(
@@ -286,7 +286,7 @@ def descent(known: Sequence[Tuned], printed: Mapping[str, float], last: int, *, 
 
 def certain(epsilons: Sequence[float], most: Sequence[float], *, colours: Palette) -> go.Figure:
     """The largest probability of meeting all limits, over ε; above it is impossible."""
-    figure = go.Figure()
+    figure = Chart()
     figure.add_scatter(
         x=epsilons, y=[1.0] * len(epsilons), mode="lines", line={"width": 0}, showlegend=False, hoverinfo="skip"
     )

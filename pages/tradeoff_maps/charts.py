@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import plotly.graph_objects as go
 
-from dpcore.figures import Palette, finish, folded, hue, line, log_ticks
+from dpcore.figures import Chart, Palette, finish, folded, hue, line, log_ticks
 from dpcore.mechanisms import MECHANISMS
 from dpcore.solution import Solution
 from dpcore.sweeps import Outcome
@@ -124,7 +124,7 @@ def heat_map(axes: Axes, outcomes: Sequence[Outcome], shown: Quantity, *, colour
     x, y = np.log10(axes.epsilons), np.log10(axes.deltas)
     z, texts = values(axes, outcomes, shown)
     shades = scale(shown, z, colours)
-    figure = go.Figure()
+    figure = Chart()
     figure.add_heatmap(
         x=x, y=y, z=z, hoverinfo="skip", xgap=GAP, ygap=GAP, zmin=shades.low, zmax=shades.high,
         colorscale=[list(stop) for stop in shades.stops], colorbar=_bar(shown, shades, colours),
@@ -273,7 +273,7 @@ def curves(
     marks : the ε of each mechanism at that error.
     """
     known = sorted((o for o in outcomes if o.certificate is not None), key=lambda o: getattr(o.problem.privacy, over))
-    figure = go.Figure()
+    figure = Chart()
     x = [getattr(o.problem.privacy, over) for o in known]
     for key, mechanism in MECHANISMS.items():
         y = [dict(o.mechanisms).get(key) for o in known]
@@ -333,7 +333,7 @@ def frontier(found: Sequence[Solution], *, axes: tuple[str, str], colours: Palet
     x = [solution.problem.budget.most for solution in points]
     lower = [solution.certificate.lower for solution in points]
     upper = [solution.certificate.upper for solution in points]
-    figure = go.Figure()
+    figure = Chart()
     figure.add_scatter(
         x=x, y=lower, name="provably impossible", mode="lines", line={"width": 1, "color": colours.text},
         fill="tozeroy", fillcolor=colours.impossible, hovertemplate="at least %{y:.5g}<extra></extra>",

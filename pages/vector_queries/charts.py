@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from dpcore.figures import Palette, finish, folded, hue, line, log_ticks, series
+from dpcore.figures import Chart, Palette, finish, folded, hue, line, log_ticks, series
 from dpcore.privacy import Privacy
 from dpcore.vector import Allocation, VectorQuery
 from dpcore.vector.components import Outcome
@@ -49,7 +49,7 @@ def moment(power: float) -> str:
 def errors(found: Sequence[Allocation], query: VectorQuery, colours: Palette) -> go.Figure:
     """A bar per mechanism, best at the top; purely private ones are hatched, so that colour is not the only sign."""
     rows = sorted(distinct(found), key=lambda one: -one.error)
-    figure = go.Figure()
+    figure = Chart()
     figure.add_bar(
         y=[short(one.name) for one in rows],
         x=[one.error for one in rows],
@@ -103,7 +103,7 @@ def by_coordinate(
     height: float = 360,
 ) -> go.Figure:  # fmt: skip
     """errors or shares of a few mechanisms, coordinate by coordinate."""
-    figure = go.Figure()
+    figure = Chart()
     called = [f"coordinate {i}{f', {name}' * bool(name)}" for i, name in enumerate(names, 1)]
     for one in found:
         y = getattr(one, values)
@@ -130,7 +130,7 @@ def by_coordinate(
 
 def curves(found: Sequence[Curve], axis: str, power: float, colours: Palette, *, by: str) -> go.Figure:
     """Errors against K or ε; by="shape": a line per profile, by="key": one per mechanism."""
-    figure = go.Figure()
+    figure = Chart()
     for number, one in enumerate(found):
         drawn = line(style(one.key), colours) if by == "key" else series(colours, number)
         if one.key.endswith("iid") and by == "key":
@@ -153,7 +153,7 @@ def _decades(values: np.ndarray) -> dict:
 
 def ginis(found: dict[str, tuple[float, ...]], dimensions: Sequence[int], colours: Palette) -> go.Figure:
     """Gini coefficient against K, a line per profile."""
-    figure = go.Figure()
+    figure = Chart()
     for number, (shape, values) in enumerate(found.items()):
         figure.add_scatter(x=dimensions, y=values, mode="lines", name=shape, line=series(colours, number))
     figure.update_xaxes(title="dimension K")
@@ -166,7 +166,7 @@ def lorenz(values: np.ndarray, colours: Palette) -> go.Figure:
     ordered = np.sort(values)
     share = np.concatenate([[0.0], np.cumsum(ordered) / ordered.sum()])
     x = np.linspace(0, 1, len(share))
-    figure = go.Figure()
+    figure = Chart()
     figure.add_scatter(x=[0, 1], y=[0, 1], mode="lines", name="all equal", line=series(colours, 1))
     figure.add_scatter(x=x, y=share, mode="lines", name="this profile", fill="tonexty", fillcolor=colours.fill,
                        line=series(colours, 0))  # fmt: skip
@@ -177,7 +177,7 @@ def lorenz(values: np.ndarray, colours: Palette) -> go.Figure:
 
 def outcomes(found: Sequence[Outcome], number: int, title: str, colours: Palette) -> go.Figure:
     """One figure of an experiment with two standard errors on either side."""
-    figure = go.Figure()
+    figure = Chart()
     figure.add_bar(
         y=[folded(f"{short(one.name)}  {one.values[number]:.3g}", 250, colours) for one in found][::-1],
         x=[one.values[number] for one in found][::-1],
@@ -195,7 +195,7 @@ def outcomes(found: Sequence[Outcome], number: int, title: str, colours: Palette
 
 def layers(found: Sequence[LayerNoise], names: Sequence[str], colours: Palette) -> go.Figure:
     """Standard deviation of the noise in every layer, by rule."""
-    figure = go.Figure()
+    figure = Chart()
     for number, one in enumerate(found):
         drawn = series(colours, number)
         figure.add_scatter(x=list(names), y=one.deviations, mode="lines+markers", name=one.rule, line=drawn,

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import plotly.graph_objects as go
 
-from dpcore.figures import Palette
+from dpcore.figures import Chart, Palette
 from dpcore.noise import Noise
 from pages.lessons import lines
 from pages.lessons.widgets import Stops
@@ -53,7 +53,7 @@ def densities(
     law: Law, shift: float, colours: Palette, names: tuple[str, str] = ("database A", "database B")
 ) -> tuple[go.Figure, np.ndarray, float]:
     """(figure with the densities of releases of both, where they are drawn, height of the figure)."""
-    noise, figure = law.noise, go.Figure()
+    noise, figure = law.noise, Chart()
     low, high = window(noise, shift)
     x = places(noise, low, high, shift)
     top = 0.0

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import plotly.graph_objects as go
 
-from dpcore.figures import Palette, finish, log_ticks
+from dpcore.figures import Chart, Palette, finish, log_ticks
 
 from ..work import Price
 from .styles import marker, name, stroke
@@ -15,7 +15,7 @@ from .styles import marker, name, stroke
 def prices(found: Sequence[Price], colours: Palette, here: float, title: str) -> go.Figure:
     """Mean loss over ε for mechanisms that keep the limits, with the band up to the worst case of the published
     noise."""
-    figure = go.Figure()
+    figure = Chart()
     published = [price for price in _of(found, "truncated-laplace") if price.worst is not None]
     if len(published) > 1:
         x, bare = [p.epsilon for p in published], {"mode": "lines", "line": {"width": 0}}
@@ -33,7 +33,7 @@ def prices(found: Sequence[Price], colours: Palette, here: float, title: str) ->
 
 def violations(found: Sequence[Price], colours: Palette, here: float) -> go.Figure:
     """Share of private limits that plans break, over ε."""
-    figure = go.Figure()
+    figure = Chart()
     for key in ("laplace", "laplace-shifted", "truncated-laplace", "tight", "optimal"):
         _curve(figure, _of(found, key), key, lambda price: 100 * price.violated, "%{y:.3g} %", colours)
     figure.update_yaxes(title="private limits broken, %", range=[-3, 103])

@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 import plotly.graph_objects as go
 
-from dpcore.figures import Palette, entry, finish
+from dpcore.figures import Chart, Palette, entry, finish
 from dpcore.private_optimization import PrivateProgram, stories
 
 from ..work import Released
@@ -44,7 +44,7 @@ def polygon(program: PrivateProgram, private: np.ndarray) -> np.ndarray:
 
 def region(program: PrivateProgram, found: Sequence[Released], colours: Palette, shown: int) -> go.Figure:
     """The feasible region, the region of one release and the plans of all of them."""
-    figure, dark = go.Figure(), {"color": colours.text, "width": 2}
+    figure, dark = Chart(), {"color": colours.text, "width": 2}
     _area(figure, polygon(program, program.limits), "feasible (private)", dark, colours.impossible)
     for number, one in enumerate(found):
         run = one.run
@@ -84,7 +84,7 @@ def _dots(figure: go.Figure, plans: np.ndarray, label: str, symbol: dict, opacit
 
 def flow_map(story: stories.Transport, plan: np.ndarray, colours: Palette) -> go.Figure:
     """Pharmacies, hospitals and what flows between them; widths in proportion to the units."""
-    figure, flows = go.Figure(), story.flows(plan)
+    figure, flows = Chart(), story.flows(plan)
     largest = max(float(flows.max()), 1e-9)
     for place in np.argsort(flows, axis=None)[::-1][:MOST_FLOWS].tolist():
         i, j = divmod(place, flows.shape[1])
@@ -124,7 +124,7 @@ def flow_map(story: stories.Transport, plan: np.ndarray, colours: Palette) -> go
 
 def holdings(program: PrivateProgram, found: Sequence[Released], colours: Palette) -> go.Figure:
     """The largest parts of the optimum, and of the mean released plan of every mechanism that keeps the limits."""
-    figure = go.Figure()
+    figure = Chart()
     runs = [one for one in found if one.run is not None and one.run.plans is not None and len(one.run.plans)]
     if not runs:
         return finish(figure, colours, height=300)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
-from dpcore.figures import Palette, finish, log_ticks
+from dpcore.figures import Chart, Palette, finish, log_ticks
 
 from ..reproduce import Point
 from .styles import STYLES, colour, marker, name, red, stroke
@@ -15,7 +15,7 @@ from .styles import STYLES, colour, marker, name, red, stroke
 def figure_2(colours: Palette) -> go.Figure:
     """Why nobody can do much better: plans close to a limit are rare, or a neighbour's data set would give them
     away."""
-    figure, ink = go.Figure(), {"showarrow": False, "font": {"color": colours.text}}
+    figure, ink = Chart(), {"showarrow": False, "font": {"color": colours.text}}
     for x0, x1, fill, label in (
         (-4.2, -2.4, colours.fill, "S₁⁰: at least half of the plans"),
         (-2.4, 0.0, colours.impossible, "S₁¹: close to the limit"),
@@ -38,7 +38,7 @@ def figure_2(colours: Palette) -> go.Figure:
 
 def figure_3(points: Sequence[Point], colours: Palette) -> go.Figure:
     """Increase of the variance over δ; a curve for every ε, solid for the tight noise."""
-    figure = go.Figure()
+    figure = Chart()
     series = list(dict.fromkeys(point.series for point in points))
     epsilons = sorted({float(one.rpartition(" ")[2]) for one in series})
     for one in series:
@@ -58,7 +58,7 @@ def figure_3(points: Sequence[Point], colours: Palette) -> go.Figure:
 
 def figure_4(points: Sequence[Point], colours: Palette) -> go.Figure:
     """Revenue against the violating baseline, and how often that violates."""
-    figure = go.Figure()
+    figure = Chart()
     for key in ("truncated-laplace", "tight"):
         mine = _of(points, key)
         figure.add_scatter(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from dpcore.figures import Palette, entry, finish
+from dpcore.figures import Chart, Palette, entry, finish
 from dpcore.private_optimization import PrivateProgram
 from pages.shared import prose
 
@@ -20,7 +20,7 @@ MOST_DOTS = 400
 def objectives(found: Sequence[Released], colours: Palette, title: str) -> go.Figure:
     """A strip of objectives per mechanism with their mean, the true optimum as a line; plans that break a limit are red
     crosses."""
-    figure, rng = go.Figure(), np.random.default_rng(20_000)  # of the heights, which mean nothing
+    figure, rng = Chart(), np.random.default_rng(20_000)  # of the heights, which mean nothing
     shown = [one for one in found if one.run is not None and len(one.run.objectives)]
     for place, one in enumerate(reversed(shown)):
         _strip(figure, one, place, colours, rng)
@@ -68,7 +68,7 @@ def _strip(figure: go.Figure, one: Released, place: int, colours: Palette, rng: 
 def margins(program: PrivateProgram, found: Sequence[Released], colours: Palette, most: int = 12) -> go.Figure:
     """How far released limits are from the private ones, row by row: 5 % to 95 % and the mean; beyond 0 they are
     broken."""
-    figure = go.Figure()
+    figure = Chart()
     names = [program.model.row_names[row] for row in program.rows.tolist()][:most]
     shown = [one for one in found if one.run is not None and len(one.run.limits)]
     for number, one in enumerate(shown):

@@ -6,7 +6,6 @@ import math
 import zlib
 from functools import lru_cache
 
-import plotly.graph_objects as go
 import streamlit as st
 from scipy.optimize import brentq
 
@@ -15,7 +14,7 @@ from dpcore.accounting.budget import FAMILIES, MOST_QUERIES, MOST_QUERY_USES, Pl
 from dpcore.accounting.mechanisms import Release, parse_mechanism
 from dpcore.accounting.truth import Truth
 from dpcore.errors import InputError
-from dpcore.figures import Palette
+from dpcore.figures import Chart, Palette
 from pages.composition import work
 from pages.composition.pieces import DELTA, LEGEND, name, shown
 from pages.lessons import lines, widgets
@@ -109,7 +108,7 @@ def picture(values: Values, colours: Palette) -> Picture:
 
 def errors(queries: tuple[Query, ...], found: tuple[Plan, ...], values: Values, colours: Palette) -> Panel:
     """Mean error of every query under the split of every rule."""
-    figure, names = go.Figure(), [f"{i + 1}. {one.name}" for i, one in enumerate(queries)]
+    figure, names = Chart(), [f"{i + 1}. {one.name}" for i, one in enumerate(queries)]
     for plan in found:
         hue = lines.colour(colours, plan.rule)
         figure.add_scatter(
@@ -149,7 +148,7 @@ def errors(queries: tuple[Query, ...], found: tuple[Plan, ...], values: Values, 
 
 def totals(found: tuple[Plan, ...], values: Values, colours: Palette) -> Panel:
     """What of the budget every rule's split really uses."""
-    figure, rows = go.Figure(), sorted(found, key=lambda one: one.total)
+    figure, rows = Chart(), sorted(found, key=lambda one: one.total)
     figure.add_bar(
         y=[name(one.rule) for one in rows], x=[one.total for one in rows], orientation="h", showlegend=False,
         marker={"color": [lines.colour(colours, one.rule) for one in rows]},

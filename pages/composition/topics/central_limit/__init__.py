@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import plotly.graph_objects as go
 
 from dpcore import figures
-from dpcore.figures import Palette
+from dpcore.figures import Chart, Palette
 from dpcore.gallery import randomised_response
 from dpcore.gallery.converging_losses import Responses
 from dpcore.noise.gaussian import gaussian_delta
@@ -68,7 +67,7 @@ def losses(found: Responses, total: float, colours: Palette) -> Panel:
     near = np.abs(at - centre) <= reach + width
     x = np.linspace(centre - reach, centre + reach, 241)
     bell = np.exp(-0.5 * ((x - centre) / total) ** 2) / (total * math.sqrt(2 * math.pi))
-    figure = go.Figure()
+    figure = Chart()
     figure.add_bar(
         x=at[near], y=masses[near] / width, width=[0.92 * width] * int(near.sum()), name="k releases, exact",
         marker={"color": colours.accent, "opacity": 0.55}, customdata=masses[near],
@@ -104,7 +103,7 @@ def walks(found: Responses, total: float, seed: int, colours: Palette) -> Panel:
     end, dot = 1.06 * count, 0.5 * count / most  # the piles lie: from here on, so wide a dot
     ways = np.concatenate([paths[:, times], np.full((WALKS, 1), np.nan)], axis=1)
     steps = np.append(times.astype(float), np.nan)
-    figure = go.Figure()
+    figure = Chart()
     figure.add_bar(
         x=dot * WALKS * parts, y=middles, base=end, orientation="h", width=[float(wide)] * len(middles),
         name="expected, exact", marker={"color": colours.fill, "line": {"width": 0}}, customdata=WALKS * parts,

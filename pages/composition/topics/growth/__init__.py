@@ -13,7 +13,7 @@ from dpcore import figures
 from dpcore.accounting.mechanisms import Release, parse_mechanism
 from dpcore.accounting.rules import NAMES, Total
 from dpcore.accounting.truth import Band, Truth
-from dpcore.figures import Palette
+from dpcore.figures import Chart, Palette
 from pages.composition import work
 from pages.composition.pieces import DELTA, EPSILON, LEGEND, SIGMA, between, curves, least, name, shown, truth
 from pages.lessons import lines, widgets
@@ -124,7 +124,10 @@ def growth(values: Values, found: dict[str, list[Total]], band: Band, colours: P
     proved = {rule: [one.upper for one in found[rule]] for rule in rules}
     axes = values["co_axes"]
     part = np.array(COUNTS) if axes == "each" else np.ones(len(COUNTS))
-    figure, hover = go.Figure(), "k = %{x}: " + ("%{y:.3~r} per release" if axes == "each" else "ε at most %{y:.3~r}")
+    figure, hover = (
+        Chart(),
+        "k = %{x}: " + ("%{y:.3~r} per release" if axes == "each" else "ε at most %{y:.3~r}"),
+    )
     curves(figure, COUNTS, {rule: (np.array(y) / part).tolist() for rule, y in proved.items()}, colours, hover=hover)
     drawn = [Band(one.lower / n, one.upper / n) for one, n in zip(bands, part.tolist())]
     truth(figure, COUNTS, drawn, colours, hover=hover)
@@ -167,7 +170,7 @@ def scale(figure: go.Figure, axes: str, exact: list[float], others: list[float])
 def bars(here: dict[str, Total], count: int, delta: float, colours: Palette) -> Panel:
     """Every rule at the chosen number of releases."""
     rows = sorted((one for one in here.values() if math.isfinite(one.upper)), key=lambda one: -one.upper)
-    best, figure = between(Band(here["exact"].lower or 0.0, here["exact"].upper)), go.Figure()
+    best, figure = between(Band(here["exact"].lower or 0.0, here["exact"].upper)), Chart()
     figure.add_bar(
         y=[name(one.rule) for one in rows], x=[one.upper for one in rows], orientation="h", showlegend=False,
         marker={

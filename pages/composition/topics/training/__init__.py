@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from functools import lru_cache, partial
 
-import plotly.graph_objects as go
 import streamlit as st
 
 from dpcore import figures
@@ -13,7 +12,7 @@ from dpcore.accounting.dpsgd import Training
 from dpcore.accounting.rules import Total
 from dpcore.accounting.truth import Band
 from dpcore.errors import InputError
-from dpcore.figures import Palette
+from dpcore.figures import Chart, Palette
 from pages.composition import work
 from pages.composition.pieces import DELTA, curves, least, shown, truth
 from pages.lessons import screen, widgets
@@ -83,7 +82,7 @@ def against_epochs(values: Values, found: dict[str, list[Total]], band: Band, co
     """ε against epochs."""
     bands = [Band(one.lower or 0.0, one.upper) for one in found["exact"]]
     lines = {rule: [one.upper for one in found[rule]] for rule in ("renyi", "clt")}
-    figure, hover = go.Figure(), "%{x} epochs: ε at most %{y:.3~r}"
+    figure, hover = Chart(), "%{x} epochs: ε at most %{y:.3~r}"
     curves(figure, EPOCHS, lines, colours, hover=hover)
     truth(figure, EPOCHS, bands, colours, hover=hover)
     figures.chosen(figure, values["tr_epochs"], band.upper, "chosen", colours)

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
 from dpcore import figures
-from dpcore.figures import Palette
+from dpcore.figures import Chart, Palette
 from dpcore.gallery import noisy_descent
 from pages.composition import work
 from pages.composition.pieces import DELTA, least, shown
@@ -99,7 +98,7 @@ def named(name: str) -> str:
 
 def against(values: Values, found: work.Learnt, colours: Palette) -> Panel:
     """Accuracy against the ε spent so far, training by training."""
-    figure, ends = go.Figure(), []
+    figure, ends = Chart(), []
     for number, name in enumerate(("chosen", *TARGETS)):
         looks = [one for one in found.of(name) if one.most >= LOWEST]
         if not looks:

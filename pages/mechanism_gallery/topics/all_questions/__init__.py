@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import plotly.graph_objects as go
 
 from dpcore import figures
-from dpcore.figures import Palette
+from dpcore.figures import Chart, Palette
 from dpcore.gallery import reconstruction as core
 from pages.lessons import curves as parts
 from pages.lessons import widgets
@@ -50,7 +49,7 @@ def picture(values: Values, colours: Palette) -> Picture:
         f"answers; whichever the attacker picks, at most **{worst} of {rows}** rows are wrong. The theorem allows "
         f"{bound}."
     )
-    figure = go.Figure()
+    figure = Chart()
     x = np.arange(rows + 1)
     for name, y, symbol, colour in (
         ("all databases", everyone, "circle-open", colours.muted),

@@ -5,10 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
-import plotly.graph_objects as go
 
 from dpcore import figures
-from dpcore.figures import Palette
+from dpcore.figures import Chart, Palette
 from dpcore.gallery import differencing as core
 from pages.lessons import curves as parts
 from pages.lessons import lines, widgets
@@ -79,7 +78,7 @@ def picture(values: Values, colours: Palette) -> Picture:
 def totals_law(law: core.TwoTotals, colours: Palette) -> Panel:
     """Density of the difference of both totals."""
     x = np.unique(np.append(np.linspace(-400, 525, 371), SALARY))
-    figure = go.Figure()
+    figure = Chart()
     figure.add_scatter(
         x=x, y=law.density(x - SALARY), mode="lines", name="difference of the noisy totals",
         line=lines.series(colours, 0), fill="tozeroy", fillcolor=colours.fill,
@@ -105,7 +104,7 @@ def totals_law(law: core.TwoTotals, colours: Palette) -> Panel:
 def counts_law(law: core.PairsOfCounts, colours: Palette) -> Panel:
     """Probabilities of the difference of two counts, for a salary below the threshold and one above."""
     k = np.arange(-12, 14)
-    figure, table = go.Figure(), {"difference of the counts": k.tolist()}
+    figure, table = Chart(), {"difference of the counts": k.tolist()}
     for number, (name, above) in enumerate((("she earns less", 0), ("she earns as much or more", 1))):
         y = 100 * law.error(k - above)
         figure.add_scatter(
@@ -157,7 +156,7 @@ def linkage(values: Values, colours: Palette) -> tuple[int, Panel]:
     """(patients of whom one person is left, how many are left for each after every column)."""
     left = patients(int(values["df_people"]), int(values["df_areas"]), values["df_birth"], int(values["seed"]))
     rows = [f"patient {k + 1}" for k in range(PATIENTS)]
-    figure, columns = go.Figure(), ("sex", "and postcode", f"and birth ({BIRTHS[values['df_birth']]})")
+    figure, columns = Chart(), ("sex", "and postcode", f"and birth ({BIRTHS[values['df_birth']]})")
     for number, (name, symbol) in enumerate(zip(columns, ("circle-open", "square-open", "diamond"))):
         figure.add_scatter(
             x=left[:, number], y=rows, mode="markers", name=name,

@@ -5,10 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
-import plotly.graph_objects as go
 
 from dpcore import figures
-from dpcore.figures import Palette
+from dpcore.figures import Chart, Palette
 from dpcore.plan import coverage as core
 from pages.lessons import lines, widgets
 from pages.lessons.plot import Axis, Curve, Plot
@@ -86,7 +85,7 @@ def halves(statistic: str, found: core.Simulated, naive: int, valid: int, colour
     truth = found.truth
     wide = np.abs(np.concatenate([found.interval.low, found.interval.high]) - truth)
     far = 1.3 * float(np.quantile(wide[np.isfinite(wide)], 0.9)) if np.isfinite(wide).any() else 10.0
-    figure = go.Figure()
+    figure = Chart()
     sides = (
         (0, found.textbook, found.textbook.covers(truth)), (SHOWN + GAP, found.interval, found.holds),
     )  # fmt: skip

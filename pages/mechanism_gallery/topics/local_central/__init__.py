@@ -6,10 +6,9 @@ import math
 from functools import partial
 
 import numpy as np
-import plotly.graph_objects as go
 
 from dpcore import figures
-from dpcore.figures import Palette
+from dpcore.figures import Chart, Palette
 from dpcore.gallery import local_and_central as core
 from pages.lessons import curves as parts
 from pages.lessons import lines, piles, widgets
@@ -109,7 +108,7 @@ def releases(values: Values, colours: Palette) -> Panel:
         for model in ("response", "central")
     }
     truth = 100 * ones / people
-    figure, table, growing = go.Figure(), {"share of releases below": ["5 %", "25 %", "50 %", "75 %", "95 %"]}, {}
+    figure, table, growing = Chart(), {"share of releases below": ["5 %", "25 %", "50 %", "75 %", "95 %"]}, {}
     for row, (model, draws) in enumerate(found.items()):
         y = 1 - row + 0.6 * (np.arange(1, DRAWS + 1) * GOLDEN % 1 - 0.5)  # evenly spread, however many there are
         figure.add_scatter(

@@ -6,10 +6,9 @@ import math
 from functools import lru_cache, partial
 
 import numpy as np
-import plotly.graph_objects as go
 
 from dpcore import figures
-from dpcore.figures import Palette
+from dpcore.figures import Chart, Palette
 from dpcore.gallery import marginals as core
 from dpcore.privacy import Privacy
 from pages.lessons import lines, widgets
@@ -128,7 +127,10 @@ def one_table(values: Values, colours: Palette) -> Panel:
     means = found["laplace"][0][:SHOWN]
     order = np.argsort(means)
     x = np.arange(1, len(order) + 1)
-    figure, table = go.Figure(), {"column": x.tolist(), "true mean": [prose.number(float(v), 3) for v in means[order]]}
+    figure, table = (
+        Chart(),
+        {"column": x.tolist(), "true mean": [prose.number(float(v), 3) for v in means[order]]},
+    )
     for law, symbol in (("laplace", "circle-open"), ("gaussian", "cross-thin-open")):
         y = found[law][1][:SHOWN][order]
         figure.add_scatter(

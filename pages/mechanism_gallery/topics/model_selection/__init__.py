@@ -5,10 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
-import plotly.graph_objects as go
 
 from dpcore import figures
-from dpcore.figures import Palette
+from dpcore.figures import Chart, Palette
 from dpcore.gallery import model_selection as core
 from pages.lessons import lines, widgets
 from pages.lessons.plot import Axis, Curve, Plot
@@ -115,7 +114,7 @@ def names(choice: core.Choice, epsilon: float, colours: Palette) -> Panel:
     order = np.argsort(-shares, kind="stable")[:SHOWN]
     shown = [name(choice.models[one]) for one in order]
     wanted = set(range(len(core.COEFFICIENTS)))
-    figure = go.Figure()
+    figure = Chart()
     kinds = (
         ("the right one", lambda model: model == wanted, 0), ("too many", lambda model: model > wanted, 1),
         ("something is missing", lambda model: not model >= wanted, 2),

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import plotly.graph_objects as go
 
 from dpcore import figures
-from dpcore.figures import Palette
+from dpcore.figures import Chart, Palette
 from dpcore.gallery import neighbours as core
 from pages.lessons import curves as parts
 from pages.lessons import lines, widgets
@@ -56,7 +55,7 @@ def sizes(colours: Palette) -> Picture:
         "A group of *known* size may publish its size: that is 0-DP. Done in **three** groups of one table, it tells "
         "which group a replaced row went to, with certainty: ε = **∞**, not 0."
     )
-    figure = go.Figure()
+    figure = Chart()
     for name, y, key, pattern in (
         ("table X", COUNTS, "A", ""),
         ("X with one row replaced", moved, "B", "/"),
@@ -81,7 +80,7 @@ def sizes(colours: Palette) -> Picture:
 
 def losses(budgets: tuple[float, ...], colours: Palette) -> Panel:
     """The exact law of the privacy loss for the worst neighbour of either kind."""
-    figure, table, words = go.Figure(), {"neighbours": [], "privacy loss": [], "probability": []}, []
+    figure, table, words = Chart(), {"neighbours": [], "privacy loss": [], "probability": []}, []
     worst = {relation: max(core.touched(len(budgets), relation), key=lambda cells: sum(budgets[cell] for cell in cells))
              for relation in core.RELATIONS}  # fmt: skip
     laws = {relation: np.array(core.loss_law(budgets, cells)).T for relation, cells in worst.items()}

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import plotly.graph_objects as go
 
 from dpcore import figures
-from dpcore.figures import Palette
+from dpcore.figures import Chart, Palette
 from dpcore.gallery import never_meet as core
 from dpcore.partition import Partition
 from dpcore.privacy import Privacy
@@ -73,7 +72,7 @@ def cells(values: Values, colours: Palette) -> Panel:
     lowest = infima(loss, Partition.uniform(k, half + 1), 1.0)[(half + 1 - shown) * k : (half + 1 + shown) * k]
     x = np.unique(np.concatenate([np.linspace(-shown, shown, 801), edges]))
     values_of = loss.value(np.where(x == 0, 1e-12, x))
-    figure = go.Figure()
+    figure = Chart()
     line = lines.reference(colours)
     figure.add_scatter(x=x, y=values_of, mode="lines", name="loss c(x)", line=line,
                        hovertemplate="c(%{x:.3g}) = %{y:.3g}<extra></extra>")  # fmt: skip
@@ -154,7 +153,7 @@ def grids(asked: Asked, found: Bounds, colours: Palette) -> Panel:
     """Bounds of the published programs against the grid, with what is proved for every grid."""
     said = core.proved(asked.example, asked.privacy)
     x = [bound.at for bound in found.grids]
-    figure = go.Figure()
+    figure = Chart()
     figures.band(
         figure, x, [b.lower for b in found.grids], [b.upper for b in found.grids], colours=colours,
         names=("upper bound, best grid so far", "lower bound, best grid so far"), hover="k = %{x}: %{y:.3g}",
@@ -186,7 +185,7 @@ def relatives(asked: Asked, found: Bounds, colours: Palette) -> Panel:
     """This project's solver on wells of finite width, or on finite supports."""
     said, jump = core.proved(asked.example, asked.privacy), asked.example == "jump"
     x = [b.at for b in found.relatives]
-    figure = go.Figure()
+    figure = Chart()
     figures.band(
         figure, x, [b.lower for b in found.relatives], [b.upper for b in found.relatives], colours=colours,
         names=("upper bound", "lower bound"), hover="%{x}: %{y:.3g}",

@@ -6,10 +6,9 @@ import math
 from functools import lru_cache
 
 import numpy as np
-import plotly.graph_objects as go
 
 from dpcore import figures
-from dpcore.figures import Palette
+from dpcore.figures import Chart, Palette
 from dpcore.gallery import norm_gradient as core
 from pages.lessons import curves as parts
 from pages.lessons import lines, widgets
@@ -97,7 +96,7 @@ def densities(values: Values, best: float, errors: dict[str, float], colours: Pa
     key, people, seed = values["kg_target"], int(values["kg_people"]), int(values["seed"])
     target, found = TARGETS[key], laws(key, people, seed, values["epsilon"])
     low, high = _window(found, best)
-    figure, table = go.Figure(), {"quantile": ["1 %", "5 %", "25 %", "50 %", "75 %", "95 %", "99 %"]}
+    figure, table = Chart(), {"quantile": ["1 %", "5 %", "25 %", "50 %", "75 %", "95 %", "99 %"]}
     for name, hue in ROLES.items():
         x = _grid(found[name], low, high, target)
         y = np.exp(found[name].log_density(x))

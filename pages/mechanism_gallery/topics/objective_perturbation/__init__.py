@@ -5,10 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
-import plotly.graph_objects as go
 
 from dpcore import figures
-from dpcore.figures import Palette
+from dpcore.figures import Chart, Palette
 from dpcore.gallery import objective_perturbation as core
 from pages.lessons import lines, widgets
 from pages.lessons.topic import Experiment, Panel, Picture, Question, Topic, Values
@@ -94,7 +93,7 @@ def curves(values: Values, exact: float, colours: Palette) -> Panel:
     people, seed, share, ridge = int(values["op_people"]), int(values["seed"]), values["op_share"], values["op_ridge"]
     found = 100 * np.stack([accuracies(people, seed, share, ridge, e) for e in EPSILONS], axis=1)
     names, x = {"perturbed objective": "objective", "perturbed answer": "answer"}, np.array(EPSILONS)
-    figure = go.Figure()
+    figure = Chart()
     for number, ((name, role), draws) in enumerate(zip(names.items(), found)):
         low, high = np.quantile(draws, (0.1, 0.9), axis=1)
         mean = draws.mean(axis=1)
@@ -140,7 +139,7 @@ def private_lines(values: Values, colours: Palette) -> Panel:
     """The table, the line without privacy, and private ones."""
     people, seed, share, ridge = int(values["op_people"]), int(values["seed"]), values["op_share"], values["op_ridge"]
     table, theta = tables(people, seed)[0], draws(people, seed, share, ridge, values["epsilon"])
-    figure = go.Figure()
+    figure = Chart()
     for label, symbol, key in ((1, "circle", 0), (-1, "x-thin-open", 2)):
         x = table.features[table.labels == label]
         figure.add_scatter(
@@ -192,7 +191,7 @@ def spending(values: Values, spent: core.Split, colours: Palette) -> Panel:
         "label flipped": (core.Table.clipped(one, labels), core.Table.clipped(one, flipped)),
         "row moved to the middle": (core.Table.clipped(one, labels), core.Table.clipped(other, labels)),
     }
-    figure, shown = go.Figure(), {"neighbour": [], "noise": [], "curvature": []}
+    figure, shown = Chart(), {"neighbour": [], "noise": [], "curvature": []}
     for (name, (here, there)), symbol, key in zip(pairs.items(), ("circle", "diamond-open"), (0, 2)):
         noise, curvature = core.privacy_loss(here, there, theta, spent)
         figure.add_scatter(

@@ -6,10 +6,9 @@ import math
 from functools import lru_cache
 
 import numpy as np
-import plotly.graph_objects as go
 
 from dpcore import figures
-from dpcore.figures import Palette
+from dpcore.figures import Chart, Palette
 from dpcore.gallery import private_quantiles as core
 from pages.lessons import lines, widgets
 from pages.lessons.plot import Axis, Curve, Plot
@@ -81,7 +80,7 @@ def picture(values: Values, colours: Palette) -> Picture:
 
 def releases(data: np.ndarray, shares: tuple[float, ...], laws: list[core.Law], colours: Palette) -> Panel:
     """The distribution of the data, and for each quantile the range that holds 90 % of its releases."""
-    figure = go.Figure()
+    figure = Chart()
     people = len(data)
     figure.add_scatter(
         x=data, y=100 * np.arange(1, people + 1) / people, mode="lines", name="share of people at or below",

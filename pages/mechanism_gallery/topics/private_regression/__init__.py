@@ -5,10 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
-import plotly.graph_objects as go
 
 from dpcore import figures
-from dpcore.figures import Palette
+from dpcore.figures import Chart, Palette
 from dpcore.gallery import regression as core
 from dpcore.privacy import Privacy
 from pages.lessons import curves as parts
@@ -122,7 +121,7 @@ def fan(values: Values, colours: Palette) -> Panel:
     exact = core.sums(bounds.unit(rows))
     found, raised = core.solve(exact + release.noise(SHOWN, rng), people, floor=core.floor_of(release))
     private, (intercept, slope) = bounds.line(found), core.solve(core.sums(rows), people, floor=1e-300)[0]
-    figure, ends = go.Figure(), np.array([LINE.low, LINE.high])
+    figure, ends = Chart(), np.array([LINE.low, LINE.high])
     shown = rows[:: max(1, people // 500)]
     figure.add_scatter(
         x=shown[:, 0], y=shown[:, 1], mode="markers", name="people", hoverinfo="skip",
@@ -195,7 +194,7 @@ def intervals(found: core.Repeated, colours: Palette) -> Panel:
     """Textbook intervals around private slopes, table by table."""
     errors, half = found.private[:INTERVALS], found.half[:INTERVALS]
     holds, x = np.abs(errors) <= half, np.arange(1, len(errors) + 1)
-    figure = go.Figure()
+    figure = Chart()
     for name, here, symbol, key in (
         ("holds the truth", holds, "circle", 0),
         ("misses it", ~holds, "x", 1),

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import plotly.graph_objects as go
 
 from dpcore import figures
 from dpcore.accounting import attack
-from dpcore.figures import Palette
+from dpcore.figures import Chart, Palette
 from dpcore.gallery import randomised_response as core
 from pages.lessons import curves as parts
 from pages.lessons import lines, piles, widgets
@@ -67,7 +66,7 @@ def points(share: float) -> str:
 
 def law(epsilon: float, share: float, people: int, colours: Palette) -> Panel:
     """Probabilities of the estimate, per percentage point, so that laws on different grids compare."""
-    figure = go.Figure()
+    figure = Chart()
     truth = core.truth_probability(epsilon)
     stretch = 1 / (2 * truth - 1)
     lied, honest = core.answers(people, share, epsilon), core.binomial(people, share)
@@ -120,7 +119,7 @@ def surveys(values: Values, colours: Palette) -> Panel:
     x, height = piles.heights(draws, edges)
     middles, wide = 0.5 * (edges[1:] + edges[:-1]), edges[1] - edges[0]
     top = 1.1 * max(np.nanmax(height), SURVEYS * parts.max())
-    figure = go.Figure()
+    figure = Chart()
     figure.add_bar(
         x=middles, y=SURVEYS * parts, width=[float(wide)] * len(middles), name="expected, exact",
         marker={"color": colours.fill, "line": {"width": 0}},

@@ -6,10 +6,9 @@ import math
 from functools import lru_cache
 
 import numpy as np
-import plotly.graph_objects as go
 
 from dpcore import figures
-from dpcore.figures import Palette
+from dpcore.figures import Chart, Palette
 from dpcore.gallery import reconstruction as core
 from pages.lessons import curves as parts
 from pages.lessons import lines, widgets
@@ -94,7 +93,7 @@ def transition(values: Values, attack: core.LeastSquares, ratio: float, share: f
     exact = np.array([100 * attack.expected_recovery(float(r * root)) for r in grid])
     ceiling = np.array([100 * attack.ceiling(float(r * root)) for r in grid])
     shares = 100 * simulated(rows, questions, design, seed)
-    figure = go.Figure()
+    figure = Chart()
     figure.add_scatter(x=grid, y=np.full(grid.shape, 102.0), mode="lines", line={"width": 0}, showlegend=False,
                        hoverinfo="skip")  # fmt: skip
     figure.add_scatter(
@@ -141,7 +140,7 @@ def bits(truth: np.ndarray, found: np.ndarray, colours: Palette) -> Panel:
     width = 20 if rows <= 200 else 40
     right = (found > 0.5) == (truth > 0.5)
     place = np.arange(rows)
-    figure = go.Figure()
+    figure = Chart()
     for name, chosen, symbol, colour in (
         ("guessed right", right, "square", 0), ("guessed wrong", ~right, "x", 1)
     ):  # fmt: skip
@@ -167,7 +166,7 @@ def estimates(truth: np.ndarray, found: np.ndarray, colours: Palette) -> Panel:
     edges = np.linspace(0.5 - reach, 0.5 + reach, 41)
     middles = 0.5 * (edges[1:] + edges[:-1])
     counts = {f"bit {bit}": np.histogram(np.clip(found[truth == bit], *edges[[0, -1]]), edges)[0] for bit in (0, 1)}
-    figure = go.Figure()
+    figure = Chart()
     for (name, height), key, pattern in zip(counts.items(), (1, 0), ("/", "")):
         figure.add_bar(
             x=middles, y=height, width=np.diff(edges), name=name, opacity=0.75,

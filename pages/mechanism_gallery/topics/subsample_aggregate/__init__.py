@@ -7,10 +7,9 @@ from functools import lru_cache, partial
 from random import Random
 
 import numpy as np
-import plotly.graph_objects as go
 
 from dpcore import figures
-from dpcore.figures import Palette
+from dpcore.figures import Chart, Palette
 from dpcore.gallery import subsample_aggregate as core
 from pages.lessons import curves as parts
 from pages.lessons import lines, widgets
@@ -105,7 +104,7 @@ def law(release: core.Release, found: np.ndarray, whole: float, top: float, colo
     left, right = max(release.centre - spread, -beyond), min(release.centre + spread, top + beyond)
     x = np.linspace(min(low - 5, left), max(high + 5, right), 1201)
     y = release.density(x)
-    figure = go.Figure()
+    figure = Chart()
     figure.add_scatter(
         x=x, y=y, mode="lines", name="what is released", line=lines.series(colours, "exact"),
         fill="tozeroy", fillcolor=colours.fill,

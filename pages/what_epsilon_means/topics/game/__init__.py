@@ -7,13 +7,12 @@ import re
 from functools import lru_cache
 
 import numpy as np
-import plotly.graph_objects as go
 import streamlit as st
 
 from dpcore import figures
 from dpcore.accounting import attack
 from dpcore.accounting.pairs import privacy_loss
-from dpcore.figures import Palette
+from dpcore.figures import Chart, Palette
 from dpcore.noise import Laplace, Noise
 from dpcore.privacy import Privacy
 from pages.lessons import lines, piles
@@ -134,7 +133,7 @@ def table_top(law: Law, number: int, guesses: str, colours: Palette, *, frozen: 
 
 def running(law: Law, number: int, yours: np.ndarray, its: np.ndarray, best: float, colours: Palette) -> Panel:
     """Shares of rounds won so far, and the attacker's over many rounds of the same seed."""
-    figure = go.Figure()
+    figure = Chart()
     released, from_a = rounds(law.noise, number, MANY)
     long = np.cumsum(machine(law.noise, released, from_a)) / np.arange(1, MANY + 1)
     x = np.unique(np.geomspace(1, MANY, 160).round().astype(int))
@@ -161,7 +160,7 @@ def alone(law: Law, number: int, colours: Palette) -> Panel:
     low, high = window(law.noise, 1.0)
     edges = np.linspace(low, high, piles.CELLS + 1)
     inside = np.clip(released, low, np.nextafter(high, low))  # what lies beyond is shown at the end
-    figure, growing, most = go.Figure(), {}, 1.0
+    figure, growing, most = Chart(), {}, 1.0
     for trace, (side, name, way) in enumerate(((A, "of A", 1), (B, "of B", -1))):
         at = np.flatnonzero(from_a == (side == A))
         x, rank = piles.heights(inside[at], edges)

@@ -6,11 +6,10 @@ import math
 from functools import lru_cache
 
 import numpy as np
-import plotly.graph_objects as go
 
 from dpcore import figures
 from dpcore.accounting.curves import group_privacy, least_epsilon
-from dpcore.figures import Palette
+from dpcore.figures import Chart, Palette
 from dpcore.noise import Noise
 from dpcore.privacy import Privacy
 from pages.lessons import lines
@@ -85,7 +84,7 @@ def spent(law: Law, size: int, colours: Palette) -> Panel:
 
     Only the first two have the same δ and may be compared; where the formula says nothing, its δ being 1, both end.
     """
-    delta, figure = law.privacy.delta, go.Figure()
+    delta, figure = law.privacy.delta, Chart()
     by_formula = [group_privacy(law.privacy, k) for k in SIZES]
     told_any = [bound < 1 for _, bound in by_formula]
     rows = {

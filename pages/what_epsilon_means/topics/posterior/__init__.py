@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import plotly.graph_objects as go
 
 from dpcore import figures
 from dpcore.accounting import attack
 from dpcore.accounting.pairs import privacy_loss
-from dpcore.figures import Palette
+from dpcore.figures import Chart, Palette
 from pages.lessons import lines
 from pages.lessons.topic import Experiment, Guess, Moves, Panel, Picture, Question, Topic, Values
 from pages.lessons.widgets import HEIGHT, Stops, slider
@@ -89,7 +88,7 @@ def belief(law: Law, prior: float, release: float, after: float, colours: Palett
     with np.errstate(invalid="ignore"):
         y = 100 * attack.posterior(prior, privacy_loss(law.noise, x, shift=1.0))
     least, most = attack.posterior_bounds(prior, law.privacy.epsilon)
-    figure = go.Figure()
+    figure = Chart()
     band = {"type": "rect", "x0": 0, "x1": 1, "xref": "x domain", "y0": 100 * least, "y1": 100 * most, "yref": "y"}
     figure.layout.shapes = ({**band, "fillcolor": GREY, "line": {"width": 0}, "layer": "below"},)
     grey = {"symbol": "square", "size": 14, "color": "rgba(127,127,127,0.4)"}

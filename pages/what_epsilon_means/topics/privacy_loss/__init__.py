@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from dpcore import figures
 from dpcore.accounting.pairs import privacy_loss
-from dpcore.figures import Palette
+from dpcore.figures import Chart, Palette
 from dpcore.noise import Gaussian, Laplace, Noise
 from dpcore.privacy import Privacy
 from pages.lessons import lines
@@ -65,7 +65,7 @@ def by_output(law: Law, shift: float, colours: Palette) -> Panel:
     y, epsilon = privacy_loss(law.noise, x, shift=shift), law.privacy.epsilon
     finite, widest = (np.abs(one[np.isfinite(one)]) for one in (y, privacy_loss(law.noise, x, shift=1.0)))
     rim = 1.25 * max(min(float(widest.max(initial=0.0)), 4 * epsilon), epsilon)
-    figure = go.Figure()
+    figure = Chart()
     band = {"type": "rect", "x0": 0, "x1": 1, "xref": "x domain", "y0": -epsilon, "y1": epsilon, "yref": "y"}
     figure.layout.shapes = ({**band, "fillcolor": GREY, "line": {"width": 0}, "layer": "below"},)
     figures.entry(
@@ -118,7 +118,7 @@ def distribution(law: Law, found, colours: Palette) -> Panel:
     atoms = np.array([loss for loss, _, _ in found.atoms if math.isfinite(loss) and abs(loss) < 50])
     reach = max(1.6 * epsilon, min(4 * epsilon, 1.2 * float(np.abs(atoms).max(initial=0.0))))
     x = np.unique(np.concatenate([np.linspace(-reach, reach, 401), atoms - 1e-9, atoms]))
-    figure = go.Figure()
+    figure = Chart()
     for side, name, y in zip((A, B), ("under A", "under B"), found.tails(x)):
         figure.add_scatter(x=x, y=y, name=name, mode="lines", line=lines.series(colours, side),
                            hovertemplate=f"P{{loss > %{{x:.3g}}}} = %{{y:.3g}} {name}<extra></extra>")  # fmt: skip
@@ -155,7 +155,7 @@ def gaussian_salary(epsilon: float, colours: Palette) -> Panel:
 def salary(title: str, noises: dict[str, Noise], epsilon: float, colours: Palette) -> Panel:
     """Losses between last salaries of 170 and 120 [SLW-S, Figure 1]."""
     x = np.linspace(MEAN - 4 * SENSITIVITY, MEAN + 4 * SENSITIVITY, 401)
-    figure, table = go.Figure(), {"released average (thousand INR)": [prose.number(v, 3) for v in x[::40]]}
+    figure, table = Chart(), {"released average (thousand INR)": [prose.number(v, 3) for v in x[::40]]}
     between(figure, epsilon)
     for number, (name, noise) in enumerate(noises.items()):
         losses = privacy_loss(noise, x - MEAN, shift=-APART)

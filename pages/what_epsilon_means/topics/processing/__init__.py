@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import plotly.graph_objects as go
 
 from dpcore import figures
 from dpcore.accounting.pairs import FinitePair
 from dpcore.accounting.processing import binned_pair, rounding_edges
 from dpcore.audit import delta_upper
-from dpcore.figures import Palette
+from dpcore.figures import Chart, Palette
 from dpcore.noise import Laplace
 from pages.lessons import lines
 from pages.lessons.plot import Axis, Curve, Plot
@@ -81,7 +80,7 @@ def profile(law: Law, after: FinitePair, epsilon: float, colours: Palette) -> Pa
     finite = np.abs(after.losses[np.isfinite(after.losses)])
     x = np.unique(np.concatenate([np.linspace(0, reach, 161), finite[finite < reach]]))
     curves = {"as released": laws.at(law.noise, 1.0)} | {f"after, {way}": pair for way, pair in zip(WAYS, both(after))}
-    figure, rows = go.Figure(), np.linspace(0, reach, 13)
+    figure, rows = Chart(), np.linspace(0, reach, 13)
     table = {"ε": [prose.number(v, 3) for v in rows]}
     for number, (name, pair) in enumerate(curves.items()):
         figure.add_scatter(x=x, y=pair.delta(x), name=name, mode="lines", line=lines.series(colours, number),

@@ -6,11 +6,10 @@ import math
 from functools import partial
 
 import numpy as np
-import plotly.graph_objects as go
 
 from dpcore import figures
 from dpcore.accounting.renyi import disagreement, renyi_curve, zero_concentrated
-from dpcore.figures import Palette
+from dpcore.figures import Chart, Palette
 from dpcore.noise import Laplace
 from pages.lessons import lines
 from pages.lessons.curves import square
@@ -69,7 +68,7 @@ def picture(values: Values, colours: Palette) -> Picture:
 
 def divergences(law: Law, rho: float, colours: Palette) -> Panel:
     """D_α against α, with ρα."""
-    figure, table = go.Figure(), {"order α": [prose.number(v, 3) for v in ORDERS[::16]]}
+    figure, table = Chart(), {"order α": [prose.number(v, 3) for v in ORDERS[::16]]}
     shown = [law]
     if math.isinf(rho):
         shown = [laws.closed_form(key, law.privacy) for key in ("gaussian", "laplace")]
@@ -118,7 +117,7 @@ def tests(epsilon: float, colours: Palette) -> Panel:
 
     found, easier, harder = disagreement(epsilon)
     x = np.linspace(0, 1, 301)
-    figure = go.Figure()
+    figure = Chart()
     figure.add_scatter(
         x=x, y=found.tradeoff(x), name="randomised response", mode="lines", line=lines.series(colours, "local")
     )

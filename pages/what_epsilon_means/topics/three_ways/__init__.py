@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import plotly.graph_objects as go
 
 from dpcore import figures
 from dpcore.accounting.pairs import Pair, dominating_pair
-from dpcore.figures import Palette
+from dpcore.figures import Chart, Palette
 from dpcore.noise import Laplace
 from pages.lessons import lines
 from pages.lessons.curves import square
@@ -72,7 +71,7 @@ def picture(values: Values, colours: Palette) -> Picture:
 def tangents(law: Law, epsilon: float, delta: float, colours: Palette) -> Panel:
     """The trade-off function with both tangents; each meets an axis at 1 − δ."""
     x = np.unique(np.concatenate([np.linspace(0, 1, 241), np.geomspace(1e-5, 1, 80)]))
-    y, figure, kept = law.tight.tradeoff(x), go.Figure(), 1 - max(delta, 0.0)
+    y, figure, kept = law.tight.tradeoff(x), Chart(), 1 - max(delta, 0.0)
     end = kept * math.exp(-epsilon)
     for number, name, xs, ys in (
         (1, "slope −e<sup>ε</sup>", [0, end], [kept, 0]), (2, "slope −e<sup>−ε</sup>", [0, kept], [end, 0]),

@@ -6,11 +6,10 @@ import math
 from functools import partial
 
 import numpy as np
-import plotly.graph_objects as go
 
 from dpcore import figures
 from dpcore.accounting.tradeoff import gaussian_guarantee, gaussian_tradeoff, guarantee_tradeoff
-from dpcore.figures import Palette
+from dpcore.figures import Chart, Palette
 from dpcore.noise import Laplace
 from pages.lessons import lines
 from pages.lessons.curves import square
@@ -66,7 +65,7 @@ def errors(law: Law, alpha: float, missed: float, epsilon: float, mu: float | No
     y = law.tight.tradeoff(x)
     promise = guarantee_tradeoff(law.privacy.epsilon, law.privacy.delta, x)
     delta = law.delta(epsilon)
-    figure = go.Figure()
+    figure = Chart()
     figure.add_scatter(x=[0, 1], y=[1, 0], name="guessing", mode="lines", hoverinfo="skip",
                        line=lines.reference(colours))  # fmt: skip
     figure.add_scatter(x=x, y=promise, name=law.promise, mode="lines", fill="tozeroy",
