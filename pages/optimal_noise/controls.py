@@ -92,12 +92,13 @@ def noise_controls() -> Controls:
             draw(controls.slots)
         if not FRAME["projector"]:
             _more(controls.slots)
+    values = PAGE.values()
     controls.overlays = tuple(PAGE["overlays"])
     try:
-        controls.unit = read_unit(PAGE.values())
-        controls.settings = read_settings(PAGE.values())
+        controls.unit = read_unit(values)
+        controls.settings = read_settings(values)
         controls.people = PAGE["people"]
-        controls.problem = read_problem(PAGE.values())
+        controls.problem = read_problem(values)
         if word := verdict.delta_warning(controls.problem, controls.people):
             controls.slots["people"].warning(word)
     except InputError as error:
@@ -110,8 +111,8 @@ def noise_controls() -> Controls:
 
 def _presets() -> None:
     """The example that is on the screen, and others to take."""
-    titles = {preset_title(preset): preset for preset in PRESETS}
-    st.session_state["preset"] = here = next((title for title, one in titles.items() if on_screen(one)), None)
+    titles, shown = {preset_title(preset): preset for preset in PRESETS}, PAGE.values()
+    st.session_state["preset"] = here = next((title for title, one in titles.items() if on_screen(one, shown)), None)
     st.selectbox(
         "Start from", titles, index=None, placeholder="an example …", key="preset", on_change=_take_preset,
         args=(titles,),

@@ -200,10 +200,13 @@ class Address:
     first : values that a first visit starts from whose address says nothing at all, where these are not the defaults.
         The page's own address is then never empty.
     controls : key → control. The key is the widget's key and the parameter's name in the link.
+
+    `linked` are those that are in the address.
     """
 
     def __init__(self, name: str, first: Mapping[str, object] | None = None, /, **controls: Control) -> None:
         self.name, self.controls, self.first = name, controls, first
+        self.linked = {key: control for key, control in controls.items() if getattr(control, "linked", True)}
 
     def open(self) -> None:
         """Bring the controls into the session and the session into the address. Before any widget is drawn."""
@@ -240,7 +243,7 @@ class Address:
 
     def _unlinked(self, values: Mapping[str, object]) -> dict[str, object]:
         """Those of the values that no address says anything about."""
-        return {key: value for key, value in values.items() if key not in _linked(self.controls)}
+        return {key: value for key, value in values.items() if key not in self.linked}
 
     def _repeat(self) -> None:
         """Tell the browser's controls their values again: the last run, cut short or overtaken by this one before the
@@ -309,7 +312,7 @@ class Address:
     def take(self, values: Mapping[str, object], malformed: Mapping[str, str]) -> None:
         """As `show`, of all controls that an address tells, as it was `read`."""
         st.session_state[f"notes of {self.name}"] = dict(malformed)
-        self.show({key: value for key, value in values.items() if key in _linked(self.controls)})
+        self.show({key: value for key, value in values.items() if key in self.linked})
 
     def note(self) -> None:
         """A word about what of the link was not understood, if anything."""
@@ -325,7 +328,7 @@ class Address:
     def read(self, query: Mapping[str, str]) -> tuple[dict[str, object], dict[str, str]]:
         """(values, texts not understood) of an address: every control has a value, a default where it must."""
         values, malformed = {key: self.default(key) for key in self.controls}, {}
-        for key in _linked(self.controls).keys() & query.keys():
+        for key in self.linked.keys() & query.keys():
             try:
                 values[key] = self.controls[key].read(query[key])
             except (ValueError, KeyError, OverflowError):
@@ -334,7 +337,7 @@ class Address:
 
     def query(self, values: Mapping[str, object]) -> dict[str, str]:
         """The address of some values: parameters by key, without those at their defaults."""
-        query = {key: control.write(values[key]) for key, control in _linked(self.controls).items()}
+        query = {key: control.write(values[key]) for key, control in self.linked.items()}
         told = {key: text for key, text in query.items() if text != (one := self.controls[key]).write(one.default)}
         return told or (dict(list(query.items())[:1]) if self.first else {})
 
@@ -411,11 +414,6 @@ def remembered() -> dict[str, dict[str, object]]:
 def now(page: Address) -> dict[str, object]:
     """The values of a page that was visited, in a callback: Streamlit has dropped those of widgets not drawn."""
     return {key: st.session_state.get(key, value) for key, value in remembered()[page.name].items()}
-
-
-def _linked(controls: Mapping[str, Control]) -> dict[str, Control]:
-    """The controls that are in the address."""
-    return {key: control for key, control in controls.items() if getattr(control, "linked", True)}
 
 
 def _write(query: Mapping[str, str]) -> None:
