@@ -50,6 +50,10 @@ class Chart(go.Figure):  # type: ignore[misc]  # Plotly has no types
         """
         return go.Figure(self.to_dict())
 
+    def __reduce__(self) -> Any:
+        """Copies are Plotly's own."""
+        return go.Figure, super().__reduce__()[1]
+
     def _take(self, kind: str, told: dict[str, Any]) -> Chart:
         self.add_traces([{"type": kind} | {name: value for name, value in told.items() if value is not None}])
         return self
