@@ -76,7 +76,7 @@ def its_own_main() -> Iterator[None]:
 
 
 def pytest_report_header() -> str:
-    chosen = f"a {TURNS}th of them, TURN={TURN}" if TURN else "all"
+    chosen = f"an {TURNS}th of them, TURN={TURN}" if TURN else "all"
     return f"slow tests: {chosen}"
 
 

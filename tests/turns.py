@@ -1,5 +1,5 @@
-"""Slow tests take turns on CI, where a change is to be judged within minutes: a sixth of them runs with each commit,
-another sixth with the next; of a test with many cases every sixth case. Elsewhere, and with TURN unset, all tests run.
+"""Slow tests take turns on CI, where a change is to be judged within minutes: an eighth of them runs with each commit,
+another eighth with the next; of a test with many cases every eighth. Elsewhere, and with TURN unset, all tests run.
 
     TURN=$(git rev-list --count HEAD) make test                          # what CI runs
     make test ARGS="--durations=0 --durations-min=0.05 -vv" | tee log
@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 SLOW = Path(__file__).with_name("slow.txt")
-TURNS = 6
+TURNS = 8
 
 SECONDS = 0.5
 """A test is slow from so many on, on the average of its cases, with what is set up for it."""
