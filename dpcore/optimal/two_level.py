@@ -54,16 +54,15 @@ def _from_zero(share: float) -> Callable[[float, float], float]:
 
 def _lower(loss: Loss, privacy: Privacy, sensitivity: float) -> float:
     """ℓ − δ (ℓ − c(0)) for the largest g found whose peak, of the level ℓ ≤ c(g), the shifts can cover."""
-    low = math.exp(
-        directed_root(
-            lambda place: _lacking(loss, math.exp(place), sensitivity, privacy.epsilon),
-            math.log(LEAST * sensitivity),
-            math.log(sensitivity / 2),
-            within=CLOSE,
-        )[0]
-    )
-    if _lacking(loss, low, sensitivity, privacy.epsilon) > 0:
+    half = sensitivity / 2
+
+    def lacking(place: float) -> float:
+        return _lacking(loss, min(math.exp(place), half), sensitivity, privacy.epsilon)
+
+    place, _ = directed_root(lacking, math.log(LEAST * sensitivity), math.log(half), within=CLOSE)
+    if lacking(place) > 0:
         return 0.0
+    low = min(math.exp(place), half)
     (least, level), _ = audit.lattice_costs(np.array([0.0, low]), loss)
     return max(0.0, float((1 - privacy.delta) * level + privacy.delta * least) * (1 - 8 * UNIT))
 
