@@ -56,13 +56,17 @@ def _lower(loss: Loss, privacy: Privacy, sensitivity: float) -> float:
     """ℓ − δ (ℓ − c(0)) for the largest g found whose peak, of the level ℓ ≤ c(g), the shifts can cover."""
     half = sensitivity / 2
 
-    def lacking(place: float) -> float:
-        return _lacking(loss, min(math.exp(place), half), sensitivity, privacy.epsilon)
+    def step(place: float) -> float:
+        return min(math.exp(place), half)
 
-    place, _ = directed_root(lacking, math.log(LEAST * sensitivity), math.log(half), within=CLOSE)
-    if lacking(place) > 0:
+    def lacking(g: float) -> float:
+        return _lacking(loss, g, sensitivity, privacy.epsilon)
+
+    ends = directed_root(lambda u: lacking(step(u)), math.log(LEAST * sensitivity), math.log(half), within=0.01 * CLOSE)
+    low, high = map(step, ends)
+    if lacking(low) > 0:
         return 0.0
-    low = min(math.exp(place), half)
+    low, _ = bisection(lambda g: lacking(g) <= 0, low, high)  # to the last bit
     (least, level), _ = audit.lattice_costs(np.array([0.0, low]), loss)
     return max(0.0, float((1 - privacy.delta) * level + privacy.delta * least) * (1 - 8 * UNIT))
 
