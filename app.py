@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import streamlit as st
 from starlette.middleware import Middleware
 
 from pages.registry import PAGES
 from pages.shared import compute, drawing, frame, seen, travel
 from pages.shared.address import FRAME
+from pages.shared.prose import ASSETS
 from pages.start.controls import meant_for_noise
 from service import entrance
 from service.steps import Steps
 
-ASSETS = Path(__file__).parent / "assets"
 AROUND = [
     entrance.before(page="optimal_noise", meant=meant_for_noise),
     Middleware(Steps, pages=frozenset(page.address for page in PAGES if page.address)),

@@ -18,10 +18,11 @@ from starlette.middleware import Middleware
 from streamlit import net_util
 from streamlit.runtime.app_session import AppSession
 
-from app import AROUND, ASSETS
+from app import AROUND
 from dpcore import __version__, figures
 from pages import preview, snapshot
 from pages.shared import compute
+from pages.shared.prose import ASSETS
 from service import configuration, log, metrics, uploads
 from service.headers import Headers
 from service.preview import Preview
