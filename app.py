@@ -10,7 +10,7 @@ from pages.shared import compute, drawing, frame, seen, travel
 from pages.shared.address import FRAME
 from pages.shared.prose import ASSETS
 from pages.start.controls import meant_for_noise
-from service import entrance
+from service import connections, entrance
 from service.steps import Steps
 
 AROUND = [
@@ -34,7 +34,7 @@ def run() -> None:
     travel.turned()
     with compute.turn():
         here = next(one for one in PAGES if one.address == page.url_path)
-        frame.bar(here.name)
+        frame.begin(here.name)
         compute.turn_to(page.url_path)
         seen.begin(here)
         page.run()
@@ -45,4 +45,5 @@ def run() -> None:
 if __name__ == "__main__":
     run()
 else:  # `streamlit run app.py` loads it before anybody comes, and with it what `pages/__init__.py` says to Streamlit
+    connections.at_once()
     app = st.App(__file__, middleware=AROUND)

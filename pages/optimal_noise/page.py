@@ -23,6 +23,8 @@ TEXT = prose.sections("optimal_noise")
 
 HOME.open()
 st.title("Optimal noise", anchor=False)
+told = panels.at_once()
+frame.bar()
 asked = controls.noise_controls()
 view = panels.last_good(asked)
 if view is None:
@@ -41,7 +43,7 @@ if solution is None:
         panels.waiting(job, view, bars)
     st.stop()
 
-panels.headline(solution, view, bars, lambda: along.headline(view))
+panels.headline(solution, view, bars, lambda: along.headline(view), over=told)
 frame.cite(*panels.claim(solution, view))
 if not complete:
     panels.sharpening(job, view, solution)

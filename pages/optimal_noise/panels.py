@@ -18,12 +18,15 @@ from dpcore.solution import Progress, Solution
 from pages.shared import compute, drawing, frame, prose, watching
 from pages.shared.messages import explain
 
-from . import inputs, matters, verdict
+from . import inputs, matters, textbooks, verdict
 from .controls import Controls
 
 TEXT = prose.sections("optimal_noise")
 FAIR, LONG = 0.02, 1.0
 """A first picture is drawn at this relative gap, or after so many seconds."""
+
+MOMENT = 0.06
+"""Seconds in which a browser draws what it has."""
 
 LONGER = 3
 """A search that its time limit ended is offered so many times as long."""
@@ -44,6 +47,17 @@ class View:
         return drawing.colours()
 
 
+def view_of(values: inputs.Values) -> View:
+    """What the controls' values describe; an InputError where one is not accepted."""
+    problem, settings, unit = inputs.read_problem(values), inputs.read_settings(values), inputs.read_unit(values)
+    return View(problem, settings, unit, tuple(values["overlays"]), values["people"])
+
+
+def known(view: View) -> Solution | None:
+    """The answer where it is there without a solve: somebody has asked before, or a first bracket."""
+    return compute.known(view.problem, view.settings) or compute.first(view.problem, view.settings)
+
+
 def last_good(asked: Controls) -> View | None:
     """The view that the controls describe or, while one of them is wrong, the one before, with a word about it."""
     if asked.problem is not None:
@@ -57,12 +71,35 @@ def last_good(asked: Controls) -> View | None:
     return view
 
 
-def headline(solution: Solution, view: View, bars: Sequence, below: Callable[[], object]) -> None:
-    """The verdict, the sentence with both bounds and what is drawn below it, how the textbooks do, what a release gives
-    away, and where optimal noise matters."""
+def at_once() -> frame.Told | None:
+    """On a visitor's first look at the page verdict and bounds, where they are known, before the controls are drawn:
+    the browser shows at once what has come when for a moment nothing more does."""
+    if "last_good" in st.session_state:
+        return None
+    try:
+        view = view_of(inputs.HOME.values())
+    except InputError:
+        return None
+    if (solution := known(view)) is None:
+        return None
+    told = _told(solution, view, textbooks.known(view.problem))
+    compute.pause(MOMENT)
+    return told
+
+
+def _told(solution: Solution, view: View, bars: Sequence, over: frame.Told | None = None) -> frame.Told:
     proof = solution.certificate
     judged = verdict.verdict(view.problem, proof, bars, view.unit, view.people)
-    frame.headline(escape(prose.headline(view.problem, proof, view.unit)), verdict=escape(judged))
+    return frame.headline(escape(prose.headline(view.problem, proof, view.unit)), verdict=escape(judged), over=over)
+
+
+def headline(
+    solution: Solution, view: View, bars: Sequence, below: Callable[[], object], over: frame.Told | None = None
+) -> None:
+    """The verdict, the sentence with both bounds and what is drawn below it, how the textbooks do, what a release gives
+    away, and where optimal noise matters.   over : what has been told before."""
+    proof = solution.certificate
+    _told(solution, view, bars, over)
     below()
     with st.container(key="behind"):
         left, right = st.columns([3, 2], gap="large")

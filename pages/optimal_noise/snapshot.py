@@ -19,13 +19,12 @@ def sight(query: Mapping[str, str]) -> Sight | None:
         return None
     values |= {} if query else inputs.FIRST["values"]
     try:
-        problem, settings, unit = inputs.read_problem(values), inputs.read_settings(values), inputs.read_unit(values)
+        view = panels.view_of(values)
     except InputError:
         return None
-    solution = compute.known(problem, settings) or compute.first(problem, settings)
-    if solution is None:
+    if (solution := panels.known(view)) is None:
         return None
-    view = panels.View(problem, settings, unit, tuple(values["overlays"]), values["people"])
+    problem, unit = view.problem, view.unit
     bars = compute.baselines(problem)
     laws = [figures.Law("optimal", solution.title, solution.noise), *panels.overlaid(view, bars)]
     picture = figures.density(laws, unit=unit, colours=figures.LIGHT, log_y=bool(values["log_y"]))

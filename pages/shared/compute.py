@@ -131,6 +131,12 @@ def deserted() -> bool:
     return context is not None and runtime.exists() and not runtime.get_instance().is_active_session(context.session_id)
 
 
+def pause(seconds: float) -> None:
+    """Let others have their turn."""
+    with PAGE_LOCK.left():
+        time.sleep(seconds)
+
+
 def known(problem: Any, settings: Any, *, task: Task = solve) -> Any:
     """The answer to a question that somebody has asked before, whoever it was; None where nobody has. For those who are
     in no session; nothing is started."""

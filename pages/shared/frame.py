@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
-from datetime import UTC, datetime
 from urllib.parse import urlsplit, urlunsplit
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
-from dpcore import __version__, figures
+from dpcore import citation, figures
 from pages.registry import PAGES
 
 from . import actions, drawing, fields, playlist, prose, seen, travel
@@ -22,16 +22,36 @@ from .address import FRAME, Address
 TOURED = "optimal_noise"
 """The page that the tour is about."""
 
+ANSWERED = ("optimal_noise",)
+"""Pages whose answer is told, where it is known, before anything else is drawn."""
+
 _citation: ContextVar = ContextVar("citation")
 """Where the bar keeps a place for the page's citation, during one run of the script."""
 
+_place: ContextVar = ContextVar("place", default=None)
+"""(container above the page, name of the page) until the bar is drawn in it."""
 
-def bar(page: str) -> None:
-    """The row above a page: explain, projector, link, citation; first in its sidebar the problem that the visitor
-    brings. Before the page runs; with the tour of the first visit on the one it is about."""
+
+def begin(page: str) -> None:
+    """Before the page runs: the look of it, and the row above it. A page of `ANSWERED` tells what it knows first and
+    calls `bar` itself."""
     _recall()
-    projected = bool(FRAME["projector"])
-    _style(projected)
+    _style(bool(FRAME["projector"]))
+    _place.set((st.container(), page))
+    if page not in ANSWERED:
+        bar()
+
+
+def bar() -> None:
+    """The row above a page: explain, projector, link, citation; first in its sidebar the problem that the visitor
+    brings; the tour of the first visit on the page it is about. Nothing where a page runs without the frame."""
+    if place := _place.get():
+        _place.set(None)
+        with place[0]:
+            _bar(place[1], projected=bool(FRAME["projector"]))
+
+
+def _bar(page: str, *, projected: bool) -> None:
     with st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center", key="bar"):
         explains = page != PAGES[0].name  # the first page has no panels
         if explains and not projected:
@@ -74,9 +94,8 @@ def _measured() -> None:
 def _recall() -> None:
     """Explain from the first run on to those who wished it on an earlier visit, unless the link has a word about it.
 
-    What is wished is kept in a cookie: the only memory of a browser that the server sees before it draws anything, so
-    nothing has to be drawn twice. Streamlit cannot set one; a script of a component does, once the visitor has moved
-    the switch (assets/remember.js). It holds "true" or "false"; a link that was followed does not change it.
+    The wish is in a cookie, which the server sees before it draws anything; assets/remember.js sets it, to "true" or
+    "false", once the visitor has moved the switch. A link that was followed does not change it.
     """
     if st.session_state.setdefault("explain recalled", False):
         return
@@ -104,40 +123,11 @@ def cite(sentence: str, facts: Mapping[str, str]) -> None:
     place = _citation.get(None)
     if place is None:  # a part of the page runs again by itself, or a page runs without the frame
         return
-    plain, entry = citation(sentence, facts), bibtex(sentence, facts)
+    plain, entry = citation.plain(sentence, facts, _here()), citation.bibtex(sentence, facts, _here())
     with place.container():
         st.code(plain, language=None, wrap_lines=True)
         copies = [actions.text("Copy citation", plain), actions.text("Copy BibTeX", entry)]
         actions.row(copies, key="cite_result" if facts else "cite_project")
-
-
-def citation(sentence: str, facts: Mapping[str, str]) -> str:
-    """Plain text: who, which version, what is claimed, what proves it, where and when."""
-    proof = "; ".join(f"{name} {value}" for name, value in facts.items())
-    tail = f"Certificate: {proof}. " if proof else ""
-    today = datetime.now(UTC).date()
-    return f"DP Frontier, version {__version__}. {sentence.rstrip('.')}. {tail}{_here()} (seen {today})."
-
-
-def bibtex(sentence: str, facts: Mapping[str, str]) -> str:
-    """A citation as an entry for a bibliography."""
-    proof = "; ".join(f"{name} {value}" for name, value in facts.items())
-    note = _latex(f"{sentence.rstrip('.')}." + (f" Certificate: {proof}." if proof else ""))
-    now = datetime.now(UTC).date()
-    fields = {
-        "title": "{DP Frontier}: provably near-optimal noise for differential privacy",
-        "author": "{DP Frontier contributors}", "version": __version__, "year": str(now.year),
-        "url": _here().replace("{", "%7B").replace("}", "%7D"), "urldate": str(now), "note": note,
-    }  # fmt: skip
-    lines = "".join(f"  {name} = {{{value}}},\n" for name, value in fields.items())
-    return f"@software{{dp-frontier,\n{lines}}}\n"
-
-
-def _latex(text: str) -> str:
-    """Text in which nothing is a command."""
-    for character in "\\{}$&%#_~^":
-        text = text.replace(character, " " if character in "\\{}~^" else f"\\{character}")
-    return text.replace("*", "")
 
 
 def _here() -> str:
@@ -146,15 +136,29 @@ def _here() -> str:
     return urlunsplit((page.scheme, page.netloc, page.path or "/", FRAME.link().removeprefix("?"), ""))
 
 
-def headline(sentence: str, *, verdict: str = "") -> None:
-    """The page's result, in Markdown with its numbers in bold; above it, in larger type, what to make of it."""
+Told = tuple[DeltaGenerator | None, DeltaGenerator]
+"""A result on the page: the verdict, the sentence."""
+
+
+def headline(sentence: str, *, verdict: str = "", over: Told | None = None) -> Told:
+    """The page's result, in Markdown with its numbers in bold; above it, in larger type, what to make of it.
+
+    over : what this run has told before, whose place it takes; it had a verdict if this has.
+    """
     seen.note(headline=sentence, verdict=verdict)
+    judged, said = prose.unbroken(verdict), prose.unbroken(sentence)
+    if over is not None:
+        for part, text in zip(over, (judged, said)):
+            if part is not None:
+                part.markdown(text)
+        return over
+    above = None
     with st.container(key="answer" if verdict else None):
         if verdict:
             with st.container(key="verdict"):
-                st.markdown(prose.unbroken(verdict))
+                above = st.markdown(judged)
         with st.container(key="headline"):
-            st.markdown(prose.unbroken(sentence))
+            return above, st.markdown(said)
 
 
 def heading(title: str, explanation: str, beside: Callable[[], object] | None = None) -> object:

@@ -10,7 +10,7 @@ import pytest
 from screens import bounds, controls, number, read, settle, turn, until, visit, words
 from streamlit.testing.v1 import AppTest
 
-from dpcore import __version__
+from dpcore import __version__, citation
 from pages.optimal_noise.inputs import HOME
 from pages.registry import PAGES as REGISTERED
 from pages.shared import frame, prose
@@ -22,13 +22,13 @@ PAGES = sorted(Path("pages").rglob("*.py"))
 
 def test_a_citation_names_version_claim_and_certificate():
     facts = {"lower bound": "0.5586", "upper bound": "0.5588"}
-    plain = frame.citation("This noise errs by 0.5588 people.", facts)
+    plain = citation.plain("This noise errs by 0.5588 people.", facts, "https://example.org/")
     assert f"version {__version__}" in plain and "0.5588 people" in plain and "lower bound 0.5586" in plain
 
 
 @pytest.mark.parametrize("unit", ["%", "a_b & c", "}\\input{x}", "$x$ #1"])
 def test_nothing_in_a_bibliography_entry_is_a_command(unit):
-    entry = frame.bibtex(f"This noise errs by 1 {unit}.", {"loss": "l1"})
+    entry = citation.bibtex(f"This noise errs by 1 {unit}.", {"loss": "l1"}, "https://example.org/")
     note = re.search(r"note = \{(.*)\},\n", entry).group(1)
     assert not re.search(r"(?<!\\)[$%#&_{}]|\\(?![$%#&_])", note)
     assert entry.count("{") == entry.count("}")

@@ -14,10 +14,10 @@ from dpcore import export
 from dpcore.optimal import first_bracket, solve
 from dpcore.privacy import Privacy
 from dpcore.problem import SolverSettings, noise_problem
-from pages.optimal_noise import inputs, work
+from pages.optimal_noise import controls, inputs, work
 from pages.optimal_noise.controls import EPSILON_STOPS
 from pages.optimal_noise.inputs import PRESETS
-from pages.shared import compute
+from pages.shared import compute, frame
 
 
 def test_opens_with_both_bounds_and_the_mechanisms_people_use():
@@ -412,3 +412,27 @@ def along_line(page: AppTest) -> dict:
         idle(10)
         page.run()
     raise AssertionError("there is none")
+
+
+def test_what_is_known_is_told_before_the_controls_are_drawn_and_later_only_after_them(monkeypatch):
+    """On the first run of a session; every other one follows what the visitor has done."""
+    drawn: list[str] = []
+    for name, part, of in (("controls", "noise_controls", controls), ("headline", "headline", frame)):
+
+        def noted(*words, _name=name, _act=getattr(of, part), **more):
+            drawn.append(_name)
+            return _act(*words, **more)
+
+        monkeypatch.setattr(of, part, noted)
+    page = visit()
+    assert drawn[:3] == ["headline", "controls", "headline"] and drawn.count("headline") == drawn.count("controls") + 1
+    drawn.clear()
+    number(page, "sensitivity").set_value("2")
+    settle(page.run())
+    assert drawn[:2] == ["controls", "headline"] and bounds(page)[0] > 1
+
+
+def test_a_link_with_a_number_that_is_not_accepted_is_answered_by_a_complaint_alone():
+    page = arrive(epsilon="-1")
+    assert not page.exception and "DP noise" not in words(page)
+    assert any("epsilon" in error.value or "ε" in error.value for error in page.error)

@@ -22,6 +22,7 @@ MODULES = {
 
 NETWORK_IN = {
     "service/health.py": {"urllib.request"},
+    "service/connections.py": {"socket"},
     "dpcore/sweeps/executors.py": {"distributed", "distributed.Client", "distributed.scheduler",
                                   "distributed.scheduler.KilledWorker"},
     "work/pool.py": {"subprocess", "multiprocessing.connection", "multiprocessing.connection.Client",
@@ -32,9 +33,9 @@ NETWORK_IN = {
                         "multiprocessing.connection.Connection", "multiprocessing.reduction",
                         "multiprocessing.reduction.ForkingPickler"},
 }  # fmt: skip
-"""The only ones that talk to others: the health check of this very machine, sweeps that somebody sends to a Dask
-cluster of theirs from the command line, and the dashboard with the processes that compute for it, which it starts
-itself and which know a secret of that start."""
+"""The only ones that talk to others: the health check of this very machine, an option of the server's own connections,
+sweeps that somebody sends to a Dask cluster of theirs from the command line, and the dashboard with the processes that
+compute for it, which it starts itself and which know a secret of that start."""
 
 NAMES = {"eval", "exec", "compile", "__import__", "breakpoint", "input"}
 ATTRIBUTES = {
