@@ -14,7 +14,6 @@ from running import apart
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import Response
 
-from service import parts
 from service.headers import CONTENT
 from service.steps import HOME, SCRIPT, Steps
 
@@ -43,26 +42,8 @@ def test_it_is_the_first_script_of_every_page(headers):
     told, body = got("/optimal_noise", *headers)
     assert re.search(rb"<script.*?>", body).group() == b"<script>"
     assert re.search(rb"<script>(.*?)</script>", body, re.S).group(1).decode() == SCRIPT
-    links = parts.links([parts.CHARTS])
-    assert body.replace(f"<script>{SCRIPT}</script><script>{HOME}</script>".encode(), b"").replace(links, b"") == INDEX
+    assert body.replace(f"<script>{SCRIPT}</script><script>{HOME}</script>".encode(), b"") == INDEX
     assert told["content-length"] == str(len(body)) and "etag" not in told
-
-
-def test_what_draws_charts_is_asked_for_at_once_and_whole():
-    """With all it imports, nothing twice, where there are any charts."""
-    asked = re.findall(rb'<link rel="modulepreload" crossorigin href="\./static/js/(\S+?)">', got("/optimal_noise")[1])
-    names = [name.decode() for name in asked]
-    assert len(names) == len(set(names))
-    assert parts.CHARTS in {name.partition(".")[0] for name in names}
-    there = {*names, *re.findall(r"js/([^\"]+)", INDEX.decode())}
-    for name in names:
-        told = (parts.STATIC / "static/js" / name).read_text(encoding="utf-8")
-        assert set(re.findall(r"""(?:from|import)["']\./([^"']+)["']""", told)) <= there
-    assert not any(name.startswith(f"{parts.CHARTS}.") for name in re.findall(r"[\w.-]+\.js", got("/")[1].decode()))
-
-
-def test_a_part_that_this_version_does_not_have_is_left_out():
-    assert parts.links(["NoSuchPart"]) == b""
 
 
 @pytest.mark.parametrize("path", ["/dashboard", "/"])
