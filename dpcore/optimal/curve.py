@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -46,6 +47,9 @@ FLOOR = 1e-5
 
 IDLE, IDLE_FEW = 6, 15
 """Rows that have not held a solution for so many rounds leave; where there are few shifts, later, for they return."""
+
+CHORDS = 3000
+"""Places of the curve between which corners are compared with chords first."""
 
 KEPT, INACCURATE = 4, 1e-5
 """Solutions whose multipliers are kept, and the share of its own value that one of them may fail to prove."""
@@ -160,21 +164,32 @@ class CurveProgram:
         here, there = (np.append(x, 0.0)[by_shift] for x in means)
         order = np.argsort(-here / np.maximum(there, NOT_ZERO), axis=1, kind="stable")
         P, Q = (np.cumsum(np.take_along_axis(x, order, 1), axis=1) for x in (here, there))
+        row, corner = np.nonzero(P > np.interp(Q, *self._chords) if over >= 0 else P > 0)
+        P, Q = P[row, corner], Q[row, corner]
         z = -0.5 * (ndtri(np.clip(P, 1e-300, 1 - 1e-15)) + ndtri(np.clip(Q, 1e-300, 1 - 1e-15)))
         nearest = EPSILON_RANGE[0] / self.mu
         z = np.clip(np.where(z < nearest / 2, 0.0, np.maximum(z, nearest * (1 + 1e-12))), 0.0, self.last)
         growth, limit = self._line(z)
         excess = (P - growth * Q - limit) / limit
-        row, corner = np.nonzero(excess > over)
-        stretch = np.minimum(np.floor(z[row, corner] / self.last * stretches), stretches - 1)
-        ranked = np.lexsort((-excess[row, corner], row, stretch))
+        outside = excess > over
+        row, corner, z, excess = row[outside], corner[outside], z[outside], excess[outside]
+        stretch = np.minimum(np.floor(z / self.last * stretches), stretches - 1)
+        ranked = np.lexsort((-excess, row, stretch))
         names = (stretch * len(order) + row)[ranked]
         farthest = ranked[np.append(True, names[1:] != names[:-1])[: len(ranked)]]
         found = []
-        for j, i in zip(row[farthest].tolist(), corner[farthest].tolist()):
+        for j, i, at in zip(row[farthest].tolist(), corner[farthest].tolist(), z[farthest].tolist()):
             tests = np.sort(by_shift[j, order[j, : i + 1]])
-            found.append(Cut(tests[tests < self._tests.count], float(z[j, i])))
+            found.append(Cut(tests[tests < self._tests.count], at))
         return found
+
+    @cached_property
+    def _chords(self) -> tuple[Array, Array]:
+        """Pairs (Q, P) that the curve just allows: between them, it being concave, it allows more than the chords."""
+        from scipy.special import ndtr
+
+        scores = np.linspace(-14, 9, CHORDS)
+        return np.append(0.0, ndtr(scores)), np.append(0.0, ndtr(scores + self.mu)) * (1 - 1e-12)
 
     def _add(self, cuts: list[Cut]) -> None:
         tests, owners, growth, limit = self._together(cuts)

@@ -65,7 +65,7 @@ MARKED = ((0, 1, 1.0), (0, 1, 1.6), (1, 3, 1.6), (2, 3, 1.6), (3, 3, 1.6), (4, 4
 """(depth, sensitivities beyond t with places of it, reach of events in parts of what the Gaussian asks for) of the
 lower bounds for errors beyond a threshold, one after the other."""
 
-MARKED_LAWS = {MARKED[0]: ((0, 1), (0, 2)), MARKED[2]: ((1, 2),), MARKED[3]: ((2, 3),), MARKED[4]: ((3, 3),)}
+MARKED_LAWS = {MARKED[1]: ((0, 1), (0, 2)), MARKED[2]: ((1, 2),), MARKED[3]: ((2, 3),), MARKED[4]: ((3, 3),)}
 """(depth, sensitivities beyond t with places of it) of the laws that follow them."""
 
 MARKED_STEPS = 32
@@ -195,7 +195,10 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
             k = self._next_to_jumps(sizes[side], side)
             if self._over or k > self.settings.max_cells_per_sensitivity:
                 return
-            efforts[side] = self._curve_nodes(k) if side > 0 else self._curve_cells(k, self._for_laws)
+            until = self._for_laws
+            efforts[side] = self._curve_nodes(k) if side > 0 else self._curve_cells(k, until)
+            if time.perf_counter() >= until:  # the other side comes first
+                efforts[side] = max(efforts.values()) + 1
             wanted = (1.1 * self._record().gap / self._goal) ** (1 / ORDER)
             sizes[side] = max(k + 1, round(k * min(max(wanted, GROWTH[0]), GROWTH[1])))
 
@@ -209,7 +212,7 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
             proofs += self._curve_marks(depth, near, wider)
             for place in MARKED_LAWS.get((depth, near, wider), ()):
                 laws += self._marked_cells(*place, self._until(FOR_MARKED))
-            while laws < proofs and not self._over and size <= self.settings.max_cells_per_sensitivity:
+            while 0 < laws < proofs and not self._over and size <= self.settings.max_cells_per_sensitivity:
                 k = self._next_to_jumps(size, -1)
                 until = self._until(FOR_LAWS)
                 laws += self._curve_cells(k, until)

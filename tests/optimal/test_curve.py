@@ -67,6 +67,16 @@ def test_the_proof_is_as_good_as_the_program_and_no_law_undercuts_it():
         assert law @ program.costs >= proved - 1e-12
 
 
+def test_chords_lie_below_the_curve_and_close_to_it():
+    covers, events = small()._chords
+    inner = covers[1:] + 0.37 * np.diff(covers[1:], append=1.0)
+    inner = inner[(inner > 1e-30) & (inner < 1 - 1e-9)]
+    most = norm.cdf(norm.ppf(inner) + MU)
+    chord = np.interp(inner, covers, events)
+    assert np.all(chord <= most)
+    assert np.all(chord >= most * (1 - 1e-3))
+
+
 def test_where_the_last_multipliers_are_inaccurate_those_before_prove_the_bound():
     program = small(lambda x: abs(x - 0.2), k=3, n=9)
     program.solve(LIMITS, lambda lower, upper: upper - lower < 1e-7)
