@@ -61,11 +61,11 @@ AHEAD = 1.5
 ORDER = 1.3
 """Brackets narrow about like this power of the cells' width."""
 
-MARKED = ((0, 1, 1.0), (0, 1, 1.6), (1, 3, 1.6), (2, 3, 1.6), (3, 3, 1.6), (4, 4, 1.8), (6, 4, 1.8), (8, 6, 2.0))
+MARKED = ((0, 1, 1.4), (1, 3, 1.6), (2, 3, 1.6), (3, 3, 1.6), (4, 4, 1.8), (6, 4, 1.8), (8, 6, 2.0))
 """(depth, sensitivities beyond t with places of it, reach of events in parts of what the Gaussian asks for) of the
 lower bounds for errors beyond a threshold, one after the other."""
 
-MARKED_LAWS = {MARKED[1]: ((0, 1), (0, 2)), MARKED[2]: ((1, 2),), MARKED[3]: ((2, 3),), MARKED[4]: ((3, 3),)}
+MARKED_LAWS = {MARKED[0]: ((0, 1), (0, 2)), MARKED[1]: ((1, 2),), MARKED[2]: ((2, 3),), MARKED[3]: ((3, 3),)}
 """(depth, sensitivities beyond t with places of it) of the laws that follow them."""
 
 MARKED_STEPS = 32
