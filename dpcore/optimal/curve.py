@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -23,8 +24,8 @@ from ..privacy_profile import GaussianProfile
 from .lattice import NOT_ZERO, Array, Ints, Lattice, sums_at
 from .step import Limits
 
-PER_SHIFT = 16
-"""Rows that a shift may add in a round, spread over the curve."""
+PER_SHIFT, PER_FEW = 16, 64
+"""Rows that a shift may add in a round, spread over the curve; where there are few shifts."""
 
 FIRST = 300
 """And rows that it begins with, where the first law is within CLOSE of the curve, in shares of it."""
@@ -41,11 +42,17 @@ BETWEEN, NEAREST = 0.5, 0.99
 """How far from the best private law towards the solution events are looked for first, and up to which share not at the
 solution itself."""
 
-FLOOR = 1e-3
+FLOOR = 1e-5
 """Least reference mass, for scaling, relative to the largest."""
 
-IDLE = 6
-"""Rows that have not held a solution for so many rounds leave."""
+IDLE, IDLE_FEW = 6, 15
+"""Rows that have not held a solution for so many rounds leave; where there are few shifts, later, for they return."""
+
+CHORDS = 3000
+"""Places of the curve between which corners are compared with chords first."""
+
+KEPT, INACCURATE = 4, 1e-5
+"""Solutions whose multipliers are kept, and the share of its own value that one of them may fail to prove."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +68,8 @@ class CurveProgram:
     """minimise Σ costs·r over laws r on the lattice that keep the curve at every shift.
 
     costs : (n,) the loss of one unit of mass at every index.   inner : (n,) masses of a private law.   scale : about
-    how large the optimum is.   last : largest z looked at.   effort : rows times columns of all rounds.
+    how large the optimum is.   last : largest z looked at.   few : there are few shifts.   effort : rows times columns
+    of all rounds.
     """
 
     mu: float
@@ -71,8 +79,10 @@ class CurveProgram:
     scale: float
     last: float
     perturbed: bool = True
+    few: bool = False
     cuts: list[Cut] = field(default_factory=list, init=False)
     rates: list[tuple[Cut, float]] = field(default_factory=list, init=False)
+    _proofs: list[tuple[float, list[tuple[Cut, float]]]] = field(default_factory=list, init=False)
     lower: float = field(default=0.0, init=False)
     upper: float = field(init=False)
     private: bool = field(init=False)
@@ -83,6 +93,7 @@ class CurveProgram:
         self._classes, self._owners = lattice.classes, lattice.classify(lattice.indices)
         self._tests = lattice.tests
         self._by_shift = self._tests.by_shift()
+        self._owner = np.cumsum(np.diff(self._tests.shift, prepend=self._tests.shift[0]) != 0)
         self.begin(self.inner)
         rho = lattice.shares(self.inner)
         self._middle = 0 if lattice.folded else int(np.argmax(rho))
@@ -140,30 +151,45 @@ class CurveProgram:
 
     # Rows ----------------------------------------------------------------------------------------------
 
-    def violated(self, masses: Array, over: float = WITHIN, stretches: int = PER_SHIFT) -> list[Cut]:
-        """Corners of the polygons of all shifts that lie outside the curve, by more than a share `over` of it (inside,
-        if it is negative): the farthest out of every stretch of it."""
+    def violated(
+        self, masses: Array, over: float = WITHIN, stretches: int | None = None, *, shifts: Ints | None = None
+    ) -> list[Cut]:
+        """Corners of the polygons of all shifts, or of those with the numbers `shifts`, that lie outside the curve, by
+        more than a share `over` of it (inside, if it is negative): the farthest out of every stretch of it."""
         from scipy.special import ndtri
 
+        stretches = stretches or (PER_FEW if self.few else PER_SHIFT)
+        by_shift = self._by_shift if shifts is None else self._by_shift[shifts]
         means = self._tests.means(self.lattice.shares(masses))
-        here, there = (np.append(x, 0.0)[self._by_shift] for x in means)
+        here, there = (np.append(x, 0.0)[by_shift] for x in means)
         order = np.argsort(-here / np.maximum(there, NOT_ZERO), axis=1, kind="stable")
         P, Q = (np.cumsum(np.take_along_axis(x, order, 1), axis=1) for x in (here, there))
+        row, corner = np.nonzero(P > np.interp(Q, *self._chords) if over >= 0 else P > 0)
+        P, Q = P[row, corner], Q[row, corner]
         z = -0.5 * (ndtri(np.clip(P, 1e-300, 1 - 1e-15)) + ndtri(np.clip(Q, 1e-300, 1 - 1e-15)))
         nearest = EPSILON_RANGE[0] / self.mu
         z = np.clip(np.where(z < nearest / 2, 0.0, np.maximum(z, nearest * (1 + 1e-12))), 0.0, self.last)
         growth, limit = self._line(z)
         excess = (P - growth * Q - limit) / limit
-        row, corner = np.nonzero(excess > over)
-        stretch = np.minimum(np.floor(z[row, corner] / self.last * stretches), stretches - 1)
-        ranked = np.lexsort((-excess[row, corner], row, stretch))
+        outside = excess > over
+        row, corner, z, excess = row[outside], corner[outside], z[outside], excess[outside]
+        stretch = np.minimum(np.floor(z / self.last * stretches), stretches - 1)
+        ranked = np.lexsort((-excess, row, stretch))
         names = (stretch * len(order) + row)[ranked]
         farthest = ranked[np.append(True, names[1:] != names[:-1])[: len(ranked)]]
         found = []
-        for j, i in zip(row[farthest].tolist(), corner[farthest].tolist()):
-            tests = np.sort(self._by_shift[j, order[j, : i + 1]])
-            found.append(Cut(tests[tests < self._tests.count], float(z[j, i])))
+        for j, i, at in zip(row[farthest].tolist(), corner[farthest].tolist(), z[farthest].tolist()):
+            tests = np.sort(by_shift[j, order[j, : i + 1]])
+            found.append(Cut(tests[tests < self._tests.count], at))
         return found
+
+    @cached_property
+    def _chords(self) -> tuple[Array, Array]:
+        """Pairs (Q, P) that the curve just allows: between them, it being concave, it allows more than the chords."""
+        from scipy.special import ndtr
+
+        scores = np.linspace(-14, 9, CHORDS)
+        return np.append(0.0, ndtr(scores)), np.append(0.0, ndtr(scores + self.mu)) * (1 - 1e-12)
 
     def _add(self, cuts: list[Cut]) -> None:
         tests, owners, growth, limit = self._together(cuts)
@@ -183,7 +209,7 @@ class CurveProgram:
     def _forget(self, rates: Array) -> None:
         """Let rows go that have been without a rate for long."""
         self._unused = [0 if rate > 0 else unused + 1 for rate, unused in zip(rates.tolist(), self._unused)]
-        leaving = [i for i, unused in enumerate(self._unused) if unused > IDLE]
+        leaving = [i for i, unused in enumerate(self._unused) if unused > (IDLE_FEW if self.few else IDLE)]
         if 2 * len(leaving) > len(self.cuts):
             self._lp.delete_rows([self._fixed + i for i in leaving])
             kept = sorted(set(range(len(self.cuts))) - set(leaving))
@@ -220,6 +246,7 @@ class CurveProgram:
             self.lower = float(self.costs @ outer)
             rates = np.maximum(0.0, -self._lp.row_duals()[self._fixed :]) * self.scale
             self.rates = [(cut, rate) for cut, rate in zip(self.cuts, rates.tolist()) if rate > 0]
+            self._proofs = [*self._proofs[1 - KEPT :], (self.lower, self.rates)]
             if near(self.lower, self.upper if self.private else math.inf):
                 return status
             cuts = self._search(outer)
@@ -232,9 +259,10 @@ class CurveProgram:
     def _search(self, outer: Array) -> list[Cut]:
         """Rows that the solution violates, looked for ever nearer to it; private laws on the way are kept."""
         means, share = self._tests.means(self.lattice.shares(outer)), BETWEEN
+        busy = np.unique(self._owner[np.array([cut.tests[0] for cut in self.cuts], dtype=np.int64)])
         while True:
             tried = outer if share > NEAREST else (1 - share) * self.inner + share * outer
-            cuts = self.violated(tried)
+            cuts = self.violated(tried, shifts=busy) or self.violated(tried)
             if not cuts and (not self.private or float(self.costs @ tried) < self.upper):
                 self.inner, self.upper, self.private = tried, float(self.costs @ tried), True
             if share > NEAREST:
@@ -263,10 +291,20 @@ class CurveProgram:
     # What is proved ------------------------------------------------------------------------------------
 
     def proved(self, profile: GaussianProfile) -> float:
-        """The lower bound that the multipliers of the last solution prove, from the referee [Thm 3]: every cut is a row
-        of one pair on the curve, whose δ is rounded up."""
+        """The lower bound that the multipliers of the last solution prove; where those are inaccurate and prove less
+        than it is worth, of one of the last few."""
+        best = 0.0
+        for lower, rates in reversed(self._proofs):
+            best = max(best, self._proved(profile, rates))
+            if best >= lower * (1 - INACCURATE):
+                break
+        return best
+
+    def _proved(self, profile: GaussianProfile, rates: list[tuple[Cut, float]]) -> float:
+        """What multipliers prove, from the referee [Thm 3]: every cut is a row of one pair on the curve, whose δ is
+        rounded up."""
         terms = []
-        for cut, rate in self.rates:
+        for cut, rate in rates:
             (pair,) = profile.necessary((cut.z,))
             weights = np.full(len(cut.tests), rate / self._line(cut.z)[1])
             spread = self.lattice.spread(self._tests.shift[cut.tests], self._tests.place[cut.tests], weights)

@@ -1,8 +1,10 @@
-"""Events for errors beyond ±t under a curve: few classes of cells, between the places that t leads to [method: orbits].
+"""Events and laws for errors beyond ±t under a curve: few classes of cells, between the places that t leads to
+[method: orbits].
 
 The places of depth d are ±t moved by at most d times 2t in either direction, and by whole sensitivities. Around ±t the
 events of a lower bound lie between them, and are tried at their distances; further out they are a sensitivity wide, and
-are tried at that. Classes are what events and their shifted copies have in common, so nothing is lost by them.
+are tried at that. Classes are what events and their shifted copies have in common, so nothing is lost by them. Laws are
+constant between the places, and further out on cells a sensitivity wide.
 """
 
 from __future__ import annotations
@@ -14,6 +16,25 @@ import numpy as np
 
 from .blocks import Blocks
 from .lattice import Array, Ints, Lattice, Tests, sums_at
+
+
+def _places(lattice: Lattice, mark: int, depth: int, near: int) -> tuple[Ints, Ints]:
+    """The places of a depth on both sides, up to `near` sensitivities beyond the mark, and those further out."""
+    k, end = lattice.k, lattice.event_last
+    odd = mark * (2 * np.arange(-depth - 1, depth + 1) + 1)
+    inner = np.unique((np.arange(-(end // k) - 1, end // k + 2)[:, None] * k + odd % k).ravel())
+    return inner[np.abs(inner) <= min(mark + near * k, end)], np.arange(mark, end, k)
+
+
+def between_marks(lattice: Lattice, mark: int, depth: int, near: int) -> Blocks:
+    """The cells of a folded lattice with an edge at 0, joined between the places.
+
+    mark : the edge of the lattice that stands for t.   near : sensitivities beyond it with places of a depth.
+    """
+    inner, outer = _places(lattice, mark, depth, near)
+    starts = np.unique(np.concatenate([[0], inner[inner > 0], outer]))
+    bare = Blocks(lattice.k, lattice.first, lattice.last, lattice.event_first, lattice.event_last, folded=True, edge=1)
+    return replace(bare, starts=tuple(starts[starts <= lattice.last].tolist()))
 
 
 @dataclass(frozen=True)
@@ -29,11 +50,8 @@ class Marked(Blocks):
     @staticmethod
     def around(lattice: Lattice, mark: int, depth: int, near: int) -> Marked:
         """mark : the edge of the lattice that stands for t.   near : sensitivities beyond it with places of a depth."""
-        k, end = lattice.k, lattice.event_last
-        odd = mark * (2 * np.arange(-depth - 1, depth + 1) + 1)
-        inner = np.unique((np.arange(-(end // k) - 1, end // k + 2)[:, None] * k + odd % k).ravel())
-        inner = inner[np.abs(inner) <= min(mark + near * k, end)]
-        outer = np.arange(mark, end, k)
+        k = lattice.k
+        inner, outer = _places(lattice, mark, depth, near)
         moved = np.unique(2 * mark * np.arange(-depth - 1, depth + 2) % k)
         moves = np.append(moved[moved > 0], k)
         edges = [*([inner] * (len(moves) - 1)), np.unique(np.concatenate([inner, outer, -outer]))]

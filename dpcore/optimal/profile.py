@@ -37,7 +37,7 @@ from .curve import CurveProgram
 from .jumps import threshold
 from .lattice import Array, Lattice
 from .lower import lower_step, rounded_costs, rounding_lattice
-from .marks import Marked
+from .marks import Marked, between_marks
 from .mesh import Grading
 from .orbits import WIDEST
 from .program import Seed
@@ -52,7 +52,7 @@ it is the small programs whose solutions make the larger ones quick."""
 COARSEST = 2.0
 """Cells per σ of the first program under the whole curve."""
 
-GROWTH = (1.2, 1.45)
+GROWTH = (1.2, 1.7)
 """The next one has at least and at most this many times as many cells."""
 
 AHEAD = 1.5
@@ -61,15 +61,22 @@ AHEAD = 1.5
 ORDER = 1.3
 """Brackets narrow about like this power of the cells' width."""
 
-MARKED = ((0, 1, 1.0), (0, 1, 1.6), (1, 3, 1.6), (2, 3, 1.6), (3, 3, 1.6), (4, 4, 1.8), (6, 4, 1.8), (8, 6, 2.0))
+MARKED = ((0, 1, 1.4), (1, 3, 1.6), (2, 3, 1.6), (3, 3, 1.6), (4, 4, 1.8), (6, 4, 1.8), (8, 6, 2.0))
 """(depth, sensitivities beyond t with places of it, reach of events in parts of what the Gaussian asks for) of the
 lower bounds for errors beyond a threshold, one after the other."""
+
+MARKED_LAWS = {MARKED[0]: ((0, 1), (0, 2)), MARKED[1]: ((1, 2),), MARKED[2]: ((2, 3),), MARKED[3]: ((3, 3),)}
+"""(depth, sensitivities beyond t with places of it) of the laws that follow them."""
+
+MARKED_STEPS = 32
+"""Steps per sensitivity of their lattices, at least; at most twice as many."""
 
 MARKS = 64
 """Steps per sensitivity, at least, in which the threshold is told there; at most twice as many."""
 
-FOR_LAWS = 0.3
-"""And laws get at most this share of the time left, each: at small μ none is known that is better than the Gaussian."""
+FOR_MARKED, FOR_LAWS = 0.5, 0.15
+"""Laws get at most this share of the time left, each: those between such places, and those on even cells, there and
+where none is known that is better than a closed form, as at small μ."""
 
 FARTHEST = 4.0
 """Tangents are looked at up to z = FARTHEST + μ/2."""
@@ -78,7 +85,7 @@ STEEPEST, STEEPEST_LAW = 8.0, 13.0
 """And up to this ε′ in programs for lower bounds and for laws: what e^ε′ beyond it does, linear programs hardly
 resolve, and next to nothing is lost; but what a law does there, its tail has to mend."""
 
-NARROW_FROM, NARROWEST = 3.0, 8
+NARROW_FROM, NARROWEST = 2.0, 8
 """From this μ on the cells of laws are cut into so many next to whole sensitivities, where laws have poles."""
 
 LESS = 5e-5
@@ -163,6 +170,7 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
         self.best: _Found | None = None
         self._centre = 0.0  # of the best Gaussian
         self._seeds: dict[str, Seed | None] = {"lower": None, "upper": None}
+        self._tail = 0  # where to begin with the shares of the tail
         self._density: _Density | None = None  # of the last law that kept the curve
 
     def run(self) -> Solution:
@@ -178,40 +186,53 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
 
     def _by_curve(self) -> None:
         """Programs whose rows are tangents of the curve."""
-        bounds = {1: self._curve_nodes, -1: self._curve_cells}
         if self._threshold is not None:
             self._by_marks()
-        sizes = dict.fromkeys(bounds, max(1, round(COARSEST * self.profile.mu)))
-        efforts = dict.fromkeys(bounds, 0.0)
+        sizes, efforts = dict.fromkeys((1, -1), max(1, round(COARSEST * self.profile.mu))), {1: 0.0, -1: 0.0}
         while True:
             ahead = sizes[-1] > AHEAD * sizes[1]
-            side = 1 if ahead else min(bounds, key=efforts.__getitem__)  # whose last program was the smaller
+            side = 1 if ahead else min(efforts, key=efforts.__getitem__)  # whose last program was the smaller
             k = self._next_to_jumps(sizes[side], side)
             if self._over or k > self.settings.max_cells_per_sensitivity:
                 return
-            efforts[side] = bounds[side](k)
+            until = self._for_laws
+            efforts[side] = self._curve_nodes(k) if side > 0 else self._curve_cells(k, until)
+            if time.perf_counter() >= until:  # the other side comes first
+                efforts[side] = max(efforts.values()) + 1
             wanted = (1.1 * self._record().gap / self._goal) ** (1 / ORDER)
             sizes[side] = max(k + 1, round(k * min(max(wanted, GROWTH[0]), GROWTH[1])))
 
     def _by_marks(self) -> None:
-        """Programs for errors beyond ±t: events between the places that t leads to, laws on cells."""
+        """Programs for errors beyond ±t: events and laws between the places that t leads to, laws on even cells."""
         k = size = max(1, round(COARSEST * self.profile.mu))
         proofs = laws = 0.0
         for depth, near, wider in MARKED:
             if self._over:
                 return
             proofs += self._curve_marks(depth, near, wider)
-            while laws < proofs and not self._over and size <= self.settings.max_cells_per_sensitivity:
+            for place in MARKED_LAWS.get((depth, near, wider), ()):
+                laws += self._marked_cells(*place, self._until(FOR_MARKED))
+            while 0 < laws < proofs and not self._over and size <= self.settings.max_cells_per_sensitivity:
                 k = self._next_to_jumps(size, -1)
-                now = time.perf_counter()
-                until = now + FOR_LAWS * (self._deadline - now)
+                until = self._until(FOR_LAWS)
                 laws += self._curve_cells(k, until)
                 if time.perf_counter() >= until:
                     laws = math.inf  # larger programs take longer
                 size = max(k + 1, round(k * GROWTH[1]))
 
+    def _until(self, share: float) -> float:
+        """When a share of the time left is over."""
+        now = time.perf_counter()
+        return now + share * (self._deadline - now)
+
+    @property
+    def _for_laws(self) -> float:
+        """When a program for laws has to end: while none is known that is better than a closed form, soon."""
+        closed = self.best is not None and self.best.source == "closed form"
+        return self._until(FOR_LAWS) if closed else math.inf
+
     def _curve_program(
-        self, mu: float, lattice: Lattice, costs: Array, proves: bool, *, deadline: float = math.inf
+        self, mu: float, lattice: Lattice, costs: Array, proves: bool, *, deadline: float = math.inf, few: bool = False
     ) -> CurveProgram:
         """A program for a lower bound or for a law, solved from the last law, rounded to nodes or to cells, with as
         little of a Gaussian, as little wider than it need be, as makes it private on the lattice."""
@@ -225,7 +246,7 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
             firsts = [(1 - share) * law + share * normals[-1] / normals[-1].sum() for share in MIXED] + normals
         last = min(FARTHEST + self.profile.mu / 2, (STEEPEST if proves else STEEPEST_LAW) / self.profile.mu)
         first, degenerate = lattice.gathered(firsts[0]), isinstance(lattice, Marked)
-        program = CurveProgram(mu, lattice, costs, first, self._limits.scale, last, not degenerate)
+        program = CurveProgram(mu, lattice, costs, first, self._limits.scale, last, not degenerate, few)
         if not program.private:
             any(program.begin(lattice.gathered(first)) for first in firsts[1:])
         program.start()
@@ -258,7 +279,7 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
         lattice = rounding_lattice(problem, k, 1, Window(-half, half))
         lattice = Marked.around(lattice, math.ceil(t * k * (1 - 1e-12)), depth, near)
         costs = rounded_costs(problem.paid_loss, problem, lattice, np.full(1, 0.5))
-        program = self._curve_program(self.profile.mu, lattice, costs, True)
+        program = self._curve_program(self.profile.mu, lattice, costs, True, few=True)
         self.lower = max(self.lower, program.proved(self.profile))
         self._note(lattice.classes, len(program.cuts))
         return program.effort
@@ -269,6 +290,17 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
         t = threshold(self.problem.paid_loss) if self.problem.folds else None
         return None if t is None or 2 * t > WIDEST * self.problem.sensitivity else t / self.problem.sensitivity
 
+    def _marked_cells(self, depth: int, near: int, deadline: float) -> float:
+        """A law constant between the places that ±t leads to, with its tail [Thm 1; method: orbits]. Returns the
+        effort."""
+        t = self._threshold
+        assert t is not None
+        k = self._next_to_jumps(MARKED_STEPS, -1)
+        half = k * math.ceil(self._window(1.0).right)
+        lattice = Lattice(k, -half, half - 1, -half, half - 1, folded=True, edge=1)
+        lattice = between_marks(lattice, math.floor(t * k * (1 + 1e-12)), depth, near)
+        return self._law(lattice, deadline, few=True)
+
     def _curve_cells(self, k: int, deadline: float = math.inf) -> float:
         """A law constant on cells, with its tail [Thm 1]. Returns the effort."""
         problem = self.problem
@@ -277,17 +309,24 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
         assert lattice is not None  # the whole line has room
         if narrow:
             lattice = Blocks.of(lattice, Grading(NARROWEST, (0.0,), reach=math.inf))
+        return self._law(lattice, deadline)
+
+    def _law(self, lattice: Lattice, deadline: float, *, few: bool = False) -> float:
+        """The best law on the cells of a lattice, with its tail. Returns the effort."""
+        problem = self.problem
         costs = cell_means(problem.paid_loss, places_of(problem, 2 * lattice.k, lattice.ends))
-        program = self._curve_program(self.profile.mu * (1 - LESS), lattice, costs, False, deadline=deadline)
+        program = self._curve_program(self.profile.mu * (1 - LESS), lattice, costs, False, deadline=deadline, few=few)
         if program.private and program.upper < self.upper:
             below = np.append(0.0, np.cumsum(program.inner))
             self._density = _Density(lattice.ends / (2 * lattice.k), below / below[-1])
+            halves = 1 + int((lattice.ends % 2).any())  # per step: the audit's time is their square
             body = PiecewiseNoise.from_masses(
-                sensitivity=problem.sensitivity, resolution=2 * lattice.k, breaks=lattice.ends, masses=program.inner,
-                origin=origin_of(problem),
+                sensitivity=problem.sensitivity, resolution=halves * lattice.k, breaks=lattice.ends * halves // 2,
+                masses=program.inner, origin=origin_of(problem),
             )  # fmt: skip
             self._offer(body, self._dense, False, "linear program")
-        self._note(len(costs), len(program.cuts))
+        blocks = lattice.classes * (1 + lattice.folded) if isinstance(lattice, Blocks) else len(costs)
+        self._note(blocks, len(program.cuts))
         return program.effort
 
     def _by_pairs(self) -> None:
@@ -398,7 +437,7 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
     def _offer(self, body: PiecewiseNoise, places: tuple[float, ...], repaired: bool, source: str) -> None:
         """Give the law its tail and keep it if it keeps the promise and is the best so far."""
         mean = max(2, round(TAIL * body.resolution / self.profile.mu))
-        for share in SHARES:
+        for share in SHARES[self._tail :]:
             noise = TailedNoise(body, round(share * TOTAL), mean)
             upper = audit.loss_upper(noise, self.problem.loss)
             if upper >= self.upper:
@@ -406,6 +445,7 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
             proof = audit_profile.proof_of(noise, self.profile, places)
             if proof.holds and keeps_shape(noise, self.problem):
                 self.best = _Found(noise, upper, proof, repaired, len(body.weights), source)
+                self._tail = max(0, SHARES.index(share) - 1)
                 return
 
     # The answer --------------------------------------------------------------------------------------

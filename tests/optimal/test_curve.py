@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -64,6 +65,35 @@ def test_the_proof_is_as_good_as_the_program_and_no_law_undercuts_it():
         law = normal_masses((np.arange(12) - 5.5) / 2 * MU * width + rng.normal() * 0.2)
         law[[0, -1]] += (1 - law.sum()) / 2
         assert law @ program.costs >= proved - 1e-12
+
+
+def test_chords_lie_below_the_curve_and_close_to_it():
+    covers, events = small()._chords
+    inner = covers[1:] + 0.37 * np.diff(covers[1:], append=1.0)
+    inner = inner[(inner > 1e-30) & (inner < 1 - 1e-9)]
+    most = norm.cdf(norm.ppf(inner) + MU)
+    chord = np.interp(inner, covers, events)
+    assert np.all(chord <= most)
+    assert np.all(chord >= most * (1 - 1e-3))
+
+
+def test_where_the_last_multipliers_are_inaccurate_those_before_prove_the_bound():
+    program = small(lambda x: abs(x - 0.2), k=3, n=9)
+    program.solve(LIMITS, lambda lower, upper: upper - lower < 1e-7)
+    proved, (lower, rates) = program.proved(GaussianProfile(MU)), program._proofs[-1]
+    program._proofs[-1] = (lower, [(cut, 0.9 * rate) for cut, rate in rates])
+    assert program._proved(GaussianProfile(MU), program._proofs[-1][1]) < proved - 1e-3
+    assert program.upper - 1e-3 < program.proved(GaussianProfile(MU)) <= program.upper
+
+
+def test_where_shifts_are_few_more_rows_enter_and_stay_longer():
+    few, many = (replace(small(k=3, n=9), few=few) for few in (True, False))
+    fine = [replace(small(k=12, n=48), few=few) for few in (True, False)]
+    few_rows, many_rows = (len(program.violated(program.inner, -0.3)) for program in fine)
+    assert few_rows > 1.5 * many_rows
+    for program in (few, many):
+        program.solve(LIMITS, lambda lower, upper: upper - lower < 1e-7)
+    assert few.upper == pytest.approx(many.upper, abs=1e-5)
 
 
 def test_rows_that_leave_take_nothing_from_the_proof(monkeypatch):
