@@ -332,6 +332,7 @@ class Search(Anytime[NoiseProblem, Solution]):
             ends = family.best(beyond)
             if ends is None:
                 return None
+            family, ends = family.narrowed(*ends)
             left, right = (family.origin + float(end) * single.sensitivity for end in ends)
             if self._offer(family.law(*ends)):
                 break
