@@ -72,7 +72,7 @@ PARTLY = 0.25
 """Share of the time for a law of a program where a closed form serves."""
 
 PLACES = 0.7
-"""Share of the time for places that do not tell all: lattices miss jumps and ends, and what they bring they bring soon."""
+"""Share of the time for places that do not tell all; lattices, which miss jumps and ends, bring soon what they can."""
 
 STAIRCASE_FROM, STAIRCASE_EVEN = 8.0, 6.1
 """From this ε on, and for even problems from this `steepness` on, no program improves on the staircase with an atom."""

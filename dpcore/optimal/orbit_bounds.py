@@ -26,8 +26,8 @@ def orbit_bounds(
     problem: NoiseProblem, limits: Callable[[], Limits], over: Callable[[], bool]
 ) -> Iterator[float | PiecewiseNoise | None]:
     """A lower bound or a law to audit after every program, None where it brought neither, until it is over; nothing for
-    problems that are not for these programs. Where a support ends, events one sensitivity less beyond the marks prove as
-    much."""
+    problems that are not for these programs. Where a support ends, events a sensitivity less beyond the marks prove
+    nearly as much."""
     for kind, depth, reach in ATTEMPTS if steps_only(problem) else ():
         if over():
             return
