@@ -69,7 +69,10 @@ WITHOUT_SUPPORT = 0.5
 """Share of the time in which a problem may be solved without its support."""
 
 PARTLY = 0.25
-"""Share of the time for places that do not tell all, and for a law of a program where a closed form serves."""
+"""Share of the time for a law of a program where a closed form serves."""
+
+PLACES = 0.7
+"""Share of the time for places that do not tell all; lattices, which miss jumps and ends, bring soon what they can."""
 
 STAIRCASE_FROM, STAIRCASE_EVEN = 8.0, 6.1
 """From this ε on, and for even problems from this `steepness` on, no program improves on the staircase with an atom."""
@@ -332,6 +335,7 @@ class Search(Anytime[NoiseProblem, Solution]):
             ends = family.best(beyond)
             if ends is None:
                 return None
+            family, ends = family.narrowed(*ends)
             left, right = (family.origin + float(end) * single.sensitivity for end in ends)
             if self._offer(family.law(*ends)):
                 break
@@ -440,7 +444,7 @@ class Search(Anytime[NoiseProblem, Solution]):
         all that matter, lattices follow."""
         whole = self.problem.paid_loss.continuous or Orbits.of(self.problem).whole
         now = time.perf_counter()
-        until = self._deadline if whole else now + PARTLY * (self._deadline - now)
+        until = self._deadline if whole else now + PLACES * (self._deadline - now)
 
         def limits() -> Limits:
             return replace(self._limits, deadline=until)

@@ -3,14 +3,15 @@
 Density e^{−ε n} where the top step [A, B] is more than n − 1 and at most n sensitivities away. Any shift keeps such a
 law within the factor e^ε but at the ends of the support, where it uncovers at most the last sensitivity, whatever is
 beyond. So what lies there on either side, with an atom, must not weigh more than δ. If an end is near, the top step
-stands whole sensitivities away from it, or is wide. All of one side may be higher by a factor of at most e^ε.
+stands whole sensitivities away from it, or is wide. All of one side may be higher by a factor of at most e^ε, or of
+every sensitivity there the part next to the top step.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -50,6 +51,16 @@ ROUNDED = 1e-12
 MOVES = ((1, 0), (0, 1), (1, 1), (-0.5, 0.5))
 """Directions in which the ends of the best top step are searched for, in turn."""
 
+MOVED = (0.5, 0.05, 0.005)
+"""Shares of the best top step's width by which its ends move at most, in turn."""
+
+PARTS, PARTS_SEARCHED, GAINED = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0), 2, 1e-5
+"""Parts of a sensitivity that a search for those that may be higher begins with; how often it takes turns with one for
+the ends, as long as it gains this share."""
+
+PARTS_FROM = 2.0
+"""At smaller ε laws fall so little within a sensitivity that programs serve."""
+
 TRIED_TO, SEARCHED_TO = 1e-3, 1e-7
 """Relative accuracy of widths next to every anchor, and of ends."""
 
@@ -60,7 +71,7 @@ class Cut:
     mirror images and monotone laws).
 
     lo, hi : the support.   margin : share of δ that is left for the rounding of breaks, each unit of which may show
-    e^ε.
+    e^ε.   part : of every sensitivity, next to the top step, that may be higher.
     """
 
     problem: NoiseProblem
@@ -68,6 +79,7 @@ class Cut:
     lo: float
     hi: float
     margin: float = MARGINS[0]
+    part: float = 1.0
 
     @staticmethod
     def of(problem: NoiseProblem, margin: float = MARGINS[0]) -> Cut:
@@ -79,17 +91,27 @@ class Cut:
     # One law -------------------------------------------------------------------------------------------
 
     def cells(self, left: float, right: float) -> tuple[Array, Array, Ints]:
-        """(breaks, masses before they are normalised, side: −1 left of the top step, 0, 1 right of it)."""
+        """(breaks, masses before they are normalised, side: −1 for what may be higher left of the top step, 1 for what
+        may be right of it, 0 for the rest)."""
         epsilon = self.problem.privacy.epsilon
         most = math.ceil(math.log(1 / (LEFT_OUT * self.problem.privacy.delta)) / epsilon) + 1
-        below, above = (min(room, most) for room in (left - self.lo, self.hi - right))
-        before = left - np.append(np.arange(math.ceil(below)), below) if below > 0 else np.array([left])
-        after = right + np.append(np.arange(math.ceil(above)), above) if above > 0 else np.array([right])
-        breaks = np.concatenate([before[::-1], after])
-        level = np.concatenate([np.arange(1 - len(before), 0), [0], np.arange(1, len(after))])
+        below, above = (self._steps(min(room, most)) for room in (left - self.lo, self.hi - right))
+        breaks = np.concatenate([left - below[0][::-1], right + above[0]])
+        level = np.concatenate([below[1][::-1], [0], above[1]])
+        side = np.concatenate([-below[2][::-1], [0], above[2]])
         wide = np.diff(breaks) > 0  # a last cell may be a point
         breaks, level = np.append(breaks[:1], breaks[1:][wide]), level[wide]
-        return breaks, np.exp(-epsilon * abs(level)) * np.diff(breaks), np.sign(level)
+        return breaks, np.exp(-epsilon * level) * np.diff(breaks), side[wide]
+
+    def _steps(self, room: float) -> tuple[Array, Ints, Ints]:
+        """(places, level, 1 for what may be higher) of the cells on one side, from the top step on. (n + 1,), (n,)"""
+        if room <= 0:
+            return np.zeros(1), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+        periods = np.arange(math.ceil(room), dtype=np.float64)
+        ends: Array = np.union1d(periods, periods + self.part) if self.part < 1 else periods
+        ends = np.append(ends[ends < room], room)
+        level = np.floor(ends[:-1]).astype(np.int64)
+        return ends, level + 1, (ends[:-1] - level < self.part).astype(np.int64)
 
     @property
     def _most(self) -> float:
@@ -155,7 +177,8 @@ class Cut:
         first, last = (_snapped(x, units, self, inside) for x in (left, right))
         first = max(first, inside[0])
         last = min(max(last, first + 1), inside[1])
-        whole = Cut(problem, self.origin, inside[0] / units, inside[1] / units, 0.5 * self.margin)
+        part = max(1, round(self.part * units)) / units
+        whole = Cut(problem, self.origin, inside[0] / units, inside[1] / units, 0.5 * self.margin, part)
         wanted = min(self.private(left, right), key=lambda one: one.cost, default=None)
         found = whole.filled(first / units, last / units)
         best = next((one for one in found if wanted is not None and one.raised == wanted.raised), None)
@@ -195,8 +218,38 @@ class Cut:
         if not found:
             return None
         cost, left, right = min(found)
+        return min(self._moved(left, right, MOVED), (cost, left, right))[1:]
+
+    def narrowed(self, left: float, right: float) -> tuple[Cut, tuple[float, float]]:
+        """The family and ends of the top step of the cheapest law found near one if less than all of a side may be
+        higher."""
+        family, found = self, (self.cost(left, right), left, right)
+        for _ in range(PARTS_SEARCHED if self.problem.privacy.epsilon >= PARTS_FROM else 0):
+            tried = []
+            for ends in self._next_to(*found[1:]):
+                part = least_argument(lambda x: replace(self, part=x).cost(*ends), PARTS, tolerance=TRIED_TO)  # noqa: B023
+                tried.append((replace(self, part=part).cost(*ends), part, ends))
+            cost, part, ends = min(tried)
+            if cost >= (1 - GAINED) * found[0]:
+                break
+            family = replace(self, part=part)
+            found = family._moved(*ends, MOVED[1:])
+        return family, found[1:]
+
+    def _next_to(self, left: float, right: float) -> Iterator[tuple[float, float]]:
+        """These ends of the top step, and those moved to whole sensitivities from an end of the support, where a side
+        may be higher."""
+        yield left, right
+        for near, end in ((left, self.lo), (right, self.hi)):
+            if math.isfinite(end):
+                move = end + round(near - end) - near
+                yield left + move, right + move
+
+    def _moved(self, left: float, right: float, shares: tuple[float, ...]) -> tuple[float, float, float]:
+        """(cost, left, right) of the best law near one. shares : of the top step's width, by which either end moves at
+        most, in turn."""
         moves = MOVES[-1:] if self.problem.folds else MOVES
-        for share in (0.5, 0.05, 0.005):  # of the width, by which either end moves at most
+        for share in shares:
             steps = share * (right - left) * np.linspace(-1, 1, 5)
             for here, there in moves:
                 step = least_argument(
@@ -205,7 +258,7 @@ class Cut:
                     tolerance=SEARCHED_TO,
                 )
                 left, right = left + here * step, right + there * step
-        return min((self.cost(left, right), left, right), (cost, *min(found)[1:]))[1:]
+        return self.cost(left, right), left, right
 
     def _anchors(self, staircase: Staircase) -> list[tuple[int, list[float]]]:
         """Places for the left end (−1), the right end (1) or the middle (0) of the top step."""

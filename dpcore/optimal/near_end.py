@@ -4,12 +4,13 @@ Shifted by D, what lies within D of the end leaves the support, so it weighs at 
 about e^ε δ, and so on; the top step T begins m whole sensitivities from the end, where that much is 1. Its demand may
 go to the period before T as well as to the right; there every node hands it on, e^ε times as large, to the period
 before that, and from the last period it leaves the support. What that costs is the largest demand of any node there, so
-all of the period before T takes the same, up to a `cap`: the least one that leaves no demand of T unmet.
+all of the period before T takes the same, up to a `cap`: the least one that leaves no demand of T unmet. And demand is
+spread on the way: shifts by less than D lead to nodes nearer to the next period.
 """
 
 from __future__ import annotations
 
-import itertools
+import functools
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -22,11 +23,11 @@ from ..places import Places
 from ..privacy import Privacy
 from ..problem import NoiseProblem
 from ..search import bisection, geometric, least_argument
-from .lattice import Array
+from .lattice import Array, Ints
 from .peak import Slices, proof_of, whole_shift
 from .step import Proof
 
-NODES = ((100, 6), (400, 12), (1200, 24))
+NODES = ((100, 6), (400, 12), (1200, 24), (2400, 48))
 """Lattices have at least so many nodes to the sensitivity, and to the top step."""
 
 FINEST = 20_000
@@ -39,29 +40,31 @@ may as well be a node."""
 MOST_TERMS = 1_000_000
 """Most multipliers of a lattice."""
 
-FIRST_CAPS, MORE_CAPS = 8, 4
-"""So many caps are tried for each level on the first lattice, and on finer ones."""
+CAPS, CAPS_TRIED = (1.6, 1e-2), 7
+"""The largest and the least cap but for 0 that are tried, in parts of an even one; so many between them."""
 
-WIDER = 1.6
-"""The largest cap tried, in parts of the demand of T spread evenly over the period before it."""
+NEAR = 1.1
+"""Between two neighbouring levels or lattices it changes by less than this factor."""
 
-SPREAD = 1.05
-"""Demand that rises less above its mean is handed on as it is."""
+SPREAD = 1.02
+"""Where spreading gains less than this factor, demand is handed on as it is."""
 
-SPREAD_BY, SPREAD_IN = 100, 60
-"""Shifts to the sensitivity by which it is spread, and in how many slices."""
+BLOCKS, LEAST_BLOCKS = 160, 4
+"""It is spread by at most and at least so many shifts; in between by the root of what the last period hands on of one,
+for they cost as much each."""
 
-MOST_SPREAD, MOST_SHARED = 5000, 1200
-"""Most nodes to the sensitivity with which demand is spread, and with which the last period uses all shifts."""
+MOST_SHARED = 1200
+"""Most nodes to the sensitivity with which the last period uses all shifts."""
 
-NEAR = 1.03
-"""On a finer lattice the cap is within this factor of what it was."""
+RISES, LAGS = (0.4, 0.7, 0.9, 1.0, 1.1), 0.54
+"""Levels tried on the first lattice: so much of the loss's rise over the top step of the law. The best one lacks about
+`LAGS` of the rise, divided by the number of nodes to the top step."""
 
-RISES = (0.4, 0.7, 0.9, 1.0, 1.1)
-"""Levels tried: so much of the loss's rise over the top step of the law."""
+NEXT = (0.8, 1.2)
+"""On finer lattices it is tried to add so much of what is expected."""
 
-SEARCHED_TO = 3e-3
-"""Accuracy of the level, relative to the loss at the end of the top step."""
+SEARCHED_TO = 0.03
+"""Accuracy of the level on the first, relative to the rise."""
 
 SAME, CLOSE = 0.3, 1e-3
 """A top step that begins this share of its width, or `CLOSE` sensitivities, from whole sensitivities is there."""
@@ -69,9 +72,12 @@ SAME, CLOSE = 0.3, 1e-3
 MOST_PERIODS = 40
 """Between the end and the top step."""
 
-WORTH, FINER = 0.03, 4e-3
-"""Handing demand on in slices gains hardly more than the first share, finer lattices hardly more than the second: where
-a gap is wider, programs have better use for the time."""
+WIDE = 0.4
+"""Slices of so wide top steps find no room: programs have better use for the time."""
+
+MORE = 3.0
+"""Finer lattices gain hardly more than so many times what the last one did: where a gap is wider, programs have better
+use for the time."""
 
 UNMET = 1e-5
 """Share of the level that may remain as demand; it is missing from the bound."""
@@ -98,31 +104,29 @@ def near_end_lower(problem: NoiseProblem, top: tuple[float, float], done: Callab
 def _best(
     loss: Loss, privacy: Privacy, D: float, end: float, periods: int, far: float, done: Callable[[float], bool]
 ) -> float:
-    """The best bound of several lattices; the top step reaches from `periods` sensitivities right of the end to `far`.
-    On the first the level is searched for, on the others the cap."""
+    """The best bound of several lattices, with the best level on each; the top step reaches from `periods`
+    sensitivities right of the end to `far`."""
     width = (far - end) / D - periods
     if not 0 < width < 1:
         return 0.0
     least, most = loss.infimum(end + periods * D, far), float(loss.value(far))
     if not least < most:
         return 0.0
-    lattices = _lattices(loss, D, end, periods, width)
-    first = next(lattices, None)
-    if first is None:
-        return 0.0
-    seen: list[tuple[float, float]] = []
-
-    def cost(level: float) -> float:
-        seen.append(_capped(first, privacy, level, (0.0, WIDER), FIRST_CAPS, done))
-        return -seen[-1][0]
-
-    level = least_argument(cost, [least + rise * (most - least) for rise in RISES], tolerance=SEARCHED_TO * most)
-    found, cap = max(seen)
-    for lattice, worth in zip(itertools.chain([first], lattices), itertools.chain([WORTH], itertools.repeat(FINER))):
-        if done(found) or not done(found * (1 + worth)):
+    rise, found, level, coarse, search = most - least, 0.0, least, 0.0, _Caps(privacy, done)
+    for lattice in _lattices(loss, D, end, periods, width):
+        before, finer, bound = found, LAGS * rise / (width * lattice.k), search.on(lattice)
+        if coarse:
+            tried = level + NEXT[0] * (coarse - finer), level + NEXT[1] * (coarse - finer)
+            found, level = max((found, level), *((bound(x), x) for x in tried[:1]))
+            if found > before and not done(found):
+                found, level = max((found, level), (bound(tried[1]), tried[1]))
+        else:
+            levels, tolerance = [least + share * rise for share in RISES], SEARCHED_TO * rise / max(1.0, most)
+            level = least_argument(lambda x: -bound(x), levels, tolerance=tolerance if width < WIDE else math.inf)  # noqa: B023
+            found = bound(level)
+        if done(found) or width >= WIDE or (coarse and not done(found + MORE * (found - before))):
             break
-        lower, cap = _capped(lattice, privacy, level, (cap / NEAR, cap * NEAR), MORE_CAPS, done, spreads=True)
-        found = max(found, lower)
+        coarse = finer
     return found
 
 
@@ -134,28 +138,35 @@ def _lattices(loss: Loss, D: float, end: float, periods: int, width: float) -> I
         yield EndLattice.of(loss, D, k, end, periods)
 
 
-def _capped(
-    lattice: EndLattice,
-    privacy: Privacy,
-    level: float,
-    caps: tuple[float, float],
-    rounds: int,
-    done: Callable[[float], bool],
-    *,
-    spreads: bool = False,
-) -> tuple[float, float]:
-    """(bound, cap): with the least cap, in parts of an even one and between two, that meets the demand of T; no bound
-    when time is up."""
-    even, free = NearEnd(lattice, privacy.epsilon, level).caps
-    if max(even, free) <= 0:  # no top step within a sensitivity
-        return 0.0, caps[1]
-    low, high = (max(free, share * max(even, free)) for share in caps)
-    meets: Callable[[float], bool] = lambda cap: done(0.0) or NearEnd(lattice, privacy.epsilon, level, cap).met  # noqa: E731
-    if not meets(low):
-        low = bisection(meets, high, low, mean=geometric, rounds=rounds)[0]
-    if done(0.0):
-        return 0.0, caps[1]
-    return NearEnd(lattice, privacy.epsilon, level, low, spreads).proof.lower(privacy), low / max(even, free)
+@dataclass
+class _Caps:
+    """The search for the least cap that meets the demand of T.   cap : the last one but 0, in parts of an even one."""
+
+    privacy: Privacy
+    done: Callable[[float], bool]
+    cap: float = 0.0
+
+    def on(self, lattice: EndLattice) -> Callable[[float], float]:
+        """The bound on a lattice as a function of the level."""
+        return functools.cache(lambda level: self._bound(lattice, level))
+
+    def _bound(self, lattice: EndLattice, level: float) -> float:
+        """0 when time is up, or where no cap serves."""
+        unit = NearEnd(lattice, self.privacy.epsilon, level).unit
+        if unit <= 0:  # no top step within a sensitivity
+            return 0.0
+
+        def meets(share: float) -> bool:
+            return self.done(0.0) or NearEnd(lattice, self.privacy.epsilon, level, share * unit).met
+
+        share = 0.0
+        if not meets(share):
+            near = (self.cap * NEAR, self.cap / NEAR)
+            known = self.cap and meets(near[0]) and not meets(near[1])
+            self.cap = share = bisection(meets, *(near if known else CAPS), mean=geometric, rounds=CAPS_TRIED)[0]
+        if self.done(0.0):
+            return 0.0
+        return NearEnd(lattice, self.privacy.epsilon, level, share * unit).proof.lower(self.privacy)
 
 
 @dataclass(frozen=True)
@@ -179,17 +190,18 @@ class EndLattice:
 class NearEnd:
     """Multipliers for one level and one cap.
 
-    right, left : (nodes,) of the shifts by a whole sensitivity.   caps : the largest demand in the period before T, if
-    all of its nodes took the same from T and if they took nothing.   spreads : demand before T, where that helps.
+    cap : nodes of the period before T take demand of T up to it; None: nothing is handed on at all.
+    right, left : (nodes,) of the shifts by a whole sensitivity.   unit : the largest demand in the period before T, if
+    all of its nodes took the same from T or, where that is more, nothing.   spread : terms of other shifts to the left.
     """
 
     lattice: EndLattice
     epsilon: float
     level: float
-    cap: float = 0.0
-    spreads: bool = False
-    caps: tuple[float, float] = field(default=(0.0, 0.0), init=False)
-    slices: list[Slices] = field(default_factory=list, init=False)
+    cap: float | None = None
+    unit: float = field(default=0.0, init=False)
+    slices: Slices | None = field(default=None, init=False)
+    spread: list[tuple[Ints, Ints, Array]] = field(default_factory=list, init=False)
 
     def __post_init__(self) -> None:
         costs, k = self.lattice.costs, self.lattice.k
@@ -208,49 +220,78 @@ class NearEnd:
         need[start:stop] -= self.right[start:stop]
         before = slice(start - k, start)
         even = np.maximum(need[start:stop], 0.0).sum() / (decay * k) + need[before].mean()
-        self.caps = (float(even), float(need[before].max()))
-        if self.cap == 0:
+        self.unit = max(float(even), float(need[before].max()))
+        if self.cap is None:
             return
         supply = decay * np.maximum(-need, 0.0)
         supply[k:] -= self.right[:-k]
         supply = np.maximum(supply, 0.0)
         supply[:start] = supply[start:stop] = 0.0
         supply[before] = offered = decay * np.maximum(self.cap - need[before], 0.0)
-        self.slices = [Slices(supply, start, need[start:stop], top - start, k, 0.01 * UNMET * self.level)]
-        asked = (offered - self.slices[0].supply[before]) / decay
-        for first in range(start - k, 0, -k):
-            asked = self._on(first, np.maximum(need[first : first + k] + asked, 0.0), need) / decay
+        self.slices = Slices(supply, start, need[start:stop], top - start, k, 0.01 * UNMET * self.level)
+        self._need, self._asked = need, (offered - self.slices.supply[before]) / decay
+
+    def _hand_on(self) -> None:
+        """All demand of the period before T, and what T asks of it, to the end of the support."""
+        k, need, asked = self.lattice.k, self._need, self._asked
+        for first in range((self.lattice.periods - 1) * k, 0, -k):
+            asked = self._on(first, np.maximum(need[first : first + k] + asked, 0.0)) * math.exp(self.epsilon)
         self.left[:k] = np.maximum(need[:k] + asked, 0.0)
 
-    def _on(self, first: int, demand: Array, need: Array) -> Array:
+    def _on(self, first: int, demand: Array) -> Array:
         """Hand the demand of a period before T to the period before that; returns what of it each node there got. All
-        by one sensitivity, unless spread out it asks less of the node that is asked for most."""
+        by one sensitivity, unless spread out it asks less of the node that is asked for most: a shift by less leads to
+        nodes nearer to the next period, so they need not be asked for more than the largest mean over an end of the
+        period. Nodes are moved in blocks."""
         k, decay = self.lattice.k, math.exp(-self.epsilon)
-        before = slice(first - k, first)
-        if not self.spreads or k > MOST_SPREAD or demand.max() <= SPREAD * demand.mean():
+        own = self._need[first - k : first]
+        shifts = math.exp(min(0.5 * self.epsilon * first / k, math.log(BLOCKS)))
+        wide = math.ceil(k / max(LEAST_BLOCKS, shifts))
+        count = -(-k // wide)
+        beside = count * wide - k  # the first block is narrower
+        asked, most = (np.pad(x, (beside, 0)).reshape(count, wide).max(axis=1) for x in (demand, own))
+        means = np.cumsum((asked / decay + most)[::-1]) / np.arange(1, count + 1)
+        cap = float(max(means.max(), most.max()))
+        if SPREAD * cap >= (demand / decay + own).max():
             self.left[first : first + k] = demand
             return demand
-        cap = SPREAD * max(demand.mean() / decay + need[before].mean(), need[before].max())
-        supply, floor = np.zeros(len(need)), 0.01 * UNMET * self.level
-        supply[before] = offered = decay * np.maximum(cap - need[before], 0.0)
-        self.slices.append(
-            Slices(supply, first, demand, int(np.argmax(demand)), k, floor, SPREAD_IN, max(1, k // SPREAD_BY))
-        )
-        self.left[first : first + k] = rest = self.slices[-1].rest
-        taken: Array = offered - self.slices[-1].supply[before] + rest
+        room, taken = decay * (cap - most), np.zeros(k)
+        for i in range(count - 1, -1, -1):  # the fewer blocks a block may be moved to the earlier
+            nodes = np.arange(max(i * wide - beside, 0), (i + 1) * wide - beside)
+            left = asked[i]
+            for j in (i + np.flatnonzero(room[i:] > 0)).tolist():
+                part = min(room[j], left)
+                room[j], left = room[j] - part, left - part
+                self._move(first + nodes, (j - i) * wide - k, demand[nodes] * (part / (asked[i] or 1.0)), taken)
+                if left <= 0:
+                    break
+            self._move(first + nodes, -k, demand[nodes] * (left / (asked[i] or 1.0)), taken)  # rounding leaves
         return taken
+
+    def _move(self, nodes: Ints, far: int, weights: Array, taken: Array) -> None:
+        """Hand weights so far to the right; `taken` : (k,) of the period that gets them."""
+        k = self.lattice.k
+        if not weights.any():
+            return
+        taken[(nodes + far) % k] += weights
+        if far == -k:
+            self.left[nodes] += weights
+        else:
+            self.spread.append((np.full(len(nodes), far), nodes, weights))
 
     @property
     def met(self) -> bool:
         """Whether all demand of T finds supply."""
-        return bool(self.slices) and self.slices[0].unmet <= UNMET * self.level
+        return self.slices is not None and self.slices.unmet <= UNMET * self.level
 
     @property
     def proof(self) -> Proof:
         """All multipliers; those of the first period leave the support at its end, by any shift that others use as well
         and else by a whole sensitivity."""
         k = self.lattice.k
-        terms = [slices.terms() for slices in self.slices]
+        if self.slices is not None:
+            self._hand_on()
+        terms = [*self.spread] if self.slices is None else [self.slices.terms(), *self.spread]
         rates = np.zeros(k + 1)
         for far, _, weights in terms:
             np.maximum.at(rates, np.maximum(-far, 0), weights)

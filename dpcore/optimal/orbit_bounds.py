@@ -15,7 +15,7 @@ from .step import Limits
 
 ATTEMPTS = (
     ("upper", 0, 1.5), ("lower", 0, 1), ("lower", 2, 1), ("upper", 1, 1.5), ("lower", 4, 1), ("lower", 6, 1),
-    ("lower", 9, 1), ("upper", 2, 3.0), ("lower", 9, 2), ("lower", 12, 1), ("upper", 3, 4.0), ("upper", 5, 2.0),
+    ("lower", 8, 1), ("upper", 2, 3.0), ("lower", 9, 2), ("lower", 12, 1), ("upper", 3, 4.0), ("upper", 5, 2.0),
     ("lower", 16, 1), ("lower", 12, 3), ("upper", 8, 2.0), ("lower", 20, 1), ("upper", 14, 1.0),
     ("lower", 28, 1),
 )  # fmt: skip
@@ -26,14 +26,15 @@ def orbit_bounds(
     problem: NoiseProblem, limits: Callable[[], Limits], over: Callable[[], bool]
 ) -> Iterator[float | PiecewiseNoise | None]:
     """A lower bound or a law to audit after every program, None where it brought neither, until it is over; nothing for
-    problems that are not for these programs."""
+    problems that are not for these programs. Where a support ends, events a sensitivity less beyond the marks prove
+    nearly as much."""
     for kind, depth, reach in ATTEMPTS if steps_only(problem) else ():
         if over():
             return
         found: float | PiecewiseNoise | None = None
         with contextlib.suppress(SolverError):  # numbers out of HiGHS's range: other programs follow
             if kind == "lower":
-                found = orbit_lower(problem, depth, int(reach), limits())
+                found = orbit_lower(problem, depth, int(reach) - (not problem.whole_line), limits())
             else:
                 found = orbit_upper(problem, depth, reach, limits())
         yield found

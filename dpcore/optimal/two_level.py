@@ -29,18 +29,35 @@ FAR = 50.0
 
 def two_level_lower(problem: NoiseProblem) -> float:
     """A lower bound on the expected loss, rounded down; 0 for losses that do not grow away from 0, and below ε = 12 for
-    those that are not even.
+    those that are not even, but for the level that they stay at towards an open end of the support.
 
     Within a factor 1 − e^{−ε/2} of the optimum for |x|, a few g for other losses, g being the half-width of the
-    optimum's top step in sensitivities.
+    optimum's top step in sensitivities. Where the peak of such a level can be covered, a uniform law without end is
+    optimal, with an atom of δ [Thm 1].
     """
     loss = problem.paid_loss
     if not loss.grows_from_zero:
         return 0.0
     if not loss.even:
-        large = [privacy for privacy in problem.privacies if privacy.epsilon >= UNEVEN_FROM]
-        return max((_uneven_lower(loss, privacy, problem.sensitivity) for privacy in large), default=0.0)
+        D, level = problem.sensitivity, _level(problem)
+        return max(
+            _uneven_lower(loss, p, D) if p.epsilon >= UNEVEN_FROM else _level_lower(loss, level, p, D)
+            for p in problem.privacies
+        )
     return max(_lower(loss, privacy, problem.sensitivity) for privacy in problem.privacies)
+
+
+def _level(problem: NoiseProblem) -> float:
+    """What the loss stays at towards an open end of the support, or towards both at least; 0 where there is none."""
+    pieces, (lo, hi) = problem.paid_loss.pieces, problem.support
+    ends = ((pieces[0], lo), (pieces[-1], hi))
+    return min((p.constant for p, end in ends if math.isinf(end) and p.coefficient == 0), default=0.0) * (1 - CLOSE)
+
+
+def _level_lower(loss: Loss, level: float, privacy: Privacy, D: float) -> float:
+    """(1 − δ) ℓ + δ c(0) if the shifts can cover the peak of that level, else 0."""
+    covered = level > 0 and _covered_apart(loss, level, D, privacy.epsilon)
+    return _proved(loss, level, privacy) if covered else 0.0
 
 
 def _from_zero(share: float) -> Callable[[float, float], float]:
@@ -103,6 +120,11 @@ def _uneven_lower(loss: Loss, privacy: Privacy, D: float) -> float:
         near=lambda low, high: high - low <= CLOSE * high or high < 1e-30 * most,
         rounds=60,
     )
+    return _proved(loss, level, privacy)
+
+
+def _proved(loss: Loss, level: float, privacy: Privacy) -> float:
+    """(1 − δ) ℓ + δ c(0), rounded down."""
     least = float(audit.lattice_costs(np.array([0.0]), loss)[0][0])
     return max(0.0, float((1 - privacy.delta) * level + privacy.delta * least) * (1 - 8 * UNIT))
 

@@ -226,3 +226,20 @@ def test_of_many_marks_those_count_where_a_law_may_end():
         assert audit.shortfall_upper(law, problem.privacy.epsilon)[0] <= problem.privacy.delta
         assert 0 < lower <= audit.loss_upper(law, problem.loss)
     assert solve(near, SolverSettings(time_limit=10)).certificate.gap <= 1e-3
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "spec", "support"),
+    [
+        (0.00585, 0.171, "exceed:5.28", (-8.798, 0.4788)),
+        (3.72, 0.00705, "exceed:0.347", (-1.056, 5.245)),
+        (2.53, 5.87e-9, "exceed:7.77", (0.0, math.inf)),
+    ],
+)
+def test_where_a_support_ends_events_beyond_the_marks_prove_next_to_nothing(
+    epsilon: float, delta: float, spec: str, support: tuple[float, float]
+) -> None:
+    problem = noise_problem(epsilon, delta, 1.0, spec, support=support)
+    for depth in (1, 2):
+        near, far = (orbit_lower(problem, depth, beyond, limits()) for beyond in (0, 1))
+        assert near == pytest.approx(far, rel=1e-5), depth

@@ -161,3 +161,24 @@ def test_the_peak_of_a_table_is_covered() -> None:
     covers = [np.where((x >= a) & (x <= 1 - b), c - level, 0).sum() for a, b in ((right, left),)]
     covers += [np.where((-x >= left) & (-x <= 1 - right), c - level, 0).sum()]
     assert sum(covers) * (x[1] - x[0]) >= np.exp(epsilon) * peak * (1 - 1e-3)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.0193, 0.231), (0.5, 1e-3), (2.0, 0.6)])
+@pytest.mark.parametrize("side", [1, -1])
+def test_a_uniform_law_without_end_is_optimal_where_its_level_is_covered(epsilon, delta, side):
+    """The loss stays at .07 on one side and rises to 1.93 on the other."""
+    rows = [(-3.8, 1.93), (-1.1, 1.93), (-0.18, 0.09), (0, 0), (0.12, 0), (0.19, 0.07), (6.7, 0.07)]
+    problem = noise_problem(
+        epsilon, delta, 1.0, table([side * x for x, _ in rows][::side], [c for _, c in rows][::side])
+    )
+    proof = solve(problem).certificate
+    assert two_level_lower(problem) == pytest.approx((1 - delta) * 0.07, rel=1e-11)
+    assert two_level_lower(problem) <= (1 - delta) * 0.07 <= proof.upper <= proof.lower * 1.001
+
+
+def test_a_level_that_shifts_cannot_cover_proves_nothing():
+    """As much room below .07 as within a sensitivity above it: there is a law that costs less."""
+    loss = table([-2, -1, -0.6, 0, 0.6, 0.7, 5], [0.14, 0.14, 0, 0, 0, 0.07, 0.07])
+    problem = noise_problem(0.5, 0.01, 1.0, loss)
+    assert two_level_lower(problem) == 0
+    assert solve(problem, SolverSettings(gap=1e-2)).certificate.upper < 0.98 * (1 - 0.01) * 0.07
