@@ -44,10 +44,6 @@ class Cache:
         self.remember(question, found)
         return found
 
-    def known(self, question: Question) -> Answer | None:
-        """The answer from memory or from disk."""
-        return self.recall(question) or self.fetch(question)
-
     def remember(self, question: Question, answer: Answer) -> None:
         """Keep an answer in memory, unless a better one is there."""
         with self._lock:

@@ -79,6 +79,12 @@ class Workers:
         )
         self._first: deque[float] = deque(maxlen=1000)
 
+    def known(self, question: Question) -> Answer | None:
+        """The answer from memory or from disk, for those who do not ask for more."""
+        if (found := self.cache.recall(question)) is None and (found := self.cache.fetch(question)) is not None:
+            self._count("disk_hits")
+        return found
+
     def ask(self, question: Question, session: Session, *, urgent: bool = True, settle: float = 0.0) -> Job:
         """The job for a question: one that has its answer, one under way, or a new one.
 

@@ -337,7 +337,7 @@ def test_the_visitors_place_is_framed():
         ),
         (
             noise_problem(8.45, 3.63e-6, 1.0, "l2", support=(-0.1909, 7.686)),
-            SolverSettings(gap=1e-3, time_limit=0.5),
+            SolverSettings(gap=1e-5, time_limit=0.5),
             "the best noise in a support has steps far narrower",
         ),
     ],
