@@ -51,18 +51,12 @@ FIRST = 6.0
 """Seconds that whoever comes right after a start has the machine for: only then do the processes that solve start."""
 
 
-RARELY = 700, 10, 30
-"""When garbage is collected. The last number, of full collections, is three times the usual one: most of what runs of
-pages throw away is young. At ten times 130 000 objects were found at once, and everybody waited 0.2 s; now 0.06."""
-
-
 @asynccontextmanager
 async def lifespan(_: st.App) -> AsyncIterator[None]:
     """From the first request possible to the last one answered."""
     if settings.log == "json":
         log.install()
     sys.setswitchinterval(0.001)  # the event loop is one thread among many: it waits for its turn
-    gc.set_threshold(*RARELY)
     started = time.monotonic()
     log.record(
         "start", version=__version__, python=platform.python_version(), workers=settings.workers,
