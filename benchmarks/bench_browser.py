@@ -19,6 +19,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from playwright.sync_api import Browser, Page, sync_playwright
@@ -59,9 +60,11 @@ WATCH = """parts => {
 was asked for. The page itself says it: a driver's question waits behind whatever the page is busy with."""
 
 
-def first_visit(browser: Browser, address: str, *parts: str) -> list[float]:
-    """Seconds to each of some parts of a page (selectors), with nothing in the browser's cache."""
+def first_visit(browser: Browser, address: str, *parts: str, slower: int = 1) -> list[float]:
+    """Seconds to each of some parts of a page (selectors), with nothing in the browser's cache, on a processor that is
+    `slower` times as slow."""
     page = _newcomer(browser)
+    page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": slower})
     page.add_init_script(f"({WATCH})({json.dumps(parts)})")
     page.goto(address, wait_until="commit")
     for part in parts:
@@ -162,19 +165,6 @@ def one_stop(page: Page, address: str, epsilon: float) -> tuple[float, ...]:
     return tuple(waited / 1000 for waited in page.evaluate("() => window.moved"))
 
 
-def snapshot(browser: Browser, address: str, slower: int = 1) -> float:
-    """Seconds to the still picture of an answer that is known, with nothing in the browser's cache and a processor that
-    is `slower` times as slow; it is there until the live page is."""
-    page = _newcomer(browser)
-    page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": slower})
-    start = time.monotonic()
-    page.goto(address, wait_until="commit")
-    page.wait_for_selector(SNAPSHOT, state="attached")
-    waited = time.monotonic() - start
-    page.context.close()
-    return waited
-
-
 def steps(page: Page, server: Server) -> tuple[float, float]:
     """(solves started, seconds until the bounds stand) for five quick stops of ε."""
     before = server.figures()["dp_frontier_jobs_started_total"]
@@ -262,14 +252,10 @@ def main() -> int:
             else:
                 first_visit(browser, f"{address}/optimal_noise", HEADLINE, CHART)
                 time.sleep(65)  # until the snapshot is drawn from the last answer
-                snapshot(browser, f"{address}/optimal_noise")
-                rows += [
-                    ("snapshot of a known answer (s)", snapshot(browser, f"{address}/optimal_noise"), 0.8)
-                    for _ in range(3)
-                ]
-                rows.append(
-                    ("the same, processor four times as slow (s)", snapshot(browser, f"{address}/optimal_noise", 4), 3)
-                )
+                still = partial(first_visit, browser, f"{address}/optimal_noise", SNAPSHOT)
+                still()
+                rows += [("snapshot of a known answer (s)", still()[0], 0.8) for _ in range(3)]
+                rows.append(("the same, processor four times as slow (s)", still(slower=4)[0], 3))
                 rows += beside_a_bare_page(browser, address)
                 page = _newcomer(browser)
                 moves = [one_stop(page, address, epsilon) for epsilon in (1, 2, 3)]

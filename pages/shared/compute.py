@@ -138,8 +138,8 @@ def pause(seconds: float) -> None:
 
 
 def known(problem: Any, settings: Any, *, task: Task = solve) -> Any:
-    """The answer to a question that somebody has asked before, whoever it was; None where nobody has. For those who are
-    in no session; nothing is started."""
+    """The answer to a question that somebody has asked before, whoever it was; None where nobody has. Nothing is
+    started, and no session is needed."""
     answer = _workers().known(Question(task, problem, settings))
     return None if answer is None else answer.value
 
