@@ -22,3 +22,31 @@ def test_a_link_to_a_page_opens_it_inside_the_frame(entry, visitor):
         assert page.title() == "DP Frontier"
         assert "epsilon=0.7" in page.url
         expect(page.get_by_label("ε", exact=True).first).to_have_value("0.7", timeout=30_000)
+
+
+MOVING = """() => {
+    window.seen = { skeletons: 0, moving: [] };
+    const look = () => {
+        if (document.getElementById("snapshot")) {
+            seen.skeletons += document.querySelectorAll("#root [data-testid=stSkeleton]").length;
+            const targets = document.getAnimations().map(one => one.effect.target);
+            seen.moving.push(...targets.filter(one => one.closest("#root")).map(one => one.className));
+        }
+        requestAnimationFrame(look);
+    };
+    look();
+}"""
+
+
+def test_nothing_moves_below_the_snapshot(service, visitor):
+    address = f"{service.address}/optimal_noise?epsilon=1.5"
+    for _ in range(2):  # the second time the answer is known
+        page = visitor()
+        page.emulate_media(reduced_motion="no-preference")
+        page.add_init_script(f"({MOVING})()")
+        page.goto(address)
+        page.locator(".st-key-chart_density .js-plotly-plot .main-svg").first.wait_for()
+        page.get_by_text("within 0.").first.wait_for()
+    expect(page.locator("#snapshot")).to_have_count(0)
+    seen = page.evaluate("() => window.seen")
+    assert seen["skeletons"] and not seen["moving"]
