@@ -117,11 +117,16 @@ class GaussianProfile:
         """The crossings as pairs (ε, δ)."""
         return tuple(Privacy(*pair) for pair in self.crossings(places))
 
-    def _outer(self, z: float) -> Privacy:
+    def tangent(self, z: float) -> tuple[float, float]:
+        """(ε′, δ) at ε′ = μz, δ rounded up, however large the one and small the other are."""
         epsilon = self.mu * z
         above, covered = self._line(epsilon / self.mu)
         delta = above * (1 + _PHI_ERROR) - math.exp(epsilon) * covered * (1 - 2 * _PHI_ERROR)
-        return Privacy(epsilon, min(max(delta * (1 + _PHI_ERROR), DELTA_RANGE[0]), DELTA_RANGE[1]))
+        return epsilon, delta * (1 + _PHI_ERROR)
+
+    def _outer(self, z: float) -> Privacy:
+        epsilon, delta = self.tangent(z)
+        return Privacy(epsilon, min(max(delta, DELTA_RANGE[0]), DELTA_RANGE[1]))
 
     def _line(self, z: float) -> tuple[float, float]:
         """(Φ(μ/2 − z), Φ(−μ/2 − z)), each within `_PHI_ERROR` of the values at one and the same z."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -43,7 +44,7 @@ BETWEEN, NEAREST = 0.5, 0.99
 solution itself."""
 
 FLOOR = 1e-5
-"""Least reference mass, for scaling, relative to the largest."""
+"""Least reference mass, for scaling, relative to the largest, where no tail matters that is smaller."""
 
 IDLE, IDLE_FEW = 6, 15
 """Rows that have not held a solution for so many rounds leave; where there are few shifts, later, for they return."""
@@ -80,6 +81,8 @@ class CurveProgram:
     last: float
     perturbed: bool = True
     few: bool = False
+    floor: float = FLOOR
+    margin: float = 0.0
     cuts: list[Cut] = field(default_factory=list, init=False)
     rates: list[tuple[Cut, float]] = field(default_factory=list, init=False)
     _proofs: list[tuple[float, list[tuple[Cut, float]]]] = field(default_factory=list, init=False)
@@ -97,11 +100,13 @@ class CurveProgram:
         self.begin(self.inner)
         rho = lattice.shares(self.inner)
         self._middle = 0 if lattice.folded else int(np.argmax(rho))
-        self._rho = self._tails(np.maximum(rho, FLOOR * rho.max()) * lattice.multiplicity)
+        rho = np.maximum(rho, self.floor * rho.max()) * lattice.multiplicity
+        self._rho = self._tails(rho)
         self._lp = LinearProgram(tolerance=1e-10, perturbed=self.perturbed)
         whole = np.zeros(self._classes)
         whole[self._middle] = 1 / self._rho[self._middle]
-        paid = self._of_tails(sums_at(self._owners, self.costs, self._classes)) * self._rho / self.scale
+        costs = sums_at(self._owners, self.costs, self._classes) - self.margin * self.scale / rho
+        paid = self._of_tails(costs) * self._rho / self.scale
         self._lp.add_columns(paid, whole, np.where(whole > 0, whole, INFINITY))
         self._fixed = self._add_order()
         self._unused: list[int] = []
@@ -227,7 +232,8 @@ class CurveProgram:
         """Rows that the first law, of about the optimum's shape, is near to violating."""
         cuts = self.violated(self.inner, -CLOSE, FIRST)
         if cuts:
-            self._add(cuts)
+            with suppress(SolverError):  # out of what it accepts as a number
+                self._add(cuts)
 
     def solve(self, limits: Limits, near: Callable[[float, float], bool]) -> str:
         """Rounds of solving and cutting, until `near(lower, upper)` of the program, or nothing is violated. `inner` is
@@ -253,7 +259,10 @@ class CurveProgram:
             if not cuts:
                 return status
             self._forget(rates)
-            self._add(cuts)
+            try:
+                self._add(cuts)
+            except SolverError:  # out of what it accepts as a number
+                return "failed"
         return "rounds"
 
     def _search(self, outer: Array) -> list[Cut]:
@@ -305,10 +314,10 @@ class CurveProgram:
         rounded up."""
         terms = []
         for cut, rate in rates:
-            (pair,) = profile.necessary((cut.z,))
+            epsilon, delta = profile.tangent(cut.z)
             weights = np.full(len(cut.tests), rate / self._line(cut.z)[1])
             spread = self.lattice.spread(self._tests.shift[cut.tests], self._tests.place[cut.tests], weights)
-            terms.append((pair.epsilon, pair.delta, *spread))
+            terms.append((epsilon, delta, *spread))
         if not terms:
             return 0.0
         (epsilon, delta, shifts, events, weights), *further = terms

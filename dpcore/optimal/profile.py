@@ -33,7 +33,7 @@ from ..search import bisections, least_argument_vectorised
 from ..solution import Certificate, Solution
 from .anytime import Anytime, ProgressCallback
 from .blocks import Blocks
-from .curve import CurveProgram
+from .curve import FLOOR, CurveProgram
 from .jumps import threshold
 from .lattice import Array, Lattice
 from .lower import lower_step, rounded_costs, rounding_lattice
@@ -96,6 +96,15 @@ WIDER, MIXED = (2.0, 8.0, 32.0, 128.0, 512.0), (1e-4, 1e-3, 1e-2, 0.1)
 """A Gaussian to begin a program with is wider by so many times LESS, for windows cut its ends off. Of the widest, a law
 to begin with gets so much."""
 
+BEYOND = 1.0
+"""Programs look so far beyond the place where a normal law has the least probability of an error beyond ±t."""
+
+MARGIN = 1e-8
+"""So much of the value is left over in programs for lower bounds at every class (`CurveProgram`), where half-lines
+leave less than RARE for errors beyond ±t; elsewhere it would only make other costs of those that are 0."""
+
+RARE = 1e-4
+
 SEEN = 0.015
 """Distance of the tangents between which laws are checked that were not made for some of their own."""
 
@@ -105,8 +114,11 @@ EXACT = 0.02
 LITTLE = 0.1
 """A program is left when it can narrow the bracket by no more than this share."""
 
-SHARES = tuple(2.0**-n for n in (26, 23, 20, 17, 14, 12, 10))
-"""Shares of the tail, tried in turn."""
+SHARES = tuple(2.0**-n for n in (60, 52, 45, 38, 32, 26, 23, 20, 17, 14, 12, 10))
+"""Shares of the tail, tried in turn, from the last on that is at most LITTLE_TAIL and, where the loss is a probability,
+at most so much of that."""
+
+LITTLE_TAIL, OF_LEAST = 2.0**-26, 1e-5
 
 CENTRED_WITH = 2001
 """Errors whose mean loss decides where the Gaussian stands."""
@@ -245,20 +257,58 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
             law = self._density.nodes(lattice) if nodes else self._density.cells(lattice)
             firsts = [(1 - share) * law + share * normals[-1] / normals[-1].sum() for share in MIXED] + normals
         last = min(FARTHEST + self.profile.mu / 2, (STEEPEST if proves else STEEPEST_LAW) / self.profile.mu)
-        first, degenerate = lattice.gathered(firsts[0]), isinstance(lattice, Marked)
-        program = CurveProgram(mu, lattice, costs, first, self._limits.scale, last, not degenerate, few)
+        program = CurveProgram(
+            mu,
+            lattice,
+            costs,
+            lattice.gathered(firsts[0]),
+            self._scale,
+            max(last, self._far + BEYOND),
+            perturbed=not isinstance(lattice, Marked),
+            few=few,
+            floor=min(FLOOR, math.exp(-0.5 * (self._far + BEYOND) ** 2)),
+            margin=MARGIN if proves and self._least < RARE else 0.0,
+        )
         if not program.private:
             any(program.begin(lattice.gathered(first)) for first in firsts[1:])
         program.start()
         room = EXACT * max(self._goal, 0.5 * min(self._record().gap, 1.0))
 
         def near(lower: float, upper: float) -> bool:
-            most = upper - self.lower if proves else self.upper - lower  # that this program still narrows the bracket
-            return upper - lower <= room * lower or most <= max(room * lower, LITTLE * (self.upper - self.lower))
+            if upper - lower <= room * lower:
+                return True
+            ends = (self.lower, upper) if proves else (lower, self.upper)
+            more = _between(*ends)  # that this program may still narrow the bracket by
+            return more <= room or more < LITTLE * _between(self.lower, self.upper)
 
         limits = self._limits
         program.solve(replace(limits, deadline=min(limits.deadline, deadline)), near)
         return program
+
+    @property
+    def _scale(self) -> float:
+        """About how large the optimum is."""
+        return math.sqrt(self.lower * self.upper) if self.lower > 0 else self.upper
+
+    @cached_property
+    def _least(self) -> float:
+        """What half-lines leave for errors beyond ±t, as a probability; 1 for other losses."""
+        if self._threshold is None:
+            return 1.0
+        return exceed_lower(self.problem) / self.problem.paid_loss.pieces[-1].constant
+
+    @cached_property
+    def _far(self) -> float:
+        """How far out the normal law has half of that."""
+        from scipy.special import ndtri
+
+        return -float(ndtri(0.5 * self._least))
+
+    @cached_property
+    def _shares(self) -> tuple[float, ...]:
+        """Shares of the tail that are tried."""
+        most = min(LITTLE_TAIL, OF_LEAST * self._least)
+        return SHARES[max(0, sum(share <= most for share in SHARES) - 1) :]
 
     def _curve_nodes(self, k: int) -> float:
         """A lower bound from laws rounded to nodes, or for losses with jumps to cells [Thm 2]. Returns the effort."""
@@ -390,7 +440,7 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
         """Where the Gaussian has all but some millionths of its mass and so far beyond, in σ and in sensitivities, and
         what the loss puts in the middle."""
         sigma, best = 1 / self.profile.mu, self.problem.paid_loss.minimiser()[0] / self.problem.sensitivity
-        reach = max((4.5 + past) * sigma + past, LEAST_REACH)
+        reach = max((max(4.5, self._far + BEYOND) + past) * sigma + past, LEAST_REACH)
         if self.problem.folds:
             return Window(-reach, reach)
         reach *= 1.3
@@ -437,7 +487,7 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
     def _offer(self, body: PiecewiseNoise, places: tuple[float, ...], repaired: bool, source: str) -> None:
         """Give the law its tail and keep it if it keeps the promise and is the best so far."""
         mean = max(2, round(TAIL * body.resolution / self.profile.mu))
-        for share in SHARES[self._tail :]:
+        for share in self._shares[self._tail :]:
             noise = TailedNoise(body, round(share * TOTAL), mean)
             upper = audit.loss_upper(noise, self.problem.loss)
             if upper >= self.upper:
@@ -445,7 +495,7 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
             proof = audit_profile.proof_of(noise, self.profile, places)
             if proof.holds and keeps_shape(noise, self.problem):
                 self.best = _Found(noise, upper, proof, repaired, len(body.weights), source)
-                self._tail = max(0, SHARES.index(share) - 1)
+                self._tail = max(0, self._shares.index(share) - 1)
                 return
 
     # The answer --------------------------------------------------------------------------------------
@@ -464,6 +514,11 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
         return Solution(
             problem, self.settings, noise, certificate, trace, seconds, found.cells, noise.body.resolution, found.source
         )
+
+
+def _between(lower: float, upper: float) -> float:
+    """How far apart two bounds are: ln(upper/lower)."""
+    return math.log(upper / lower) if 0 < lower <= upper < math.inf else 0.0 if upper <= lower else math.inf
 
 
 def normal_masses(ends: Array) -> Array:

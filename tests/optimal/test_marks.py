@@ -118,3 +118,20 @@ def test_more_depth_and_a_longer_stretch_prove_more():
 def test_brackets_of_errors_beyond_a_threshold_close_at_large_mu():
     certificate = search_of(3.0, 0.7, gap=1e-3, time_limit=20).run().certificate
     assert certificate.lower <= certificate.upper <= 1.001 * certificate.lower
+
+
+@pytest.mark.parametrize(("t", "mu", "gap"), [(2.2, 2.45, 0.01), (3.39, 2.17, 0.1), (2.0, 3.0, 0.05)])
+def test_brackets_of_rare_errors_close(t, mu, gap):
+    search = search_of(mu, t, gap=gap, time_limit=20)
+    proof = search.run().certificate
+    closed = exceed_lower(search.problem)
+    assert closed < 1e-7
+    assert closed * 1.01 < proof.lower <= proof.upper <= (1 + gap) * proof.lower
+
+
+def test_what_solvers_let_through_is_left_over():
+    search = search_of(2.45, 2.2, time_limit=20)
+    search.lower = exceed_lower(search.problem)
+    search._start()
+    search._curve_marks(0, 1, 1.4)
+    assert search.lower > 1.2 * exceed_lower(search.problem)
