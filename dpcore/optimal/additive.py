@@ -383,11 +383,9 @@ class Search(Anytime[NoiseProblem, Solution]):
         return problem.budget is None and len(problem.privacies) == 1 and problem.paid_loss.grows_from_zero
 
     def _fall(self) -> None:
-        """Bounds for monotone laws from programs with cells where their steps are [Thm 11]."""
+        """Bounds for monotone laws in a support from programs with cells where their steps are [Thm 11]."""
         problem = self.problem
-        if not falls(problem) or self.best is None or self._over or self._settled:
-            return
-        if problem.whole_line and problem.folds:
+        if problem.whole_line or not falls(problem) or self.best is None or self._over or self._settled:
             return
         now = time.perf_counter()
         limits = replace(self._limits, deadline=now + PARTLY * (self._deadline - now))
