@@ -3,7 +3,8 @@
 Notation [Thms 1–3]: u = 2^−53; E = e^ε; a law has a density p, constant between
 integer breaks, and an atom a. h_φ = a + ∫ (p(x) − E p(x − φ))₊ dx is its shortfall at shift φ ≠ 0: the shifted
 law never covers the atom. Between the differences of breaks φ ↦ h_φ is affine, so its largest value over
-0 < |φ| ≤ D is attained at such a difference, at D, or is the limit a at 0.
+0 < |φ| ≤ D is attained at such a difference, at D, or is the limit a at 0. Where p rises up to some place and falls
+from there on, D is the worst shift [Thm 11].
 """
 
 from __future__ import annotations
@@ -41,12 +42,25 @@ def worst_shift_upper(noise: PiecewiseNoise, epsilon: float, sensitivity: float 
     worst: int | Fraction = noise.atom_weight << BITS
     where = 0
     signs = (1,) if noise.is_symmetric else (1, -1)
-    for shift in candidate_shifts(noise, limit).tolist():
+    shifts = [limit] if limit and _rises_then_falls(noise) else candidate_shifts(noise, limit).tolist()
+    for shift in shifts:
         for sign in signs:
             value = _uncovered_upper(noise, epsilon, sign * shift)
             if value > worst:
                 worst, where = value, sign * shift
     return _share(worst), where * noise.sensitivity / noise.resolution
+
+
+def _rises_then_falls(noise: PiecewiseNoise) -> bool:
+    """The density has one top, decided in whole numbers."""
+    weights, widths = noise.weights.tolist(), np.diff(noise.breaks).tolist()
+    falls = False
+    for near, far, near_width, far_width in zip(weights, weights[1:], widths, widths[1:]):
+        step = far * near_width - near * far_width
+        if step > 0 and falls:
+            return False
+        falls = falls or step < 0
+    return True
 
 
 def _share(scaled: int | Fraction) -> float:

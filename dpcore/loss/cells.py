@@ -157,6 +157,17 @@ def infima_lower(loss: Loss, places: Places) -> Array:
     return out
 
 
+def means_lower(loss: Loss, places: Places) -> Array:
+    """Lower bounds of the mean of c on every cell. (n − 1,)"""
+    parts = cut(loss, places)
+    mean = np.zeros(len(parts.cell))
+    for here, piece, a, b in parts.by_piece(loss):
+        mean[here] = np.maximum(piece.mean(a, b) - _slack(piece, a, b), _range(piece)[0])
+    found = np.bincount(parts.cell, parts.share * np.maximum(mean, 0.0), len(places.indices) - 1)
+    lower: Array = np.maximum(found * (1 - 16 * UNIT), 0.0)
+    return lower
+
+
 def node_values(loss: Loss, places: Places, touch: ArrayLike = 0.5) -> Array:
     """Values C at the places whose linear interpolant lies below c between the first and the last [Thm 2]. (n,)
 

@@ -27,6 +27,8 @@ from . import jumps, laws
 from .anytime import Anytime, ProgressCallback
 from .atlas import atlas_law, atlas_lower, power_of
 from .cut import MARGINS, Cut
+from .falling import applies as falls
+from .falling import falling_bounds
 from .groups import SMALL, GroupProof, group_proofs, law_window, level_stretch
 from .lower import lower_step
 from .mesh import Grading
@@ -127,6 +129,7 @@ class Search(Anytime[NoiseProblem, Solution]):
         steps = self._start(thrifty)
         self._look_up()
         self._report()
+        self._fall()
         self._without_support()
         schedule = Schedule(
             self._outline,
@@ -378,6 +381,21 @@ class Search(Anytime[NoiseProblem, Solution]):
         if self._top is None or problem.privacy.epsilon < STAIRCASE_FROM:
             return False
         return problem.budget is None and len(problem.privacies) == 1 and problem.paid_loss.grows_from_zero
+
+    def _fall(self) -> None:
+        """Bounds for monotone laws in a support from programs with cells where their steps are [Thm 11]."""
+        problem = self.problem
+        if problem.whole_line or not falls(problem) or self.best is None or self._over or self._settled:
+            return
+        now = time.perf_counter()
+        limits = replace(self._limits, deadline=now + PARTLY * (self._deadline - now))
+        for lower, law in falling_bounds(problem, self.best.noise, limits):
+            width = self.upper - self.lower
+            self.lower = max(self.lower, lower)
+            self._offer(law, "linear program")
+            self._report()
+            if self._over or self.upper - self.lower > PROGRESS * width:
+                return
 
     def _without_support(self) -> None:
         """Solve the problem without its support first, where the support's ends are far enough from a law's middle: its
