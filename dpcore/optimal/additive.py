@@ -140,6 +140,7 @@ class Search(Anytime[NoiseProblem, Solution]):
             self._stretch(),
             self._cut_steps(),
             0.0 if self._top is None else (self._top[1] - self._top[0]) / self.problem.sensitivity,
+            self.upper,
         )
         if not self._settled:
             self._follow_orbits()
@@ -234,8 +235,7 @@ class Search(Anytime[NoiseProblem, Solution]):
             self._offer(laws.several_pairs(problem))
             self._offer(laws.spiked_staircase(problem))
             for single in laws.single_pairs(problem):
-                level = laws.level_part(single)
-                for part in (single,) if level is None else (level, single):
+                for part in (*laws.level_parts(single), single):
                     for made in (laws.uniform, laws.truncated_geometric, plateau):
                         self._offer(made(part))
                 self._offer(laws.far_uniform(single))

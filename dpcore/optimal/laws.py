@@ -408,7 +408,8 @@ def best_staircase(problem: NoiseProblem) -> Staircase:
 
 
 def _with_best_ends(problem: NoiseProblem) -> Staircase:
-    """By the ends of the top step, in logarithms: from D down to a share of e^{−ε} of it away from the minimiser."""
+    """By the ends of the top step, in logarithms: from D down to a share of e^{−ε} of it away from the minimiser. Next
+    to a plateau the best end on one side depends on where the other is, so both are searched for more than once."""
     loss, D, epsilon = problem.paid_loss, problem.sensitivity, problem.privacy.epsilon
     best = top_of(problem)
 
@@ -417,7 +418,9 @@ def _with_best_ends(problem: NoiseProblem) -> Staircase:
         return Staircase(epsilon, D, 0.5 * (left + right), 0.0, best + 0.5 * (right - left) * D)
 
     ends = [-0.5 * epsilon] * 2
-    for grid in (np.linspace(-epsilon - 3, 0, 15), np.linspace(-0.5, 0.5, 3), np.linspace(-0.05, 0.05, 3)):
+    wide, near, nearer = np.linspace(-epsilon - 3, 0, 15), np.linspace(-0.5, 0.5, 3), np.linspace(-0.05, 0.05, 3)
+    for grid in (wide, wide, wide, near, nearer):
+        before = list(ends)
         for side in (0, 1):
             others = [ends[1 - side]]
 
@@ -426,6 +429,8 @@ def _with_best_ends(problem: NoiseProblem) -> Staircase:
 
             logs = grid if len(grid) > 3 else np.minimum(ends[side] + grid, 0.0)
             ends[side] = least_argument(cost, logs, tolerance=SEARCHED_TO)
+        if max(abs(a - b) for a, b in zip(ends, before)) < 100 * SEARCHED_TO:
+            break
     return law(ends)
 
 
@@ -494,17 +499,25 @@ def _implying(problem: NoiseProblem) -> Privacy:
     return Privacy(epsilon if epsilon >= EPSILON_RANGE[0] else 0.0, delta)
 
 
-def level_part(problem: NoiseProblem) -> NoiseProblem | None:
-    """The problem with the interval around the minimiser where the loss is least as its support: no noise law does
-    better than one that fits. None where that is a point, or too narrow for any law."""
-    best, least = problem.loss.minimiser(*problem.support)
-    flat = [p for p in problem.loss.pieces if p.coefficient == 0 and p.constant == least and p.lo <= best <= p.hi]
-    if not flat:
-        return None
-    lo, hi = max(min(p.lo for p in flat), problem.support[0]), min(max(p.hi for p in flat), problem.support[1])
-    with contextlib.suppress(InputError):
-        return replace(problem, support=(lo, hi))
-    return None
+def level_parts(problem: NoiseProblem) -> list[NoiseProblem]:
+    """The problem with each stretch where the loss is least as its support, points left out: no noise law does better
+    than one that fits into a stretch. Of mirror images and monotone laws the one around the minimiser."""
+    (lo, hi), loss = problem.support, problem.loss
+    best, least = loss.minimiser(lo, hi)
+    stretches: list[tuple[float, float]] = []
+    for piece in loss.pieces:
+        if piece.coefficient != 0 or piece.constant != least:
+            continue
+        joined = bool(stretches) and stretches[-1][1] == piece.lo
+        begin = stretches.pop()[0] if joined else piece.lo
+        stretches.append((begin, piece.hi))
+    found = []
+    for begin, end in stretches:
+        part = max(begin, lo), min(end, hi)
+        if part[0] < part[1] and (begin <= best <= end or not (problem.folds or problem.monotone)):
+            with contextlib.suppress(InputError):
+                found.append(replace(problem, support=part))
+    return found
 
 
 FAR = 1e5

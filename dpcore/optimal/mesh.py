@@ -28,13 +28,15 @@ class Grading:
     coarse : a power of 2, lattice steps between nodes where they are farthest apart.   steps : places, in sensitivities
     from the origin, near which, and near their copies by whole sensitivities, nodes are close together: those d away
     are about d/slope apart; none: all nodes are kept.   reach : as far as that, in sensitivities from the origin;
-    further out there is hardly any mass.
+    further out there is hardly any mass.   finest : where it is given, the steps themselves are nodes, the nearest ones
+    so many lattice steps away, and `coarse` is a power of 2 times that.
     """
 
     coarse: int
     steps: tuple[float, ...] = ()
     slope: float = 1.0
     reach: float = 0.0
+    finest: int = 0
 
     def nodes(self, k: int, first: int, last: int) -> Ints:
         """Nodes of a lattice with k steps per sensitivity that are kept, between two that are: multiples of their
@@ -43,10 +45,26 @@ class Grading:
         i, kept = np.arange(first, last + 1), np.zeros(k, dtype=bool)
         if not self.steps:
             return i
-        kept[self._outwards(k, 1)] = kept[-self._outwards(k, -1)] = True
+        if self.finest:
+            away = self._away(k)
+            for step in self.steps:
+                kept[(round(step * k) + away) % k] = True
+        else:
+            kept[self._outwards(k, 1)] = kept[-self._outwards(k, -1)] = True
         graded = kept[i % k] & (np.abs(i) <= self.reach * k)
         nodes: Ints = i[graded | (i % self.coarse == 0) | (i == first) | (i == last)]
         return nodes
+
+    def _away(self, k: int) -> Ints:
+        """Distances of nodes from a step that is one, either sign."""
+        out, x = [0], 0
+        while x <= min(2 * self.slope * self.coarse, 0.5 * k):
+            spacing = self.finest
+            while 2 * spacing <= min(self.coarse, x / self.slope):
+                spacing *= 2
+            x += spacing
+            out += [-x, x]
+        return np.array(out)
 
     def _outwards(self, k: int, side: int) -> Ints:
         """Distances of the nodes from a whole number of sensitivities, on one side, up to half of one."""
@@ -74,6 +92,7 @@ class Mesh(Lattice):
 
     nodes: tuple[int, ...] = (0,)
     coarse: int = 1
+    finest: int = 1
 
     @staticmethod
     def of(lattice: Lattice, grading: Grading) -> Mesh:
@@ -84,6 +103,7 @@ class Mesh(Lattice):
         last, event_last = (coarse * (i + lattice.edge) - lattice.edge for i in (last, lattice.event_last))
         reach = None if lattice.reach is None else coarse * lattice.reach
         bare = Mesh(k, first, last, event_first, event_last, lattice.folded, lattice.edge, reach, coarse=coarse)
+        bare = replace(bare, finest=max(1, grading.finest))
         return replace(bare, nodes=tuple(grading.nodes(bare.k, bare.first, bare.last).tolist()))
 
     # Geometry ------------------------------------------------------------------------------------------
@@ -118,7 +138,7 @@ class Mesh(Lattice):
             short = self.k + 1 - 2 ** np.arange(1, self.coarse.bit_length())
             positive = np.union1d(np.arange(self.k - 1, 0, -self.coarse), np.append(short, self.k))
         else:
-            short = self.k - 2 ** np.arange(self.coarse.bit_length() - 1)
+            short = self.k - self.finest * 2 ** np.arange((self.coarse // self.finest).bit_length() - 1)
             positive = np.union1d(np.arange(self.coarse, self.k + 1, self.coarse), short)
         return positive if self.folded else np.concatenate([-positive[::-1], positive])
 

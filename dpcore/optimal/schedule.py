@@ -7,13 +7,16 @@ bounds, never on the clock.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
+from .._validate import decimal
 from ..problem import NoiseProblem
 from .lattice import NOT_ZERO, ROUNDED
 from .lower import CELL
@@ -91,6 +94,17 @@ CELL_SLOPE = 2.0
 SHIFTS = 12
 """Lattices with few shifts have at least so many to the sensitivity, besides those just short of it."""
 
+BOTTOM, BOTTOM_PARTS, BOTTOM_SCAN, BOTTOM_SIZES = 2.0, 10_000, (5, 10, 25), (5, 10, 25, 50, 100)
+"""Corners of the loss are nodes of lattices for lower bounds where it is at most so many times what the best law costs,
+if that takes at most so many nodes per sensitivity; so many cells per sensitivity have the first lattices, and all."""
+
+BOTTOM_BELOW, BOTTOM_EVEN = 0.06, 0.001
+"""Where the law costs at most this share of the steepest slope per sensitivity: other lattices see more than that; for
+even problems they are aligned with the top step, whose ends are near those of the plateau."""
+
+BOTTOM_CELLS = 200
+"""If it takes at most so many, cells for upper bounds are chosen to end near the corners."""
+
 MOST_CELLS = 5000
 """Largest lattice program."""
 
@@ -116,7 +130,7 @@ class Schedule:
     uppers : kinds of upper bounds that are worth a program.   finest : most cells per sensitivity.   stretch : what a
     nearly optimal law covers, and where events may matter, if they are known.   cut : where a law has its steps in a
     support, and the loss its minimiser, in sensitivities from the lattices' origin up to whole ones; empty where a
-    support has no such law.   top : width of that law's top step, in sensitivities.
+    support has no such law.   top : width of that law's top step, in sensitivities.   upper : what the best law costs.
     """
 
     problem: NoiseProblem
@@ -127,6 +141,7 @@ class Schedule:
     stretch: tuple[Window, Window] | None = None
     cut: tuple[float, ...] = ()
     top: float = 0.0
+    upper: float = 0.0
 
     @property
     def peak(self) -> float:
@@ -195,8 +210,10 @@ class Schedule:
 
     def first(self) -> Iterator[dict[str, int]]:
         """The scan: rounds of one coarse lattice per kind of bound; cells two steps wide are as many as others."""
-        for round_ in self._rounds():
-            yield {kind: CELL * k if kind == "ends" else k for kind, k in round_.items()}
+        graded = itertools.chain(BOTTOM_SCAN if self._bottom else (), itertools.repeat(None))
+        for round_, nodes in zip(self._rounds(), graded):
+            sizes = {kind: CELL * k if kind == "ends" else self._on_bottom(kind, k) for kind, k in round_.items()}
+            yield sizes if nodes is None else {**sizes, "nodes": nodes}
 
     def _rounds(self) -> Iterator[dict[str, int]]:
         yield dict.fromkeys(self.kinds, 1)
@@ -211,6 +228,60 @@ class Schedule:
         else:
             for before, beyond in zip(self._next_to_jumps(-1), self._next_to_jumps(1)):
                 yield {**dict.fromkeys(self.uppers, before), "nodes": beyond}
+
+    @cached_property
+    def _bottom(self) -> tuple[Fraction, ...]:
+        """Ends of plateaus and bottoms of dips where the loss is hardly more than the best law costs, and ends of the
+        support, in sensitivities from the lattices' origin; none where all are there, where that would take too fine
+        lattices, or where the loss has no plateau or dip, or two of them. A chord across such a corner lies farther
+        below the loss than the law costs."""
+        problem, D = self.problem, self.problem.sensitivity
+        if not self._continuous or problem.monotone or problem.joint.epsilon < ALIGNED_FROM or problem.budget:
+            return ()
+        loss, origin, (lo, hi) = problem.paid_loss, decimal(origin_of(problem)), problem.support
+        near = self._around(self._periods)
+        pieces = [p for p in loss.pieces if p.hi > max(lo, near.left * D) and p.lo < min(hi, near.right * D)]
+        most, least = BOTTOM * self.upper, BOTTOM_EVEN if self.problem.folds else BOTTOM_BELOW
+        low = [
+            one.hi
+            for one, two in zip(pieces, pieces[1:])
+            if one.slope(one.hi) <= 0 <= two.slope(two.lo) and float(loss.value(one.hi)) <= most
+        ]
+        steep = max((abs(float(p.slope(x))) for p in pieces for x in (p.lo, p.hi) if math.isfinite(x)), default=0.0)
+        level = len(low) > 1 or any(piece.coefficient == 0 for piece in pieces)
+        if not low or not level or self.upper > least * steep * D:
+            return ()
+        if any(float(loss.value(p.hi)) > most for p in pieces if low[0] < p.hi < low[-1]):
+            return ()
+        places = tuple((decimal(x) - origin) / decimal(D) for x in low)
+        ends = tuple((decimal(x) - origin) / decimal(D) for x in (lo, hi) if near.left <= x / D <= near.right)
+        parts = math.lcm(*(place.denominator for place in (*places, *ends)))
+        return (*places, *ends) if any(places) and parts <= BOTTOM_PARTS else ()
+
+    @property
+    def _bottom_parts(self) -> int:
+        """The least lattice that has the corners for nodes."""
+        return math.lcm(*(place.denominator for place in self._bottom))
+
+    def _on_bottom(self, kind: str, k: int) -> int:
+        """A lattice of at least k cells for upper bounds, on which corners are ends of cells or whole halves, quarters,
+        … of one away from them, where the least such lattice is small; any other as it is."""
+        parts = self._bottom_parts
+        odd = parts // (parts & -parts)
+        return k if kind in LOWER or k == 1 or parts > BOTTOM_CELLS else odd * -(-k // odd)
+
+    def _near_bottom(self, k: int) -> Grading | None:
+        """A lattice that has the corners for nodes, fine near them and whole sensitivities away from them."""
+        if k not in BOTTOM_SIZES:
+            return None
+        finer = 1
+        while 2 * finer * k <= FINENESS / min(self.gap, 1e-3) and 2 * finer <= k:
+            finer *= 2
+        coarse = math.lcm(finer * k, self._bottom_parts) // k
+        steps = {float((x + Fraction(1, 2)) % 1 - Fraction(1, 2)) for x in self._bottom}
+        steps |= {-x for x in steps if self.problem.folds}
+        reach = max(abs(float(x)) for x in self._bottom) + BEYOND
+        return Grading(coarse, tuple(sorted(steps)), CELL_SLOPE, reach, finest=coarse // finer)
 
     @property
     def _top_widths(self) -> tuple[int, ...]:
@@ -254,7 +325,11 @@ class Schedule:
             k = base * multiple
             if k > 2.5 * largest:
                 k = round(1.6 * largest) + 1
-            if self._nearly_staircase:  # aligned, even problems need no multiple
+            if self._bottom and kind == "nodes":
+                k = next((size for size in BOTTOM_SIZES if size >= wanted), self.finest + 1)
+            elif self._bottom and kind not in LOWER:
+                k = self._on_bottom(kind, k)
+            elif self._nearly_staircase:  # aligned, even problems need no multiple
                 k = self._aligned(kind, wanted if self.problem.folds else k, largest + 1)
             elif self._ends and not self._top_widths:
                 k = self._fitted(kind, k, largest + 1)
@@ -271,6 +346,8 @@ class Schedule:
 
     def graded(self, kind: str, k: int, steps: Steps) -> Grading | None:
         """How a lattice is graded, None for a uniform one."""
+        if self._bottom and kind == "nodes":
+            return self._near_bottom(k)
         return self._grading(k, steps) if kind in LOWER else self._narrowing(kind, k, steps)
 
     def _grading(self, k: int, steps: Steps) -> Grading | None:

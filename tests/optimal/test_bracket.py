@@ -246,6 +246,13 @@ def test_an_optimum_of_zero_on_one_side_of_a_monotone_law():
     assert solution.certificate.lower == solution.certificate.upper == 0
 
 
+@pytest.mark.parametrize("rows", ["-3.3=0,-1.4=0,-0.16=0.16,0=0,0.43=0.43", "-1=2,0=0,0.5=1,2=0,39=0,40=1"])
+def test_an_optimum_of_zero_away_from_the_minimiser(rows):
+    """Nothing is lost on a stretch beyond a ridge, of which another point of no loss is no part."""
+    solution = solved(noise_problem(1.07, 5.42e-6, 1, f"table:{rows}"))
+    assert solution.certificate.lower == solution.certificate.upper == 0
+
+
 @pytest.mark.parametrize("rows", ["-3.8=1.9,0=0,0.2=0.07,6.7=0.07", "-6.7=0.07,-0.2=0.07,0=0,3.8=1.9"])
 def test_a_level_without_end_costs_no_more_than_that(rows):
     """A law spread along it shows next to nothing, and an atom of δ costs nothing."""

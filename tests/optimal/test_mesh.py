@@ -62,6 +62,19 @@ def test_nodes_and_shifts_of_the_lattice_are_kept(mesh):
         assert np.all(np.isin(mesh.events_at(j), mesh.events))
 
 
+@pytest.mark.parametrize("folded", [False, True])
+def test_steps_are_nodes_however_odd_the_lattice(folded):
+    """Plateaus that end at .44 and .61: 5 cells of 20 steps each, of which the finest spacing is 5."""
+    steps = (0.0, 0.44, -0.39, *((-0.44, 0.39) if folded else ()))
+    mesh = Mesh.of(Lattice(5, -15, 15, -10, 10, folded), Grading(20, steps, 2.0, 2.0, finest=5))
+    nodes, away = set(mesh.indices.tolist()), [0, -5, 5]
+    for place in (44, 61, -39, -56, 144, 161):
+        assert {place + i for i in away} <= nodes
+        if folded:
+            assert {-place + i for i in away} <= nodes
+    assert {80, 90, 95, 100} <= set(mesh.shifts.tolist()) and 99 not in mesh.shifts
+
+
 @settings(max_examples=30)
 @given(meshes(), st.integers(0, 2**32 - 1), st.floats(0.1, 5))
 def test_rows_say_what_the_spread_multipliers_say(mesh, seed, epsilon):
@@ -184,3 +197,17 @@ def test_few_shifts_prove_nearly_as_much_as_all(epsilon, delta, loss, support):
 def test_problems_that_are_not_even_close_as_well(epsilon, loss, support):
     proof = solve(noise_problem(epsilon, 0.05, 1.0, loss, support=support), SolverSettings(gap=2e-3, time_limit=60))
     assert proof.certificate.gap <= 2e-3
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "rows", "support", "gap"),
+    [
+        (15.7, 0.00738, "-0.89=0.14,-0.61=0,0=0,0.61=0,0.89=0.14", (-math.inf, math.inf), 1e-3),
+        (4.74, 0.0155, "-1.4=1.4,0=0,0.44=0,2.5=2.06", (-math.inf, math.inf), 0.01),
+        (3.78, 0.782, "-2.7=0.105,-0.21=0.105,0=0,0.18=0.36", (-2.653, 0.2421), 0.02),
+    ],
+)
+def test_ends_of_plateaus_are_nodes(epsilon, delta, rows, support, gap):
+    """Where the least expected loss is far below what a chord across an end of a plateau, or across a dip, misses."""
+    problem = noise_problem(epsilon, delta, 1.0, f"table:{rows}", support=support)
+    assert solve(problem, SolverSettings(gap=1e-3, time_limit=10)).certificate.gap <= gap

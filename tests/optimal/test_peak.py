@@ -63,7 +63,15 @@ def test_slices_are_laid_within_the_supply() -> None:
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "spec"), [(10, "pinball:0.95"), (8, "asym:1:9"), (16, "asym:1:3"), (4, "pinball:0.2")]
+    ("epsilon", "spec"),
+    [
+        (10, "pinball:0.95"),
+        (8, "asym:1:9"),
+        (16, "asym:1:3"),
+        (4, "pinball:0.2"),
+        (8.48, "table:-1.9=1.9,0=0,0.19=0,0.21=0.04,3=5.62"),
+        (7.77, "table:-1=2,-0.63=1.26,0=0,0.18=0,1.5=1.32"),
+    ],
 )
 def test_best_staircase_has_the_best_ends(epsilon: float, spec: str) -> None:
     """Each end alone moved either way costs more."""
@@ -71,7 +79,7 @@ def test_best_staircase_has_the_best_ends(epsilon: float, spec: str) -> None:
     best = laws.best_staircase(problem)
     ends = np.array([best.gamma - best.location, best.gamma + best.location])
     least = best.expected_loss(problem.loss)
-    for factors in ((0.97, 1), (1.03, 1), (1, 0.97), (1, 1.03)):
+    for factors in ((0.97, 1), (1.03, 1), (0.3, 1), (3, 1), (1, 0.97), (1, 1.03)):
         left, right = ends * factors
         other = type(best)(epsilon, 1.0, 0.5 * (left + right), 0.0, 0.5 * (right - left))
         assert other.expected_loss(problem.loss) >= least
