@@ -169,6 +169,11 @@ class Search(Anytime[NoiseProblem, Solution]):
         return self.problem
 
     @property
+    def piecewise(self) -> PiecewiseNoise | None:
+        """The best law so far, if it is constant on cells."""
+        return self.best.noise if self.best is not None and isinstance(self.best.noise, PiecewiseNoise) else None
+
+    @property
     def _over(self) -> bool:
         if self._stopped or self.upper <= self._rival or time.perf_counter() >= self._deadline:
             return super()._over or self._undercut_enough()
@@ -398,8 +403,7 @@ class Search(Anytime[NoiseProblem, Solution]):
         search.run()
         self.lower = max(self.lower, search.lower)
         self._cells, self._pairs = max(self._cells, search._cells), self._pairs + search._pairs
-        if search.best is not None and isinstance(search.best.noise, PiecewiseNoise):
-            self._offer(search.best.noise)
+        self._offer(search.piecewise)
         self._report()
 
     def _stretch(self) -> tuple[Window, Window] | None:
