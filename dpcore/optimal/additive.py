@@ -84,6 +84,10 @@ STAIRCASE_BELOW = 1e-9
 """Nor below this δ."""
 
 
+CLOSED = (two_level_lower, jumps.exceed_lower, monotone_lower, plateau_lower)
+"""Lower bounds in closed form, of no cost."""
+
+
 @dataclass(frozen=True)
 class _Found:
     """A law and its audited figures."""
@@ -282,8 +286,7 @@ class Search(Anytime[NoiseProblem, Solution]):
 
     def _prove_closed(self, problem: NoiseProblem) -> None:
         """Lower bounds without a program, for a problem that asks no more than this one."""
-        closed = (two_level_lower, jumps.exceed_lower, monotone_lower, plateau_lower)
-        self.lower = max(self.lower, *(bound(problem) for bound in closed))
+        self.lower = max(self.lower, *(bound(problem) for bound in CLOSED))
         least = LINEAR_PEAKS_FROM if power_of(problem.paid_loss) == 1 else PEAKS_FROM
         if problem.joint.epsilon < least or self._reached(self.lower):
             return
