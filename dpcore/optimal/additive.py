@@ -86,6 +86,10 @@ STAIRCASE_BELOW = 1e-9
 """Nor below this δ."""
 
 
+CLOSED = (two_level_lower, jumps.exceed_lower, monotone_lower, plateau_lower)
+"""Lower bounds in closed form, of no cost."""
+
+
 @dataclass(frozen=True)
 class _Found:
     """A law and its audited figures."""
@@ -171,6 +175,11 @@ class Search(Anytime[NoiseProblem, Solution]):
     def _outline(self) -> NoiseProblem:
         """The problem by which windows and lattices are chosen."""
         return self.problem
+
+    @property
+    def piecewise(self) -> PiecewiseNoise | None:
+        """The best law so far, if it is constant on cells."""
+        return self.best.noise if self.best is not None and isinstance(self.best.noise, PiecewiseNoise) else None
 
     @property
     def _over(self) -> bool:
@@ -280,8 +289,7 @@ class Search(Anytime[NoiseProblem, Solution]):
 
     def _prove_closed(self, problem: NoiseProblem) -> None:
         """Lower bounds without a program, for a problem that asks no more than this one."""
-        closed = (two_level_lower, jumps.exceed_lower, monotone_lower, plateau_lower)
-        self.lower = max(self.lower, *(bound(problem) for bound in closed))
+        self.lower = max(self.lower, *(bound(problem) for bound in CLOSED))
         least = LINEAR_PEAKS_FROM if power_of(problem.paid_loss) == 1 else PEAKS_FROM
         if problem.joint.epsilon < least or self._reached(self.lower):
             return
@@ -416,8 +424,7 @@ class Search(Anytime[NoiseProblem, Solution]):
         search.run()
         self.lower = max(self.lower, search.lower)
         self._cells, self._pairs = max(self._cells, search._cells), self._pairs + search._pairs
-        if search.best is not None and isinstance(search.best.noise, PiecewiseNoise):
-            self._offer(search.best.noise)
+        self._offer(search.piecewise)
         self._report()
 
     def _stretch(self) -> tuple[Window, Window] | None:

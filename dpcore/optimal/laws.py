@@ -191,45 +191,78 @@ def staircase_with_atom(problem: NoiseProblem, staircase: Staircase, delta: floa
     )
 
 
+NARROWER, SPIKE_COSTS = (1.0, 0.97, 0.94, 0.9, 0.85, 0.8, 0.72, 0.64), 1e-4
+"""Top steps in parts of the best one's that are tried where a spike costs more than that share."""
+
+
 def spiked_staircase(problem: NoiseProblem) -> PiecewiseNoise | None:
-    """For two pairs (ε, δ) and (ε₂, κ), ε₂ > ε and κ < δ: (1 − δ)·staircase + δ·(a law next to the minimiser), at ε as
-    private as the staircase with its atom. All but κ of that mass is spread as narrowly as is covered at ε₂: its
-    density and the staircase's are at most e^ε₂ times the least density within a sensitivity [method: constraints].
-    None for other problems, or where it would have to be wide."""
+    """For two pairs (ε, δ) and (ε₂, κ), ε₂ > ε and κ < δ: the staircase with an atom for ε, its atom spread [`spiked`];
+    where that has to be wide, a narrower top step, higher all around, leaves less of the loss. None for other problems,
+    or where there is no room."""
     if len(problem.privacies) != 2 or not problem.whole_line:
         return None
-    first, other = sorted(problem.privacies, key=lambda p: p.epsilon)
-    if first.epsilon < SPIKED_FROM or other.delta == 0:
+    first = min(problem.privacies, key=lambda p: p.epsilon)
+    if first.epsilon < SPIKED_FROM:
         return None
     single = replace(problem, privacy=first, second=None, profile=None)
-    law = staircase_with_atom(single, best_staircase(single))
-    breaks, masses = law.breaks, law.masses
-    near = (breaks[1:] > -law.resolution) & (breaks[:-1] < law.resolution)
-    heights = masses / np.diff(breaks)
-    room = heights[near].min() * other.amplification * (1 - 1e-6) - heights.max()
-    end_mass = masses[-1] * (1 + 1e-9)
-    atom = min(law.atom_mass, other.delta * (1 - 1e-9) - end_mass - AUDIT_ROOM)
+    best, top = best_staircase(single), top_of(single)
+
+    def law(part: float) -> PiecewiseNoise:
+        place = top + part * (best.location - top)
+        return staircase_with_atom(single, replace(best, gamma=part * best.gamma, location=place))
+
+    made: list[PiecewiseNoise] = []
+    for part in NARROWER:
+        one = law(part)
+        found = spiked(one, problem)
+        made += [] if found is None else [found]
+        cost = math.inf if found is None else found.expected_loss(problem.loss)
+        if part == 1 and cost <= (1 + SPIKE_COSTS) * one.expected_loss(problem.loss):
+            break
+    return min(made, key=lambda one: one.expected_loss(problem.loss), default=None)
+
+
+def spiked(law: PiecewiseNoise, problem: NoiseProblem) -> PiecewiseNoise | None:
+    """An (ε, δ)-DP law, its atom spread next to where it is for a second pair (ε₂, κ), ε₂ > ε and κ < δ. At ε it is as
+    private, for what is mixed in adds no more than its mass; of the atom all but what κ leaves is spread as narrowly as
+    is covered at ε₂: its density and the law's are at most e^ε₂ times the least density within a sensitivity [method:
+    constraints]. None where there is no room. The audit has the last word."""
+    if len(problem.privacies) != 2 or not law.atom_weight:
+        return None
+    other = max(problem.privacies, key=lambda p: p.epsilon)
+    finer = max(1, FINE // law.resolution)
+    if other.delta == 0 or finer * max(map(abs, law.breaks[[0, -1]].tolist())) > MOST_UNITS:
+        return None
+    resolution, breaks, at = finer * law.resolution, finer * law.breaks, finer * law.atom_unit
+    heights = law.masses / np.diff(breaks)
+    near = (breaks[1:] > at - resolution) & (breaks[:-1] < at + resolution)
+    inside = breaks[0] <= at - resolution and at + resolution <= breaks[-1]
+    room = heights[near].min(initial=math.inf) * other.amplification * (1 - 1e-6) - heights.max() if inside else 0.0
+    rest = audit.delta_upper(law, other.epsilon, problem.sensitivity) - law.atom_mass
+    atom = min(law.atom_mass, other.delta * (1 - 1e-9) - max(rest, 0.0) * (1 + 1e-9) - AUDIT_ROOM)
     wide = (law.atom_mass - atom) / room if room > 0 else math.inf
-    top = int(np.searchsorted(breaks, 0, side="right")) - 1
-    if atom < 0 or wide <= 0 or not wide < law.resolution / 4:
+    if atom < 0 or wide <= 0 or not wide < resolution / 4:
         return None
+    touching = np.flatnonzero((breaks[:-1] <= at) & (at <= breaks[1:]))
+    touching = touching[heights[touching] >= heights[touching].max() * (1 - TIGHT)]
+    first, last = int(breaks[touching[0]]), int(breaks[touching[-1] + 1])
     half = math.ceil(wide / 2)
-    low = int(max(breaks[top], min(-half, breaks[top + 1] - 2 * half)))  # around the minimiser, or near it
+    low = max(first, min(at - half, last - 2 * half))  # around the atom, or near it
     high = low + 2 * half
-    if high > breaks[top + 1]:
+    if high > last:
         return None
-    ends = np.array([breaks[top], low, high, breaks[top + 1]])
-    pieces = np.diff(ends) * heights[top]
-    pieces[1] += law.atom_mass - atom
-    kept = np.diff(ends) > 0
+    cut = np.union1d(breaks, [low, high])
+    within = np.searchsorted(breaks, cut[:-1], side="right") - 1
+    added = np.where((low <= cut[:-1]) & (cut[:-1] < high), (law.atom_mass - atom) / (high - low), 0.0)
     return PiecewiseNoise.from_masses(
         sensitivity=problem.sensitivity,
-        resolution=law.resolution,
-        breaks=np.concatenate([breaks[:top], np.unique(ends), breaks[top + 2 :]]),
-        masses=np.concatenate([masses[:top], pieces[kept], masses[top + 1 :]]),
+        resolution=resolution,
+        breaks=cut,
+        masses=np.diff(cut) * (heights[within] + added),
         atom=atom,
+        atom_unit=at,
         origin=law.origin,
-        name="Staircase with a spike",
+        name="Staircase with a spike" if law.name == "Staircase with atom" else law.name,
         monotone=problem.monotone,
     )
 

@@ -46,10 +46,10 @@ def lower_step(
     Continuous losses (and monotone laws): stochastic rounding to nodes, node values below the loss (Thm 2).
     A loss with jumps: rounding to cells, infima over open cells [SLW, D(β)]; the atoms of a law, which might sit on a
     cell's end, may be thought moved to the minimiser at no cost of privacy (Thm 1), which with a second loss needs
-    both to be least there.
+    that to be least there too.
     """
     loss, D = problem.paid_loss, problem.sensitivity
-    alike = problem.budget is None or all(c.grows_from_zero for c in problem.paid_losses)
+    alike = atom_serves(problem)
     ends = ends and alike
     edge = int(ends or (not loss.continuous and not problem.monotone and alike))
     lattice = rounding_lattice(problem, k, edge, window, CELL if ends and grading is None else 1)
@@ -115,6 +115,16 @@ def lower_step(
         outcome.status,
         proof,
     )
+
+
+def atom_serves(problem: NoiseProblem) -> bool:
+    """The point at which the loss is least is one of those at which the second loss is, and that does not jump there:
+    an atom may be thought moved to it. A monotone law's atom is at 0 as it is."""
+    second = problem.budget_loss
+    if second is None or problem.monotone:
+        return True
+    best = problem.paid_loss.minimiser(*problem.support)[0]
+    return float(second.value(best)) <= second.minimiser(*problem.support)[1] and best not in second.jumps
 
 
 CELL = 2

@@ -19,7 +19,7 @@ import numpy as np
 from .._validate import decimal
 from ..problem import NoiseProblem
 from .lattice import NOT_ZERO, ROUNDED
-from .lower import CELL
+from .lower import CELL, atom_serves
 from .mesh import BEYOND, Grading
 from .step import Step, Window, end_moves, origin_of
 
@@ -203,10 +203,12 @@ class Schedule:
     @property
     def lowers(self) -> tuple[str, ...]:
         """Kinds of lower bounds that deserve a program: a law next to an end of the support, rounded to nodes, could
-        gain half a step there at first order [Thm 10]."""
+        gain half a step there at first order, and so could one next to a jump where the losses also have slopes
+        [Thm 10]."""
         if self._continuous and not self.problem.whole_line and not self.problem.folds:
             return LOWER
-        return ("nodes",)
+        slopes = any(piece.coefficient for loss in self.problem.paid_losses for piece in loss.pieces)
+        return ("ends",) if slopes and not self._continuous and atom_serves(self.problem) else ("nodes",)
 
     def first(self) -> Iterator[dict[str, int]]:
         """The scan: rounds of one coarse lattice per kind of bound; cells two steps wide are as many as others."""
@@ -227,7 +229,7 @@ class Schedule:
             yield from (dict.fromkeys(self.kinds, k) for k in SCAN)
         else:
             for before, beyond in zip(self._next_to_jumps(-1), self._next_to_jumps(1)):
-                yield {**dict.fromkeys(self.uppers, before), "nodes": beyond}
+                yield {**dict.fromkeys(self.uppers, before), **dict.fromkeys(self.lowers, beyond)}
 
     @cached_property
     def _bottom(self) -> tuple[Fraction, ...]:

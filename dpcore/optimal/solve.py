@@ -15,6 +15,7 @@ from .atlas import power_of
 from .composed import ComposedSearch
 from .covered import CoveredSearch, worst_pair
 from .integer import IntegerSearch, has_first, solve_integer
+from .parts import PartsSearch
 from .profile import ProfileSearch
 
 
@@ -70,7 +71,9 @@ FIRST = 0.02
 
 def _search(problem: NoiseProblem) -> type[Search]:
     """For finitely many pairs."""
-    return CoveredSearch if worst_pair(problem) else Search
+    if worst_pair(problem):
+        return CoveredSearch
+    return PartsSearch if problem.budget is not None or len(problem.simplified.privacies) > 1 else Search
 
 
 def solve_many(

@@ -106,7 +106,8 @@ class Proof:
 
 @dataclass(frozen=True)
 class Step:
-    """What a step found. `window`, `seed`: for the next step of the same kind; `proof`: of a lower bound."""
+    """What a step found. `window`, `seed`: for the next step of the same kind; `proof`: of a lower bound; `price`: what
+    the loss falls by per unit of a budget."""
 
     k: int
     edge: int
@@ -121,6 +122,7 @@ class Step:
     pairs: int
     status: str
     proof: Proof | None = None
+    price: float = 0.0
 
 
 def least_delta(problem: NoiseProblem) -> float:

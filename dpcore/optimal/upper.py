@@ -125,6 +125,7 @@ def upper_step(
         len(means),
         outcome.pairs,
         outcome.status,
+        price=outcome.budget_rate,
     )
 
 
