@@ -260,12 +260,15 @@ class Cut:
                 left, right = left + here * step, right + there * step
         return self.cost(left, right), left, right
 
-    def _anchors(self, staircase: Staircase) -> list[tuple[int, list[float]]]:
-        """Places for the left end (−1), the right end (1) or the middle (0) of the top step."""
+    def _anchors(self, staircase: Staircase) -> list[tuple[float, list[float]]]:
+        """Places for the left end (−1), the right end (1), the middle (0) or what lies in between of the top step: the
+        loss's minimiser divides it as on the whole line."""
         if self.problem.folds:
             return [(0, [0.0])]
         place = (staircase.location - self.origin) / self.problem.sensitivity
-        sides = []
+        sides: list[tuple[float, list[float]]] = []
+        if abs(place) < staircase.gamma:
+            sides.append((-place / staircase.gamma, [0.0]))
         for side, end in ((-1, self.lo), (1, self.hi)):
             places = [place + side * staircase.gamma, 0.0]
             if math.isfinite(end):
@@ -275,7 +278,7 @@ class Cut:
             sides.append((side, places))
         return sides
 
-    def _widest(self, side: int, place: float, logs: Array, raised: bool) -> tuple[float, float, float]:
+    def _widest(self, side: float, place: float, logs: Array, raised: bool) -> tuple[float, float, float]:
         """(cost, left, right) of the best width of a top step with an end, or its middle, at a place."""
         log = least_argument(lambda log: self.cost(*_ends(side, place, log), raised), logs, tolerance=TRIED_TO)
         ends = _ends(side, place, log)
@@ -295,8 +298,8 @@ class _Filled:
     missed: float
 
 
-def _ends(side: int, place: float, log: float) -> tuple[float, float]:
-    """A top step so wide whose left end (−1), right end (1) or middle (0) is at a place."""
+def _ends(side: float, place: float, log: float) -> tuple[float, float]:
+    """A top step so wide whose left end (−1), right end (1), middle (0) or what lies in between is at a place."""
     width = math.exp(log)
     left = place - 0.5 * (1 + side) * width
     return left, left + width

@@ -1,11 +1,12 @@
 """A lower bound where a staircase stands near an end of its support: multipliers written down [method: peaks].
 
 Shifted by D, what lies within D of the end leaves the support, so it weighs at most δ, what lies within 2D at most
-about e^ε δ, and so on; the top step T begins m whole sensitivities from the end, where that much is 1. Its demand may
-go to the period before T as well as to the right; there every node hands it on, e^ε times as large, to the period
-before that, and from the last period it leaves the support. What that costs is the largest demand of any node there, so
-all of the period before T takes the same, up to a `cap`: the least one that leaves no demand of T unmet. And demand is
-spread on the way: shifts by less than D lead to nodes nearer to the next period.
+about e^ε δ, and so on; the top step T begins m + f sensitivities from the end, m ≥ 1 whole and 0 ≤ f < 1, where that
+much is 1. Its demand may go to the period before T as well as to the right; there every node hands it on, e^ε times as
+large, to the period before that, and from the last period it leaves the support. What that costs is the largest demand
+of any node there, so all of the part of the period that leaves after m steps, 1 − f of it, takes the same, up to a
+`cap`: the least one that leaves no demand of T unmet. The rest, f, takes one step more and so e^−ε as much. And demand
+is spread on the way: shifts by less than D lead to nodes nearer to the next period.
 """
 
 from __future__ import annotations
@@ -37,28 +38,39 @@ COARSE = (1500, 4500)
 """Nodes to the sensitivity where top steps are too narrow for those: what is hardly wider than a step of the lattice
 may as well be a node."""
 
+ALIGNED = 1.1
+"""They may be finer by this factor for the loss's minimiser to be a node, where it lies on the top step."""
+
 MOST_TERMS = 1_000_000
 """Most multipliers of a lattice."""
 
-CAPS, CAPS_TRIED = (1.6, 1e-2), 7
+CAPS = (1.6, 1e-2, 12)
 """The largest and the least cap but for 0 that are tried, in parts of an even one; so many between them."""
 
-NEAR = 1.1
-"""Between two neighbouring levels or lattices it changes by less than this factor."""
+NEAR = ((1.004, 4), (1.05, 7))
+"""Between two neighbouring levels or lattices it changes by less than the first factor or else the second; so many are
+tried between."""
 
 SPREAD = 1.02
 """Where spreading gains less than this factor, demand is handed on as it is."""
 
-BLOCKS, LEAST_BLOCKS = 160, 4
+BLOCKS, LEAST_BLOCKS = 1000, 4
 """It is spread by at most and at least so many shifts; in between by the root of what the last period hands on of one,
 for they cost as much each."""
 
 MOST_SHARED = 1200
 """Most nodes to the sensitivity with which the last period uses all shifts."""
 
-RISES, LAGS = (0.4, 0.7, 0.9, 1.0, 1.1), 0.54
+RISES, LAGS = (0.05, 0.15, 0.4, 0.7, 0.9, 1.0, 1.1), 0.54
 """Levels tried on the first lattice: so much of the loss's rise over the top step of the law. The best one lacks about
 `LAGS` of the rise, divided by the number of nodes to the top step."""
+
+BETWEEN = (0.98, 1.0)
+"""Levels tried on every lattice where the top step stands between whole sensitivities: the loss is the same at both of
+its ends, and that is the best level but for the lattice's step."""
+
+UNCOVERED = 0.3
+"""Such a top step is limited by the end where about δ lies within a sensitivity of the end, if it weighs nearly 1."""
 
 NEXT = (0.8, 1.2)
 """On finer lattices it is tried to add so much of what is expected."""
@@ -67,7 +79,7 @@ SEARCHED_TO = 0.03
 """Accuracy of the level on the first, relative to the rise."""
 
 SAME, CLOSE = 0.3, 1e-3
-"""A top step that begins this share of its width, or `CLOSE` sensitivities, from whole sensitivities is there."""
+"""A top step that begins this share of its width, or `CLOSE` sensitivities, before whole sensitivities is there."""
 
 MOST_PERIODS = 40
 """Between the end and the top step."""
@@ -91,31 +103,46 @@ def near_end_lower(problem: NoiseProblem, top: tuple[float, float], done: Callab
     if not loss.continuous or problem.privacy.delta == 0:
         return 0.0
     sides = ((loss, lo, *top), (loss.mirrored, -hi, -top[1], -top[0]))
-    found = 0.0
-    for facing, end, near, far in sides:
-        periods = round((near - end) / D) if math.isfinite(end) else 0
-        off = abs(near - end - periods * D)
-        before = facing.minimiser()[0] <= near
-        if before and 1 <= periods <= MOST_PERIODS and off <= max(SAME * (far - near), CLOSE * D):
-            found = max(found, _best(facing, problem.privacy, D, end, periods, far, done))
+    found, most = 0.0, MOST_PERIODS
+    for facing, end, near, far in sorted(sides, key=lambda side: side[2] - side[1]):
+        if not math.isfinite(end) or facing.minimiser()[0] > far:
+            continue
+        periods = math.floor((near - end + max(SAME * (far - near), CLOSE * D)) / D)
+        if 1 <= periods <= most and not done(found):
+            found = max(found, _best(facing, problem.privacy, D, end, periods, (near, far), done))
+            most = periods  # a further end limits a law less by e^ε a period
     return found
 
 
 def _best(
-    loss: Loss, privacy: Privacy, D: float, end: float, periods: int, far: float, done: Callable[[float], bool]
+    loss: Loss,
+    privacy: Privacy,
+    D: float,
+    end: float,
+    periods: int,
+    top: tuple[float, float],
+    done: Callable[[float], bool],
 ) -> float:
-    """The best bound of several lattices, with the best level on each; the top step reaches from `periods`
-    sensitivities right of the end to `far`."""
-    width = (far - end) / D - periods
+    """The best bound of several lattices, with the best level on each; at least `periods` sensitivities lie between the
+    end and the top step."""
+    whole, far = end + periods * D, top[1]
+    near = whole if loss.minimiser()[0] <= whole or top[0] <= whole else top[0]
+    width = (far - near) / D
     if not 0 < width < 1:
         return 0.0
-    least, most = loss.infimum(end + periods * D, far), float(loss.value(far))
+    least, most = loss.infimum(near, far), float(loss.value(far))
     if not least < most:
         return 0.0
     rise, found, level, coarse, search = most - least, 0.0, least, 0.0, _Caps(privacy, done)
+    between = [least + share * rise for share in BETWEEN] if near > whole else []
+    beyond = math.exp(-privacy.epsilon * periods) * (1 - (near - whole) / D) / width
+    if between and beyond < UNCOVERED * privacy.delta:
+        return 0.0
     for lattice in _lattices(loss, D, end, periods, width):
         before, finer, bound = found, LAGS * rise / (width * lattice.k), search.on(lattice)
-        if coarse:
+        if between:
+            found = max(found, *(bound(x) for x in between))
+        elif coarse:
             tried = level + NEXT[0] * (coarse - finer), level + NEXT[1] * (coarse - finer)
             found, level = max((found, level), *((bound(x), x) for x in tried[:1]))
             if found > before and not done(found):
@@ -124,7 +151,8 @@ def _best(
             levels, tolerance = [least + share * rise for share in RISES], SEARCHED_TO * rise / max(1.0, most)
             level = least_argument(lambda x: -bound(x), levels, tolerance=tolerance if width < WIDE else math.inf)  # noqa: B023
             found = bound(level)
-        if done(found) or width >= WIDE or (coarse and not done(found + MORE * (found - before))):
+        little = coarse and not between and not done(found + MORE * (found - before))
+        if done(found) or width >= WIDE or little:
             break
         coarse = finer
     return found
@@ -132,10 +160,18 @@ def _best(
 
 def _lattices(loss: Loss, D: float, end: float, periods: int, width: float) -> Iterator[EndLattice]:
     sizes = [max(nodes, math.ceil(top / width)) for nodes, top in NODES]
-    for k in sizes if sizes[0] <= FINEST else COARSE:
+    place = (loss.minimiser()[0] - end) / D
+    for size in sizes if sizes[0] <= FINEST else COARSE:
+        k = _aligned(size, place) if place > periods else size
         if k > FINEST or width * k * k > MOST_TERMS:
             return
         yield EndLattice.of(loss, D, k, end, periods)
+
+
+def _aligned(size: int, place: float) -> int:
+    """A lattice of about so many nodes to the sensitivity on which a place, in sensitivities, is nearest to a node."""
+    sizes = np.arange(size, math.ceil(ALIGNED * size) + 1)
+    return int(sizes[np.argmin(np.abs(place * sizes - np.round(place * sizes)))])
 
 
 @dataclass
@@ -161,9 +197,10 @@ class _Caps:
 
         share = 0.0
         if not meets(share):
-            near = (self.cap * NEAR, self.cap / NEAR)
-            known = self.cap and meets(near[0]) and not meets(near[1])
-            self.cap = share = bisection(meets, *(near if known else CAPS), mean=geometric, rounds=CAPS_TRIED)[0]
+            near = ((self.cap * factor, self.cap / factor, rounds) for factor, rounds in NEAR)
+            known = (one for one in near if self.cap and meets(one[0]) and not meets(one[1]))
+            enough, less, rounds = next(known, CAPS)
+            self.cap = share = bisection(meets, enough, less, mean=geometric, rounds=rounds)[0]
         if self.done(0.0):
             return 0.0
         return NearEnd(lattice, self.privacy.epsilon, level, share * unit).proof.lower(self.privacy)
@@ -171,7 +208,7 @@ class _Caps:
 
 @dataclass(frozen=True)
 class EndLattice:
-    """Nodes from an end of the support on, k per sensitivity, their costs, and how many periods lie before T."""
+    """Nodes from an end of the support on, k per sensitivity, their costs, and how many whole periods lie before T."""
 
     costs: Array
     k: int
@@ -190,7 +227,8 @@ class EndLattice:
 class NearEnd:
     """Multipliers for one level and one cap.
 
-    cap : nodes of the period before T take demand of T up to it; None: nothing is handed on at all.
+    cap : nodes of the period before T take demand of T up to it, e^−ε of it where one step more leads to the end; None:
+    nothing is handed on at all.
     right, left : (nodes,) of the shifts by a whole sensitivity.   unit : the largest demand in the period before T, if
     all of its nodes took the same from T or, where that is more, nothing.   spread : terms of other shifts to the left.
     """
@@ -205,36 +243,48 @@ class NearEnd:
 
     def __post_init__(self) -> None:
         costs, k = self.lattice.costs, self.lattice.k
-        decay, start = math.exp(-self.epsilon), self.lattice.periods * self.lattice.k
-        top = start + int(np.argmin(costs[start : start + k]))
-        dear = np.flatnonzero(costs[top:] >= self.level)
-        stop = top + (int(dear[0]) if dear.size else 0)
+        decay, whole = math.exp(-self.epsilon), self.lattice.periods * self.lattice.k
+        top = whole + int(np.argmin(costs[whole : whole + k]))
+        dear = np.flatnonzero(costs >= self.level)
+        after = int(np.searchsorted(dear, top))
+        start = max(whole, int(dear[after - 1]) + 1 if after else 0)
+        stop = int(dear[after]) if after < len(dear) else top
         self.right, self.left = np.zeros(len(costs)), np.zeros(len(costs))
         if not start < stop < start + k:
             return
+        self._start = start
         taken = decay * np.maximum(costs[stop + k : stop + 2 * k] - self.level, 0.0)
         self.right[stop : stop + k] = np.minimum(taken, taken[0])
         need = self.level - costs - self.right
         taken = decay * np.maximum(-need[start + k : stop + k], 0.0)
         self.right[start:stop] = np.minimum(taken, np.maximum(need[start:stop], 0.0))
         need[start:stop] -= self.right[start:stop]
-        before = slice(start - k, start)
-        even = np.maximum(need[start:stop], 0.0).sum() / (decay * k) + need[before].mean()
-        self.unit = max(float(even), float(need[before].max()))
+        before, leaves = slice(start - k, start), slice(start - k, whole)
+        even = np.maximum(need[start:stop], 0.0).sum() / (decay * (whole - start + k)) + need[leaves].mean()
+        self.unit = max(float(even), float(need[leaves].max()))
         if self.cap is None:
             return
         supply = decay * np.maximum(-need, 0.0)
         supply[k:] -= self.right[:-k]
         supply = np.maximum(supply, 0.0)
         supply[:start] = supply[start:stop] = 0.0
-        supply[before] = offered = decay * np.maximum(self.cap - need[before], 0.0)
+        caps = np.where(np.arange(start - k, start) < whole, self.cap, decay * self.cap)
+        supply[before] = offered = decay * np.maximum(caps - need[before], 0.0)
+        corner = slice(start - k, stop - k)  # not all of T reaches it; up to the cap the shift D costs δ anyway
+        self.left[start:stop] = np.minimum(np.clip(need[start:stop], 0.0, self.cap), supply[corner])
+        supply[corner] -= self.left[start:stop]
+        need[start:stop] -= self.left[start:stop]
         self.slices = Slices(supply, start, need[start:stop], top - start, k, 0.01 * UNMET * self.level)
         self._need, self._asked = need, (offered - self.slices.supply[before]) / decay
 
     def _hand_on(self) -> None:
-        """All demand of the period before T, and what T asks of it, to the end of the support."""
-        k, need, asked = self.lattice.k, self._need, self._asked
-        for first in range((self.lattice.periods - 1) * k, 0, -k):
+        """All demand of the period before T, and what T asks of it, to the end of the support: what lies beyond whole
+        sensitivities from the end first joins the period before."""
+        k, need, whole = self.lattice.k, self._need, self.lattice.periods * self.lattice.k
+        asked, beside = self._asked[: whole - self._start + k], slice(whole, self._start)
+        self.left[beside] = np.maximum(need[beside] + self._asked[len(asked) :], 0.0)
+        asked = np.concatenate([math.exp(self.epsilon) * self.left[beside], asked])
+        for first in range(whole - k, 0, -k):
             asked = self._on(first, np.maximum(need[first : first + k] + asked, 0.0)) * math.exp(self.epsilon)
         self.left[:k] = np.maximum(need[:k] + asked, 0.0)
 

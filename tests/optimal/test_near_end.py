@@ -1,5 +1,6 @@
 """Staircases near an end of the support: lower bounds by multipliers, against laws and linear programs."""
 
+import math
 import random
 from dataclasses import replace
 
@@ -54,6 +55,34 @@ def test_demand_is_spread_over_the_period_before_the_top_step(
 ) -> None:
     lower, upper = bracket(epsilon, delta, spec, support, 1.5e-3)
     assert lower <= upper <= lower * 1.0015
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "spec", "support", "gap"),
+    [  # from an end to the top step 1.11 (the first also from the right), 1.02 and 2.46 sensitivities
+        (20, 1.72e-7, "l1", (-3.294, 1.118), 2.5e-3),
+        (20, 1.72e-7, "l1", (-1.118, 3.294), 2.5e-3),
+        (14, 3e-5, "pinball:0.4", (-1.03, INFINITY), 2e-3),
+        (13, 1e-10, "huber:0.1", (-2.47, 5.0), 3e-3),
+    ],
+)
+def test_a_top_step_may_stand_between_whole_sensitivities(
+    epsilon: float, delta: float, spec: str, support: tuple[float, float], gap: float
+) -> None:
+    lower, upper = bracket(epsilon, delta, spec, support, 1e-3)
+    assert lower <= upper <= lower * (1 + gap)
+
+
+def test_less_demand_goes_where_one_step_more_leads_to_the_end() -> None:
+    """All of T's demand arrives, at most e^−ε of the cap in the first part of the period before T, so that no node next
+    to the end is asked for more than the cap allows."""
+    lattice = EndLattice.of(parse_loss("l1"), 1.0, 1000, -1.2, 1)
+    unit = NearEnd(lattice, 14.0, 0.01, None).unit
+    end = NearEnd(lattice, 14.0, 0.01, 1.001 * unit)
+    assert end.met
+    end._hand_on()
+    assert end.left[:1000].max() <= 1.001 * unit * (1 + 1e-9)
+    assert 0 < end.left[1000:1189].max() <= math.exp(-14) * 1.001 * unit
 
 
 @pytest.mark.parametrize("demand", [np.linspace(1, 0, 97), np.sin(np.linspace(0, 3, 97)), np.linspace(0, 1, 97)])
