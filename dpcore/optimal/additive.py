@@ -280,7 +280,7 @@ class Search(Anytime[NoiseProblem, Solution]):
 
     def _prove_closed(self, problem: NoiseProblem) -> None:
         """Lower bounds without a program, for a problem that asks no more than this one."""
-        closed = (two_level_lower, jumps.exceed_lower, monotone_lower, plateau_lower)
+        closed = (two_level_lower, jumps.exceed_lower, jumps.layers_lower, monotone_lower, plateau_lower)
         self.lower = max(self.lower, *(bound(problem) for bound in closed))
         least = LINEAR_PEAKS_FROM if power_of(problem.paid_loss) == 1 else PEAKS_FROM
         if problem.joint.epsilon < least or self._reached(self.lower):
