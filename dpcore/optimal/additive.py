@@ -40,7 +40,7 @@ from .peak import peaks_lower
 from .plateau import plateau, plateau_lower
 from .program import Seed
 from .schedule import ALIGNED_FROM, LOWER, Schedule, Steps, steepness
-from .step import Limits, Step, Window, end_moves, origin_of
+from .step import Limits, Step, Window, end_moves, origin_of, several_bottoms
 from .trimmed import BELOW, trimmed
 from .two_level import two_level_lower
 from .upper import upper_step
@@ -86,7 +86,7 @@ STAIRCASE_BELOW = 1e-9
 """Nor below this δ."""
 
 
-CLOSED = (two_level_lower, jumps.exceed_lower, monotone_lower, plateau_lower)
+CLOSED = (two_level_lower, jumps.exceed_lower, jumps.layers_lower, monotone_lower, plateau_lower)
 """Lower bounds in closed form, of no cost."""
 
 
@@ -409,7 +409,7 @@ class Search(Anytime[NoiseProblem, Solution]):
         """Solve the problem without its support first, where the support's ends are far enough from a law's middle: its
         lower bound holds, and so does its law if that lies inside."""
         problem = self.problem
-        alone = problem.budget is None and problem.privacy.delta > 0
+        alone = problem.budget is None and problem.privacy.delta > 0 and not several_bottoms(problem)
         if problem.whole_line or end_moves(problem) or not alone or self._over or self._settled:
             return
 

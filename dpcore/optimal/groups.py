@@ -211,7 +211,7 @@ def _monotone_chain(
     coarse = coarser(problem, m)
     if coarse is None:
         return
-    window = Window(*((end / D + side * margin) / m for side, end in zip((-1, 1), law)))
+    window = Window((law[0] / D - margin) / m, (law[1] / D + margin) / m)
     chain = monotone_chain(coarse, window, _labels(coarse, MOST_LABELS * m / wide), level[0] / coarse.sensitivity)
     if chain is not None:
         yield GroupProof(m, chain.proof, chain.nodes, 0)

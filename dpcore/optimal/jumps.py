@@ -16,6 +16,7 @@ from ..errors import InputError
 from ..loss import UNIT, Loss, parse_loss
 from ..noise.piecewise import PiecewiseNoise
 from ..noise.whole import TOTAL
+from ..privacy import Privacy
 from ..problem import NoiseProblem
 from .lattice import Array
 from .step import AUDIT_ROOM
@@ -84,20 +85,52 @@ def rounded(law: PiecewiseNoise) -> tuple[int, Array]:
 
 def exceed_lower(problem: NoiseProblem) -> float:
     """What every law pays at least, rounded down; 0 for losses that have no threshold [method: jumps]."""
-    if threshold(problem.paid_loss) is None:
+    t = threshold(problem.paid_loss)
+    if t is None:
         return 0.0
-    return max(_lower(problem, p.epsilon, p.delta) for p in problem.privacies)
+    size = problem.paid_loss.infimum(math.nextafter(t, math.inf), math.inf)
+    exact = decimal(t) / decimal(problem.sensitivity)
+    return max(0.0, size * max(_beyond(exact, p) for p in problem.privacies) * (1 - 2 * UNIT))
 
 
-def _lower(problem: NoiseProblem, epsilon: float, delta: float) -> float:
-    """V₀ − 2δ((1 − b^(n+1))/(e^ε − 1) + (1 − b)V₀) for a loss of size 1.
+LAYERS, MOST = 64, 1e300
+"""Ends of intervals beyond a stretch without loss, on either side, over two sensitivities."""
+
+
+def layers_lower(problem: NoiseProblem) -> float:
+    """What every law pays at least where the loss is 0 on a stretch, rounded down; 0 for other losses [method: jumps].
+
+    For nested intervals and levels h_1 ≤ h_2 ≤ … that the loss has at least outside of them, c is at least
+    Σ (h_i − h_(i−1)) 1{x outside interval i}, and a law moved to the middle of an interval is as private. Rounding:
+    intervals are rational, their halves in sensitivities rounded up; all terms are ≥ 0.
+    """
+    loss, (lo, hi), D = problem.paid_loss, problem.support, problem.sensitivity
+    free = [x for x in loss.breaks.tolist() if lo <= x <= hi and float(loss.value(x)) == 0]
+    if len(free) < 2:
+        return 0.0
+    left, right = min(free), max(free)
+    away = 2 * D * np.arange(LAYERS + 1) / LAYERS
+    lefts, rights = left - away, right + away
+    below = np.maximum.accumulate([loss.infimum(lo, x) if lo < x else math.inf for x in lefts.tolist()])
+    above = np.maximum.accumulate([loss.infimum(x, hi) if x < hi else math.inf for x in rights.tolist()])
+    levels = sorted({h for h in (*below.tolist(), *above.tolist()) if 0 < h <= min(below[-1], above[-1], MOST)})
+    total, before = 0.0, 0.0
+    for level in levels:
+        a, b = (ends[np.searchsorted(least, level)] for ends, least in ((lefts, below), (rights, above)))
+        half = (Fraction(float(b)) - Fraction(float(a))) / (2 * decimal(D))
+        half = Fraction(math.ceil(half * FINEST), FINEST)
+        total += (level - before) * max(_beyond(half, p) for p in problem.privacies) * (1 - 8 * UNIT)
+        before = level
+    return max(0.0, total * (1 - 4 * LAYERS * UNIT))
+
+
+def _beyond(exact: Fraction, privacy: Privacy) -> float:
+    """V₀ − 2δ((1 − b^(n+1))/(e^ε − 1) + (1 − b)V₀), at most the probability of errors beyond so many sensitivities.
 
     Rounding: V₀ = b^(n+1)/(f + b(1 − f)) falls with e^ε; b^(n+1) errs by (n + 1)·ε·u for what the exponent's product
     loses and as much for that of ε itself, all else by some 32 u, and the two terms' difference by u of either.
     """
-    t = threshold(problem.paid_loss) or 0.0
-    size = problem.paid_loss.infimum(math.nextafter(t, math.inf), math.inf)
-    exact = decimal(t) / decimal(problem.sensitivity)
+    epsilon, delta = privacy.epsilon, privacy.delta
     n = math.floor(exact)
     f = float(exact - n)
     if epsilon == 0 or (n + 1) * epsilon > 600:
@@ -105,7 +138,7 @@ def _lower(problem: NoiseProblem, epsilon: float, delta: float) -> float:
     b, rounding = math.exp(-epsilon), (32 + 4 * (n + 1) * (1 + epsilon)) * UNIT
     pure = math.exp(-(n + 1) * epsilon) / (f + b * (1 - f))
     price = -math.expm1(-(n + 1) * epsilon) / math.expm1(epsilon) + -math.expm1(-epsilon) * pure
-    return max(0.0, size * (1 - 8 * UNIT) * (pure * (1 - rounding) - 2 * delta * price * (1 + rounding)))
+    return max(0.0, (1 - 8 * UNIT) * (pure * (1 - rounding) - 2 * delta * price * (1 + rounding)))
 
 
 def cut_staircases(problem: NoiseProblem) -> list[PiecewiseNoise]:

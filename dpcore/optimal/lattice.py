@@ -84,8 +84,8 @@ class Lattice:
 
     first, last : indices that may carry mass.   event_first, event_last : indices that may be in an event.
     folded : unknowns are classes of mirror images i ↔ −i − edge.   edge : 1 when 0 is a cell edge (upper bounds
-    on the offset lattice), else 0.   reach : events lie within so many steps of a whole number of sensitivities (None:
-    anywhere), where a nearly staircase-like optimum has its steps; any choice of events proves a lower bound.
+    on the offset lattice), else 0.   near : events lie in one of these stretches (first, last), or whole sensitivities
+    away from it (none: anywhere); any choice of events proves a lower bound.
     """
 
     k: int
@@ -95,16 +95,16 @@ class Lattice:
     event_last: int
     folded: bool
     edge: int = 0
-    reach: int | None = None
+    near: tuple[tuple[int, int], ...] = ()
 
     @cached_property
     def events(self) -> Ints:
         """Indices that may be in an event."""
         everywhere = self.indices[(self.indices >= self.event_first) & (self.indices <= self.event_last)]
-        if self.reach is None:
+        if not self.near:
             return everywhere
-        off = (everywhere + self.reach) % self.k
-        return everywhere[off <= 2 * self.reach]
+        stretches = ((everywhere - first) % self.k <= last - first for first, last in self.near)
+        return everywhere[np.logical_or.reduce(list(stretches))]
 
     @cached_property
     def _event_positions(self) -> Ints:

@@ -147,8 +147,8 @@ def rounding_lattice(problem: NoiseProblem, k: int, edge: int, window: Window, w
         first = event_first = whole * math.floor(lo / whole)
     if last >= hi - edge:
         last = event_last = whole * math.ceil(hi / whole) - edge
-    reach = None if window.reach is None else max(1, math.ceil(window.reach * k))
-    return Lattice(k, first, last, event_first, event_last, problem.folds, edge, reach)
+    near = tuple((math.floor((left - start) * k), math.ceil((right - start) * k)) for left, right in window.near)
+    return Lattice(k, first, last, event_first, event_last, problem.folds, edge, near)
 
 
 def _touch(problem: NoiseProblem, cells: Places, k: int, seed: Seed | None) -> Array:

@@ -101,8 +101,8 @@ class Mesh(Lattice):
         first, last = lattice.first - 2 * lattice.open_left, lattice.last + 2 * lattice.open_right
         k, first, event_first = (coarse * i for i in (lattice.k, first, lattice.event_first))
         last, event_last = (coarse * (i + lattice.edge) - lattice.edge for i in (last, lattice.event_last))
-        reach = None if lattice.reach is None else coarse * lattice.reach
-        bare = Mesh(k, first, last, event_first, event_last, lattice.folded, lattice.edge, reach, coarse=coarse)
+        near = tuple((coarse * a, coarse * b) for a, b in lattice.near)
+        bare = Mesh(k, first, last, event_first, event_last, lattice.folded, lattice.edge, near, coarse=coarse)
         bare = replace(bare, finest=max(1, grading.finest))
         return replace(bare, nodes=tuple(grading.nodes(bare.k, bare.first, bare.last).tolist()))
 

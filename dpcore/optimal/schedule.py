@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -102,6 +102,10 @@ BOTTOM_BELOW, BOTTOM_EVEN = 0.06, 0.001
 """Where the law costs at most this share of the steepest slope per sensitivity: other lattices see more than that; for
 even problems they are aligned with the top step, whose ends are near those of the plateau."""
 
+APART_SIZES, MET, APART = (25, 50, 100, 200, 400), 1.25, 0.5
+"""Where they are corners of several bottoms, sizes of lattices for lower bounds, up to so many times as large or small;
+events first lie within so many sensitivities of these corners."""
+
 BOTTOM_CELLS = 200
 """If it takes at most so many, cells for upper bounds are chosen to end near the corners."""
 
@@ -153,6 +157,10 @@ class Schedule:
     def window(self, kind: str, k: int, steps: Steps) -> Window:
         """Where to look next: generous at first [method: windows], later what the last step used,
         never more than `MOST_CELLS` cells."""
+        if kind in LOWER and self._apart:
+            D = self.problem.sensitivity
+            around = Window(self._low[0] / D - APART, self._low[-1] / D + APART)
+            return self._near_low(k, steps[kind][-1].window if steps[kind] else around)
         if steps[kind]:
             return steps[kind][-1].window
         pairs = self.problem.privacies
@@ -163,7 +171,8 @@ class Schedule:
             near = self.stretch[kind in LOWER]
             first = near if (near.right - near.left) * k <= MOST_CELLS else first
         near_steps = kind in LOWER and self._nearly_staircase and self._steepness >= STEPS_FROM
-        return replace(first, reach=max(1.5 * self.peak, 1.2 * max(self.steps))) if near_steps else first
+        reach = max(1.5 * self.peak, 1.2 * max(self.steps))
+        return replace(first, near=((-reach, reach),)) if near_steps else first
 
     @property
     def widest(self) -> Window:
@@ -205,14 +214,16 @@ class Schedule:
         """Kinds of lower bounds that deserve a program: a law next to an end of the support, rounded to nodes, could
         gain half a step there at first order, and so could one next to a jump where the losses also have slopes
         [Thm 10]."""
-        if self._continuous and not self.problem.whole_line and not self.problem.folds:
+        if self._continuous and not self.problem.whole_line and not self.problem.folds and not self._apart:
             return LOWER
         slopes = any(piece.coefficient for loss in self.problem.paid_losses for piece in loss.pieces)
         return ("ends",) if slopes and not self._continuous and atom_serves(self.problem) else ("nodes",)
 
     def first(self) -> Iterator[dict[str, int]]:
         """The scan: rounds of one coarse lattice per kind of bound; cells two steps wide are as many as others."""
-        graded = itertools.chain(BOTTOM_SCAN if self._bottom else (), itertools.repeat(None))
+        met = tuple(map(self._met, APART_SIZES)) if self._apart else BOTTOM_SCAN if self._bottom else ()
+        rest = met[-1] if self._apart else None
+        graded = itertools.chain(met, itertools.repeat(rest))
         for round_, nodes in zip(self._rounds(), graded):
             sizes = {kind: CELL * k if kind == "ends" else self._on_bottom(kind, k) for kind, k in round_.items()}
             yield sizes if nodes is None else {**sizes, "nodes": nodes}
@@ -232,18 +243,16 @@ class Schedule:
                 yield {**dict.fromkeys(self.uppers, before), **dict.fromkeys(self.lowers, beyond)}
 
     @cached_property
-    def _bottom(self) -> tuple[Fraction, ...]:
-        """Ends of plateaus and bottoms of dips where the loss is hardly more than the best law costs, and ends of the
-        support, in sensitivities from the lattices' origin; none where all are there, where that would take too fine
-        lattices, or where the loss has no plateau or dip, or two of them. A chord across such a corner lies farther
-        below the loss than the law costs."""
+    def _low(self) -> tuple[float, ...]:
+        """Ends of plateaus and bottoms of dips where the loss is hardly more than the best law costs; none where the
+        loss has no plateau or dip, or the law costs too much. A chord across such a corner lies farther below the loss
+        than the law costs."""
         problem, D = self.problem, self.problem.sensitivity
         if not self._continuous or problem.monotone or problem.joint.epsilon < ALIGNED_FROM or problem.budget:
             return ()
-        loss, origin, (lo, hi) = problem.paid_loss, decimal(origin_of(problem)), problem.support
-        near = self._around(self._periods)
+        loss, (lo, hi), near = problem.paid_loss, problem.support, self._around(self._periods)
         pieces = [p for p in loss.pieces if p.hi > max(lo, near.left * D) and p.lo < min(hi, near.right * D)]
-        most, least = BOTTOM * self.upper, BOTTOM_EVEN if self.problem.folds else BOTTOM_BELOW
+        most = BOTTOM * self.upper
         low = [
             one.hi
             for one, two in zip(pieces, pieces[1:])
@@ -251,14 +260,51 @@ class Schedule:
         ]
         steep = max((abs(float(p.slope(x))) for p in pieces for x in (p.lo, p.hi) if math.isfinite(x)), default=0.0)
         level = len(low) > 1 or any(piece.coefficient == 0 for piece in pieces)
-        if not low or not level or self.upper > least * steep * D:
+        least = BOTTOM_EVEN if problem.folds and not self._rises(low) else BOTTOM_BELOW
+        return tuple(low) if level and self.upper <= least * steep * D else ()
+
+    def _rises(self, low: Sequence[float]) -> bool:
+        """Whether the loss is more than that somewhere between the first and the last of these places."""
+        loss, most = self.problem.paid_loss, BOTTOM * self.upper
+        return bool(low) and any(float(loss.value(p.hi)) > most for p in loss.pieces if low[0] < p.hi < low[-1])
+
+    @cached_property
+    def _apart(self) -> bool:
+        """Whether these corners belong to several bottoms."""
+        return self._rises(self._low)
+
+    @cached_property
+    def _bottom(self) -> tuple[Fraction, ...]:
+        """Corners of a single bottom and ends of the support, in sensitivities from the lattices' origin; none where
+        all are there, or where that would take too fine lattices."""
+        problem, D, near = self.problem, self.problem.sensitivity, self._around(self._periods)
+        if not self._low or self._apart:
             return ()
-        if any(float(loss.value(p.hi)) > most for p in pieces if low[0] < p.hi < low[-1]):
-            return ()
-        places = tuple((decimal(x) - origin) / decimal(D) for x in low)
-        ends = tuple((decimal(x) - origin) / decimal(D) for x in (lo, hi) if near.left <= x / D <= near.right)
+        origin = decimal(origin_of(problem))
+        places = tuple((decimal(x) - origin) / decimal(D) for x in self._low)
+        ends = tuple((decimal(x) - origin) / decimal(D) for x in problem.support if near.left <= x / D <= near.right)
         parts = math.lcm(*(place.denominator for place in (*places, *ends)))
         return (*places, *ends) if any(places) and parts <= BOTTOM_PARTS else ()
+
+    def _met(self, size: int, least: int = 1) -> int:
+        """A lattice of about that size, and at least so large, whose nodes corners of several bottoms miss least."""
+        origin, D = origin_of(self.problem), self.problem.sensitivity
+        places = [(x - origin) / D for x in self._low]
+
+        def missed(k: int) -> tuple[float, int]:
+            return round(max(abs(k * x - round(k * x)) for x in places) / k, FITTED), k
+
+        return min(range(max(least, math.ceil(size / MET)), math.floor(size * MET) + 1), key=missed)
+
+    def _near_low(self, k: int, window: Window) -> Window:
+        """Of a window what lies around the nodes that cost at most what the best law does."""
+        D, start = self.problem.sensitivity, origin_of(self.problem) / self.problem.sensitivity
+        i = np.arange(math.ceil((window.left - start) * k), math.floor((window.right - start) * k) + 1)
+        cheap = i[self.problem.paid_loss.value((start + i / k) * D) <= self.upper]
+        if not cheap.size:
+            return window
+        runs = np.split(cheap, np.flatnonzero(np.diff(cheap) > 1) + 1)
+        return replace(window, near=tuple((start + (r[0] - 1.5) / k, start + (r[-1] + 1.5) / k) for r in runs))
 
     @property
     def _bottom_parts(self) -> int:
@@ -267,7 +313,10 @@ class Schedule:
 
     def _on_bottom(self, kind: str, k: int) -> int:
         """A lattice of at least k cells for upper bounds, on which corners are ends of cells or whole halves, quarters,
-        … of one away from them, where the least such lattice is small; any other as it is."""
+        … of one away from them, where the least such lattice is small; with several bottoms on which they nearly are;
+        any other as it is."""
+        if self._apart:
+            return self._met(k, k) if kind == "offset" and k > 1 and not self.problem.folds else k
         parts = self._bottom_parts
         odd = parts // (parts & -parts)
         return k if kind in LOWER or k == 1 or parts > BOTTOM_CELLS else odd * -(-k // odd)
@@ -329,7 +378,9 @@ class Schedule:
                 k = round(1.6 * largest) + 1
             if self._bottom and kind == "nodes":
                 k = next((size for size in BOTTOM_SIZES if size >= wanted), self.finest + 1)
-            elif self._bottom and kind not in LOWER:
+            elif self._apart and kind == "nodes":
+                k = next((k for k in map(self._met, APART_SIZES) if k > largest), self.finest + 1)
+            elif (self._bottom or self._apart) and kind not in LOWER:
                 k = self._on_bottom(kind, k)
             elif self._nearly_staircase:  # aligned, even problems need no multiple
                 k = self._aligned(kind, wanted if self.problem.folds else k, largest + 1)
@@ -348,6 +399,8 @@ class Schedule:
 
     def graded(self, kind: str, k: int, steps: Steps) -> Grading | None:
         """How a lattice is graded, None for a uniform one."""
+        if self._apart and kind in LOWER:
+            return None
         if self._bottom and kind == "nodes":
             return self._near_bottom(k)
         return self._grading(k, steps) if kind in LOWER else self._narrowing(kind, k, steps)
@@ -391,7 +444,7 @@ class Schedule:
     def _near_steps(self, coarse: int, slope: float, window: Window) -> Grading:
         """Fine near 0, the staircase's steps and their copies whole sensitivities on."""
         places = (0.0, *self.steps, *(-step for step in self.steps))
-        reach = min(int(window.right) + (window.reach is not None), PERIODS)  # a tight window has covers beyond it
+        reach = min(int(window.right) + bool(window.near), PERIODS)  # a tight window has covers beyond it
         return Grading(coarse, places, slope, reach + BEYOND * max(self.steps))
 
     @property

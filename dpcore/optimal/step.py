@@ -50,12 +50,12 @@ class Limits:
 
 @dataclass(frozen=True)
 class Window:
-    """The stretch [left, right] of the line that a program looks at; with `reach`, only events within so much of a
-    whole number of sensitivities. All in sensitivities."""
+    """The stretch [left, right] of the line that a program looks at; with `near`, only events in one of these stretches
+    or whole sensitivities away from it. All in sensitivities."""
 
     left: float
     right: float
-    reach: float | None = None
+    near: tuple[tuple[float, float], ...] = ()
 
     def scaled(self, factor: float) -> Window:
         """The window, longer by a factor about its middle."""
@@ -130,8 +130,14 @@ def least_delta(problem: NoiseProblem) -> float:
     return LEAST_NEAR_END if end_moves(problem) else LEAST_DELTA
 
 
-NEAR_END = 8.0
-"""An end of the support this many times as far from the minimiser as truncated Laplace noise reaches matters little."""
+NEAR_END, NEAR_STEEP = 8.0, 2.5
+"""An end of the support this many times as far from the minimiser as truncated Laplace noise reaches matters little;
+for losses with several bottoms, whose corners matter more, one further away than that, from such an ε on."""
+
+
+def several_bottoms(problem: NoiseProblem) -> bool:
+    """Whether a continuous loss falls again beyond its minimiser, and ε is so large that corners there matter."""
+    return problem.loss.continuous and not problem.loss.grows_from_zero and problem.joint.epsilon >= NEAR_STEEP
 
 
 def origin_of(problem: NoiseProblem) -> float:
@@ -142,7 +148,7 @@ def origin_of(problem: NoiseProblem) -> float:
         return 0.0
     best = problem.loss.minimiser(*problem.support)[0]
     end = min(problem.support, key=lambda x: abs(x - best))
-    reach = NEAR_END * (1 + problem.joint.truncation()) * problem.sensitivity
+    reach = (1.0 if several_bottoms(problem) else NEAR_END) * (1 + problem.joint.truncation()) * problem.sensitivity
     return end if math.isfinite(end) and abs(end - best) <= reach else best
 
 

@@ -97,7 +97,7 @@ def test_tight_windows_of_graded_lattices_keep_to_the_steps() -> None:
     problem = noise_problem(10, 0.75, 1.0, "l2")
     grading = Grading(4, (0.0, 0.028, -0.028), 8.0, 2.04)
     everywhere = lower_step(problem, 36, Window(-1.06, 1.06), None, LIMITS, grading)
-    near = lower_step(problem, 36, Window(-1.06, 1.06, reach=0.042), None, LIMITS, grading)
+    near = lower_step(problem, 36, Window(-1.06, 1.06, near=((-0.042, 0.042),)), None, LIMITS, grading)
     assert near.pairs < everywhere.pairs
     assert near.bound <= 0.00021180254
 

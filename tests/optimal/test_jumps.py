@@ -73,3 +73,27 @@ def test_small_delta_needs_no_program(epsilon, delta, loss, monotone):
 @pytest.mark.parametrize("loss", ["l1", "pinball:0.3", "table:-1=1,0=0,1=1"])
 def test_other_losses_have_no_threshold(loss):
     assert jumps.threshold(parse_loss(loss)) is None
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "rows", "support"),
+    [
+        (14.4, 2.08e-8, "-2.9=1.9,-1.2=0.2,-1=0,0=0,1=0,1.2=0.2,2.9=1.9", (-5.412, 6.85)),
+        (5, 1e-6, "-3=1,-2=0,0=0,0.5=0,1=2", (-math.inf, math.inf)),
+        (1, 0.01, "-3=1,-2=0.1,-1=0,0=0,0.5=0,1=2", (-math.inf, 0.7)),
+    ],
+)
+def test_a_loss_is_at_least_a_sum_of_layers(epsilon, delta, rows, support):
+    """Below a law's loss; and of a loss with a threshold, up to its size, the threshold's bound."""
+    problem = noise_problem(epsilon, delta, 1.0, f"table:{rows}", support=support)
+    lower, proof = jumps.layers_lower(problem), solve(problem, SolverSettings(gap=0.05, time_limit=3)).certificate
+    assert 0 < lower <= proof.upper
+    assert proof.lower >= lower
+
+
+def test_a_steep_ramp_is_nearly_a_threshold():
+    threshold = noise_problem(2, 1e-4, 1.0, "exceed:1.25")
+    ramp = noise_problem(2, 1e-4, 1.0, "table:-9=1,-1.2500001=1,-1.25=0,0=0,1.25=0,1.2500001=1,9=1")
+    far = noise_problem(2, 1e-4, 1.0, "exceed:1.29")
+    assert jumps.exceed_lower(far) <= jumps.layers_lower(ramp) <= jumps.exceed_lower(threshold) * (1 + 1e-9)
+    assert jumps.layers_lower(noise_problem(2, 1e-4, 1.0, "l1")) == 0

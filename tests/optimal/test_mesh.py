@@ -1,6 +1,7 @@
 """Graded lattices: what their rows say, what their multipliers prove."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -211,3 +212,27 @@ def test_ends_of_plateaus_are_nodes(epsilon, delta, rows, support, gap):
     """Where the least expected loss is far below what a chord across an end of a plateau, or across a dip, misses."""
     problem = noise_problem(epsilon, delta, 1.0, f"table:{rows}", support=support)
     assert solve(problem, SolverSettings(gap=1e-3, time_limit=10)).certificate.gap <= gap
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "rows", "support"),
+    [
+        (6.01, 0.0104, "-4.9=0.03,-1=0.03,-0.97=0,-0.41=0.205,0=0,0.16=0,0.35=0.19,4.5=8.49", (-3.384, 3.288)),
+        (5.91, 0.00632, "-4=2.1,-3.6=1.9,-1.7=0,-0.26=0.26,0=0,0.26=0.26,1.7=0,3.6=1.9,4=2.1", (-math.inf, math.inf)),
+        (13.3, 0.000111, "-2.7=1.5,-1.5=0.3,-1.2=0,-0.32=0.32,0=0,1.9=0,4=1.05", (-math.inf, math.inf)),
+    ],
+)
+def test_several_bottoms_far_below_what_chords_miss(epsilon, delta, rows, support):
+    problem = noise_problem(epsilon, delta, 1.0, f"table:{rows}", support=support)
+    assert solve(problem, SolverSettings(gap=0.05, time_limit=60)).certificate.gap <= 0.05
+
+
+def test_events_near_several_bottoms_prove_nearly_what_all_events_do():
+    problem = noise_problem(6, 0.01, 1.0, "table:-2=2,-0.6=0,-0.3=0.3,0=0,2=2")
+    wide, limits = Window(-1.2, 0.6), Limits(0.01, 1e-3, math.inf, lambda: False)
+    every = lower_step(problem, 20, wide, None, limits)
+    near = lower_step(problem, 20, replace(wide, near=((-0.66, -0.54), (-0.06, 0.06))), None, limits)
+    wrong = lower_step(problem, 20, replace(wide, near=((-0.4, -0.3),)), None, limits)
+    assert 0.98 * every.bound <= near.bound <= every.bound * (1 + 1e-6)
+    assert near.pairs < 0.6 * every.pairs
+    assert wrong.bound < 0.5 * every.bound
