@@ -77,6 +77,9 @@ PARTLY = 0.25
 OUTSIDE_IN_FROM = 0.7
 """From this ε on multipliers for monotone laws from outside in fade soon enough."""
 
+BRIEFLY = 0.1
+"""Or for multipliers without a program where programs serve as well."""
+
 PLACES = 0.7
 """Share of the time for places that do not tell all; lattices, which miss jumps and ends, bring soon what they can."""
 
@@ -393,7 +396,7 @@ class Search(Anytime[NoiseProblem, Solution]):
         if not falls(problem) or self.best is None or self._over or self._settled:
             return
         now = time.perf_counter()
-        until = now + PARTLY * (self._deadline - now)
+        until = now + (PARTLY if problem.whole_line else BRIEFLY) * (self._deadline - now)
         if problem.privacy.epsilon >= OUTSIDE_IN_FROM:
             done = lambda lower: self._reached(lower) or time.perf_counter() >= until  # noqa: E731
             self.lower = max(self.lower, outside_in_lower(problem, self.upper, done))
