@@ -36,6 +36,7 @@ from .near_end import near_end_lower
 from .one_sided import monotone_lower
 from .orbit_bounds import orbit_bounds
 from .orbits import Orbits
+from .outside_in import outside_in_lower
 from .peak import peaks_lower
 from .plateau import plateau, plateau_lower
 from .program import Seed
@@ -72,6 +73,12 @@ WITHOUT_SUPPORT = 0.5
 
 PARTLY = 0.25
 """Share of the time for a law of a program where a closed form serves."""
+
+OUTSIDE_IN_FROM = 0.7
+"""From this ε on multipliers for monotone laws from outside in fade soon enough."""
+
+BRIEFLY = 0.1
+"""Or for multipliers without a program where programs serve as well."""
 
 PLACES = 0.7
 """Share of the time for places that do not tell all; lattices, which miss jumps and ends, bring soon what they can."""
@@ -391,9 +398,18 @@ class Search(Anytime[NoiseProblem, Solution]):
         return problem.budget is None and len(problem.privacies) == 1 and problem.paid_loss.grows_from_zero
 
     def _fall(self) -> None:
-        """Bounds for monotone laws in a support from programs with cells where their steps are [Thm 11]."""
+        """Bounds for monotone laws [Thm 11]: without a program, and in a support from programs with cells where their
+        steps are."""
         problem = self.problem
-        if problem.whole_line or not falls(problem) or self.best is None or self._over or self._settled:
+        if not falls(problem) or self.best is None or self._over or self._settled:
+            return
+        now = time.perf_counter()
+        until = now + (PARTLY if problem.whole_line else BRIEFLY) * (self._deadline - now)
+        if problem.privacy.epsilon >= OUTSIDE_IN_FROM:
+            done = lambda lower: self._reached(lower) or time.perf_counter() >= until  # noqa: E731
+            self.lower = max(self.lower, outside_in_lower(problem, self.upper, done))
+            self._report()
+        if problem.whole_line or self._over:
             return
         now = time.perf_counter()
         limits = replace(self._limits, deadline=now + PARTLY * (self._deadline - now))

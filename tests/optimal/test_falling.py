@@ -24,6 +24,7 @@ from dpcore.noise.piecewise import PiecewiseNoise, candidate_shifts
 from dpcore.optimal import solve
 from dpcore.optimal.additive import Search
 from dpcore.optimal.falling import applies, falling_bounds
+from dpcore.optimal.outside_in import _Sides, outside_in_lower
 from dpcore.problem import SolverSettings, noise_problem
 
 LOSSES = ("l1", "l2", "pinball:0.3", "exceed:0.5", "huber:0.75", "table:-1=2,0=0,0.5=1,1=0.5,2=3")
@@ -164,3 +165,50 @@ def test_bounds_stay_on_either_side_of_other_programs(epsilon, delta, spec, ends
         if search._offer(law):
             assert search.upper >= before
         assert time.perf_counter() < limits.deadline
+
+
+OUTSIDE_IN = (
+    (9.65, 4.17e-9, "table:-5.1=5.1,0=0,2.7=1.96", 1e-3),
+    (16.7, 4.97e-9, "table:-2.5=3.12,-0.94=0,0=0,0.23=0.115,0.27=0.155,0.37=0.255,7.4=7.285", 5e-4),
+    (10.8, 0.0027, "table:-3.9=7.8,0=0,0.19=0,0.32=0.065,2.6=2.345", 5e-4),
+    (2.38, 9.67e-12, "lp:3.57", 5e-4),
+    (5.0, 0.01, "l1", 5e-4),
+)
+
+
+@pytest.mark.parametrize(("epsilon", "delta", "loss", "gap"), OUTSIDE_IN)
+def test_multipliers_from_outside_in_close_what_closed_forms_cost(epsilon, delta, loss, gap):
+    """At tiny δ, at δ that is worth an atom, for losses with plateaus on one side."""
+    search = Search(noise_problem(epsilon, delta, 1.0, parse_loss(loss), monotone=True), SolverSettings(time_limit=20))
+    search._start()
+    found = outside_in_lower(search.problem, search.upper, lambda lower: lower >= search.upper / (1 + gap))
+    assert search.upper / (1 + gap) <= found <= search.upper
+
+
+@pytest.mark.parametrize("loss", ["l1", "pinball:0.2", "table:-1=2,0=0,0.5=1,1=0.5,2=3"])
+@pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-3), (3.0, 1e-6), (6.0, 0.05)])
+def test_the_largest_multipliers_leave_no_mean_below_the_level(epsilon, delta, loss):
+    """Just above a level that is reached there is one that is not; what is issued proves the level to a thousandth."""
+    problem = noise_problem(epsilon, delta, 1.0, parse_loss(loss), monotone=True)
+    search = Search(problem, SolverSettings(time_limit=20))
+    search._start()
+    sides, most = _Sides.of(problem, search.upper), (4 * search.upper, 4 * search.upper)
+    low, high = 0.0, 2 * search.upper
+    for _ in range(20):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if sides.at(middle, most) is not None else (low, middle)
+    made = sides.at(low, most)
+    rates = float(made.right.max() + made.left.max())
+    assert rates <= sum(most) * (1 + 1e-6)
+    assert made.lower(problem.paid_loss, epsilon, delta, low) >= low * (1 - 1e-3) - delta * rates
+    assert made.lower(problem.paid_loss, epsilon, delta, 1.01 * high) <= high - delta * rates
+
+
+@given(st.sampled_from(LOSSES), log_floats(0.8, 12), log_floats(1e-12, 0.3))
+@settings(max_examples=6)
+def test_what_is_proved_from_outside_in_is_below_every_law(loss, epsilon, delta):
+    """Truncated geometric laws and staircases with atoms, whichever the search offers, cost no less."""
+    problem = noise_problem(epsilon, delta, 1.0, parse_loss(loss), monotone=True)
+    search = Search(problem, SolverSettings(time_limit=5))
+    search._start()
+    assert outside_in_lower(search.problem, search.upper, lambda lower: lower > 0) <= search.upper * (1 + 1e-12)
