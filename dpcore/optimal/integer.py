@@ -40,6 +40,7 @@ from .integer_bounds import (
     chain_lower,
     lower_bound,
     private_masses,
+    seed_of_law,
     spread,
     upper_bound,
 )
@@ -59,6 +60,10 @@ MOST_NODES = 12_000
 
 ON_THE_LINE, MOST_ALONE = 0.4, 10_000
 """Share of the time for the real-valued query, where the shifts times the points of a law are more than so many."""
+
+STAIRCASE_FROM, LEAST_STEPS, MOST_FROM_LAW, FROM_LAW = 3.0, 12, 200, 0.5
+"""From this ε on the best law is nearly a staircase; on lattices of so many steps programs begin with one, in this
+share of the time."""
 
 SPARE = 20
 """A law that repairs another is longer by one in so many points on either side, and by a sensitivity at least."""
@@ -134,6 +139,7 @@ class IntegerSearch(Anytime[NoiseProblem, Solution]):
             return self._solution()
         self._by_groups()
         self._by_chain()
+        self._from_law()
         self._on_the_line()
         stretch = self._first_stretch()
         chain = coarsenings(self._k, (stretch[1] - stretch[0]) * (0.5 if self.problem.folds else 1.0))
@@ -177,6 +183,22 @@ class IntegerSearch(Anytime[NoiseProblem, Solution]):
         if has_first(self.problem):
             self.lower = max(self.lower, chain_lower(self.problem, self._first_stretch()))
             self._report()
+
+    def _from_law(self) -> None:
+        """At large ε, on lattices that are approached through coarser ones, which show little of a narrow top step:
+        programs on the query's own, begun with the pairs that bind at the best law, nearly a staircase."""
+        problem, k = self.problem, self._k
+        large = problem.privacy.epsilon >= STAIRCASE_FROM and LEAST_STEPS < k <= MOST_FROM_LAW
+        law = self.best.noise if self.best is not None else None
+        if not large or problem.privacy.delta == 0 or not isinstance(law, LatticeNoise) or self._over:
+            return
+        wide, middle = k * (2 + 5 / problem.privacy.epsilon), best_point(problem)
+        stretch = middle - wide, middle + wide
+        now = time.perf_counter()
+        limits = replace(self._limits, gap=self.settings.gap, deadline=now + FROM_LAW * (self._deadline - now))
+        below = self._take(lower_bound(problem, 1, stretch, seed_of_law(problem, law, stretch), limits))
+        if not self._near_enough() and not self._over and below.status == "optimal":
+            self._take(upper_bound(problem, 1, stretch, below.seed, limits))
 
     def _on_the_line(self) -> None:
         """The bounds of the real-valued query next to this one, as far as they hold here, and its law, rounded."""
