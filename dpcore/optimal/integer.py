@@ -215,7 +215,8 @@ class IntegerSearch(Anytime[NoiseProblem, Solution]):
             return self._over or self._near_enough()
 
         reach = self._most // 2 - self._k
-        near = tuple(min(max(end, -reach), reach) for end in real.problem.support)
+        low, high = real.problem.support
+        near = max(low, -reach), min(high, reach)
         spared = problem.privacy.delta - 4 * self._most / TOTAL  # what rounding to whole weights costs
         if real.exact and spared > DELTA_RANGE[0]:
             pair = Privacy(problem.privacy.epsilon, spared)

@@ -160,4 +160,5 @@ def rounded(law: PiecewiseNoise, k: int) -> tuple[int, Array] | None:
     masses = np.bincount((cuts[:-1] + step // 2) // step - first, parts, last - first + 1)
     masses[at - first if law.atom_weight else 0] += law.atom_mass
     used = np.flatnonzero(masses > 0)
-    return first + int(used[0]), masses[used[0] : used[-1] + 1]
+    kept: Array = masses[used[0] : used[-1] + 1]
+    return first + int(used[0]), kept
