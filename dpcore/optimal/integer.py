@@ -190,13 +190,14 @@ class IntegerSearch(Anytime[NoiseProblem, Solution]):
         problem, k = self.problem, self._k
         large = problem.privacy.epsilon >= STAIRCASE_FROM and LEAST_STEPS < k <= MOST_FROM_LAW
         law = self.best.noise if self.best is not None else None
-        if not large or problem.privacy.delta == 0 or not isinstance(law, LatticeNoise) or self._over:
+        if not large or problem.privacy.delta == 0 or law is None or self._over:
             return
         wide, middle = k * (2 + 5 / problem.privacy.epsilon), best_point(problem)
         stretch = middle - wide, middle + wide
         now = time.perf_counter()
         limits = replace(self._limits, gap=self.settings.gap, deadline=now + FROM_LAW * (self._deadline - now))
-        below = self._take(lower_bound(problem, 1, stretch, seed_of_law(problem, law, stretch), limits))
+        seed = seed_of_law(problem, law, stretch)  # type: ignore[arg-type]  # with δ > 0 laws are lists of points
+        below = self._take(lower_bound(problem, 1, stretch, seed, limits))
         if not self._near_enough() and not self._over and below.status == "optimal":
             self._take(upper_bound(problem, 1, stretch, below.seed, limits))
 

@@ -157,8 +157,8 @@ def rounded(law: PiecewiseNoise, k: int) -> tuple[int, Array] | None:
     cuts = cuts[(cuts >= ends[0]) & (cuts <= ends[-1])]
     cell = np.searchsorted(ends, cuts[:-1], side="right") - 1
     parts = law.masses[cell] * (np.diff(cuts) / np.diff(ends)[cell])
-    masses = np.bincount((cuts[:-1] + step // 2) // step - first, parts, last - first + 1)
+    masses: Array = np.zeros(last - first + 1)
+    np.add.at(masses, (cuts[:-1] + step // 2) // step - first, parts)
     masses[at - first if law.atom_weight else 0] += law.atom_mass
     used = np.flatnonzero(masses > 0)
-    kept: Array = masses[used[0] : used[-1] + 1]
-    return first + int(used[0]), kept
+    return first + int(used[0]), masses[used[0] : used[-1] + 1]
