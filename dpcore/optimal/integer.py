@@ -7,6 +7,7 @@ both bounds meet. For δ = 0 the support is infinite and the law a closed form [
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
 from dataclasses import dataclass, replace
@@ -20,15 +21,30 @@ from ..errors import InfeasibleError, InputError
 from ..noise.base import Noise
 from ..noise.discrete import DiscreteStaircase, Geometric, IntegerStaircase
 from ..noise.lattice import LatticeNoise, stretched
+from ..noise.piecewise import PiecewiseNoise
 from ..noise.truncated_laplace import TruncatedLaplace
 from ..noise.uniform import Uniform
-from ..problem import NoiseProblem, SolverSettings
-from ..solution import Certificate, Solution
+from ..noise.whole import TOTAL
+from ..privacy import DELTA_RANGE, Privacy
+from ..problem import GAP, NoiseProblem, SolverSettings
+from ..solution import Certificate, Progress, Solution
 from . import jumps, laws
+from .additive import Search
 from .anytime import Anytime, ProgressCallback
 from .groups import lattice_bounds
-from .integer_bounds import Found, Stretch, best_point, chain_lower, lower_bound, upper_bound
-from .orbit_bounds import orbit_bounds
+from .integer_bounds import (
+    Found,
+    Stretch,
+    best_point,
+    certified,
+    chain_lower,
+    lower_bound,
+    private_masses,
+    seed_of_law,
+    spread,
+    upper_bound,
+)
+from .nearest import real_valued, rounded
 from .step import AUDIT_ROOM, Limits
 
 MOST_STEPS = 5000
@@ -41,6 +57,16 @@ EXACT_TO = 64
 
 MOST_NODES = 12_000
 """Largest program."""
+
+ON_THE_LINE, MOST_ALONE = 0.4, 10_000
+"""Share of the time for the real-valued query, where the shifts times the points of a law are more than so many."""
+
+STAIRCASE_FROM, LEAST_STEPS, MOST_FROM_LAW, FROM_LAW = 3.0, 12, 200, 0.5
+"""From this ε on the best law is nearly a staircase; on lattices of so many steps programs begin with one, in this
+share of the time."""
+
+SPARE = 20
+"""A law that repairs another is longer by one in so many points on either side, and by a sensitivity at least."""
 
 MOST_POINTS, MOST_WORK = 200_000, 10**8
 """Largest law, and most points times shifts of one audit; files hold no more."""
@@ -113,6 +139,7 @@ class IntegerSearch(Anytime[NoiseProblem, Solution]):
             return self._solution()
         self._by_groups()
         self._by_chain()
+        self._from_law()
         self._on_the_line()
         stretch = self._first_stretch()
         chain = coarsenings(self._k, (stretch[1] - stretch[0]) * (0.5 if self.problem.folds else 1.0))
@@ -157,22 +184,88 @@ class IntegerSearch(Anytime[NoiseProblem, Solution]):
             self.lower = max(self.lower, chain_lower(self.problem, self._first_stretch()))
             self._report()
 
+    def _from_law(self) -> None:
+        """At large ε, on lattices that are approached through coarser ones, which show little of a narrow top step:
+        programs on the query's own, begun with the pairs that bind at the best law, nearly a staircase."""
+        problem, k = self.problem, self._k
+        large = problem.privacy.epsilon >= STAIRCASE_FROM and LEAST_STEPS < k <= MOST_FROM_LAW
+        law = self.best.noise if self.best is not None else None
+        if not large or problem.privacy.delta == 0 or law is None or self._over:
+            return
+        wide, middle = k * (2 + 5 / problem.privacy.epsilon), best_point(problem)
+        stretch = middle - wide, middle + wide
+        now = time.perf_counter()
+        limits = replace(self._limits, gap=self.settings.gap, deadline=now + FROM_LAW * (self._deadline - now))
+        seed = seed_of_law(problem, law, stretch)  # type: ignore[arg-type]  # with δ > 0 laws are lists of points
+        below = self._take(lower_bound(problem, 1, stretch, seed, limits))
+        if not self._near_enough() and not self._over and below.status == "optimal":
+            self._take(upper_bound(problem, 1, stretch, below.seed, limits))
+
     def _on_the_line(self) -> None:
-        """Losses with one threshold: the bounds of the real-valued query that has the same optimum."""
-        real = jumps.on_the_line(self.problem) if self.problem.privacy.delta > 0 else None
+        """The bounds of the real-valued query next to this one, as far as they hold here, and its law, rounded."""
+        problem, now = self.problem, time.perf_counter()
+        if self._over or self._near_enough() or problem.privacy.delta == 0 or not self._large:
+            return
+        real = real_valued(problem)
         if real is None:
             return
-        for law in jumps.cut_staircases(real):
-            self._offer(*jumps.rounded(law))
-        self.lower = max(self.lower, jumps.exceed_lower(real))
-        self._report()
-        limits = lambda: replace(self._limits, scale=min(self.upper, 1.0))  # noqa: E731
-        for found in orbit_bounds(real, limits, lambda: self._over or self._record().gap <= self.settings.gap):
-            if isinstance(found, float):
-                self.lower = max(self.lower, found)
-            elif found is not None:
-                self._offer(*jumps.rounded(found), "linear program")
+
+        def watch(record: Progress) -> bool:
+            self.lower = max(self.lower, real.lower(record.lower))
             self._report()
+            return self._over or self._near_enough()
+
+        reach = self._most // 2 - self._k
+        low, high = real.problem.support
+        near = max(low, -reach), min(high, reach)
+        spared = problem.privacy.delta - 4 * self._most / TOTAL  # what rounding to whole weights costs
+        if real.exact and spared > DELTA_RANGE[0]:
+            pair = Privacy(problem.privacy.epsilon, spared)
+            for noise in jumps.cut_staircases(replace(real.problem, privacy=pair, support=near)):
+                self._offer_rounded(noise)
+        limit = max(1e-3, ON_THE_LINE * (self._deadline - now))
+        settings = replace(self.settings, gap=max(GAP.low, 0.5 * self.settings.gap), time_limit=limit)
+        search = Search(real.problem, settings, watch)
+        with contextlib.suppress(InfeasibleError):
+            search.run()
+        self.lower = max(self.lower, real.lower(search.lower))
+        self._offer_rounded(search.piecewise)
+        self._cells, self._pairs = max(self._cells, search._cells), self._pairs + search._pairs
+        self._report()
+
+    def _offer_rounded(self, law: PiecewiseNoise | None) -> None:
+        """A law on the line, rounded to the points; where that rounds its δ up, too, a little of a strictly private law
+        is mixed in [Thm 5]."""
+        found, problem = None if law is None else rounded(law, self._k), self.problem
+        if found is None or len(found[1]) > self._most:
+            return
+        first, masses = found
+        spare = min(max(self._k, len(masses) // SPARE), (self._most - len(masses)) // 2)
+        nodes = spread(problem, 1, (first - spare, first + len(masses) - 1 + spare))
+        start = -1 if nodes is None else first - nodes.first
+        if nodes is None or start < 0 or start + len(masses) > len(nodes.lattice.indices):
+            return
+        full = np.zeros(len(nodes.lattice.indices))
+        full[start : start + len(masses)] = masses
+        noise, delta_upper, shift, repaired = certified(problem, nodes, full, None)
+        if noise is None:
+            costs = audit.lattice_costs(nodes.points(problem.lattice_step), problem.paid_loss)[1]
+            strict = private_masses(problem, nodes.lattice, costs, best_point(problem) - nodes.anchor)
+            noise, delta_upper, shift, repaired = certified(problem, nodes, full, strict)
+        if noise is not None:
+            upper = audit.loss_upper(noise, problem.loss)
+            if upper < self.upper:
+                self.best = _Best(noise, upper, delta_upper, shift, repaired, len(masses), "linear program")
+        self._report()
+
+    def _near_enough(self) -> bool:
+        return self._record().gap <= self.settings.gap
+
+    @property
+    def _large(self) -> bool:
+        """Programs on the lattice take long, and threshold losses, where the line loses nothing."""
+        wide = 2 * self.problem.joint.truncation() * self._k
+        return wide * self._k > MOST_ALONE or jumps.threshold(self.problem.paid_loss) is not None
 
     # Bookkeeping -------------------------------------------------------------------------------------
 

@@ -207,6 +207,20 @@ def _seed(lattice: Lattice, outcome: Outcome) -> Seed:
     return Seed(at, (active,), lattice.k, lattice.k)
 
 
+def seed_of_law(problem: NoiseProblem, law: LatticeNoise, stretch: Stretch) -> Seed:
+    """A law as if a program on the query's own lattice had found it, with the sensitivity and one step less for shifts:
+    next to a staircase hardly any other pair binds."""
+    k, anchor = problem.lattice_sensitivity, _nodes(problem, 1, stretch)[1]
+    density = np.concatenate([[0.0], law.masses * k, [0.0]])
+
+    def at(x: Array) -> Array:
+        index = np.floor(x * k + 0.5 + ROUNDED).astype(int) + anchor - law.first
+        near: Array = density[np.clip(index + 1, 0, len(density) - 1)]
+        return near
+
+    return Seed(at, (np.array([1.0, 1.0 - 1.0 / k]),), k, k)
+
+
 # Upper bounds ----------------------------------------------------------------------------------------
 
 

@@ -6,19 +6,16 @@ The two differ by less than 2δ of the loss at δ = 0, whatever ε and the thres
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 
 from .._validate import decimal
-from ..errors import InputError
-from ..loss import UNIT, Loss, parse_loss
+from ..loss import UNIT, Loss
 from ..noise.piecewise import PiecewiseNoise
 from ..noise.whole import TOTAL
 from ..privacy import Privacy
 from ..problem import NoiseProblem
-from .lattice import Array
 from .step import AUDIT_ROOM
 
 FINEST = 1 << 40
@@ -41,46 +38,6 @@ def threshold(loss: Loss) -> float | None:
     outer, inner = loss.pieces[-1], loss.infimum(0.0, 0.0)
     flat = all(p.coefficient == 0 for p in loss.pieces)
     return outer.lo if flat and inner == 0 else None
-
-
-def on_the_line(problem: NoiseProblem) -> NoiseProblem | None:
-    """The problem of a real-valued query that has the optimum of this one, of whole-number queries, in steps; None for
-    losses that have no threshold.
-
-    A law on the integers, spread evenly over [i − ½, i + ½), is as private [Thm 1], and a law on the line, rounded to
-    the nearest integer, too; neither changes P(|X| > m + ½).
-    """
-    t, (first, last) = threshold(problem.paid_loss), problem.lattice_support
-    if t is None or problem.paid_loss.pieces[-1].constant != 1:
-        return None
-    inside = math.floor(decimal(t) / decimal(problem.lattice_step))
-    try:
-        return replace(
-            problem,
-            sensitivity=float(problem.lattice_sensitivity),
-            loss=parse_loss(f"exceed:{inside + 0.5!r}"),
-            support=(first - 0.5, last + 0.5),
-            granularity=None,
-        )
-    except InputError:  # so large a threshold
-        return None
-
-
-def rounded(law: PiecewiseNoise) -> tuple[int, Array]:
-    """(first, masses) of a law whose breaks and atom are multiples of ½, rounded to the nearest integers, halves up."""
-    halves = 2 * law.unit
-    ends = np.array([int(b * halves) for b in law.breaks.tolist()])
-    widths = np.diff(ends)
-    odd = int(ends[0] % 2 == 0)
-    parts = np.concatenate([np.zeros(odd), np.repeat(law.masses / widths, widths)])
-    parts = np.append(parts, np.zeros(len(parts) % 2))
-    first, masses = int(ends[0] - odd + 1) // 2, parts.reshape(-1, 2).sum(axis=1)
-    at = math.floor(law.atom_place + Fraction(1, 2)) - first
-    if law.atom_weight:
-        before, beyond = max(-at, 0), max(at + 1 - len(masses), 0)
-        masses, first, at = np.pad(masses, (before, beyond)), first - before, at + before
-        masses[at] += law.atom_mass
-    return first, masses
 
 
 def exceed_lower(problem: NoiseProblem) -> float:
