@@ -68,6 +68,9 @@ the best law."""
 NEAR_ENDS_FROM = 4.0
 """And so they do where a staircase stands near an end of the support."""
 
+NEAR_ENDS_TIME = 0.4
+"""Share of the time for those multipliers."""
+
 WITHOUT_SUPPORT = 0.5
 """Share of the time in which a problem may be solved without its support."""
 
@@ -269,7 +272,9 @@ class Search(Anytime[NoiseProblem, Solution]):
         self._prove_closed(problem)
         self._top = top
         if top is not None and problem.joint.epsilon >= NEAR_ENDS_FROM and not self._reached(self.lower):
-            self.lower = max(self.lower, near_end_lower(problem, top, self._reached))
+            until = time.perf_counter() + NEAR_ENDS_TIME * (self._deadline - time.perf_counter())
+            done = lambda lower: self._reached(lower) or time.perf_counter() >= until  # noqa: E731
+            self.lower = max(self.lower, near_end_lower(problem, top, done))
         return self._steps_of(staircase, problem.joint.epsilon)
 
     def _steps_of(self, staircase: Staircase | None, epsilon: float) -> tuple[float, ...]:

@@ -107,7 +107,10 @@ def near_end_lower(problem: NoiseProblem, top: tuple[float, float], done: Callab
     for facing, end, near, far in sorted(sides, key=lambda side: side[2] - side[1]):
         if not math.isfinite(end) or facing.minimiser()[0] > far:
             continue
-        periods = math.floor((near - end + max(SAME * (far - near), CLOSE * D)) / D)
+        room = max(SAME * (far - near), CLOSE * D)
+        periods = math.floor((near - end + room) / D)
+        if problem.monotone and near - end - periods * D > room:
+            continue  # laws that need not be monotone pay far less
         if 1 <= periods <= most and not done(found):
             found = max(found, _best(facing, problem.privacy, D, end, periods, (near, far), done))
             most = periods  # a further end limits a law less by e^ε a period

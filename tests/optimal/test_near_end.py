@@ -135,3 +135,10 @@ def test_slices_hand_on_what_they_say() -> None:
         assert np.all(handed + slices.rest >= demand - 1e-6)
         assert np.all((far + 20) % stride == 0)
         assert slices.supply == pytest.approx(supply - taken)
+
+
+def test_a_top_step_between_whole_sensitivities_says_nothing_about_monotone_laws():
+    problem = NoiseProblem(Privacy(6.59, 4.53e-7), 1.0, parse_loss("l2"), support=(-2.688, 12.07))
+    top = (0.0, 0.3)
+    assert near_end_lower(problem, top, lambda _: False) > 0
+    assert near_end_lower(replace(problem, monotone=True), top, lambda _: False) == 0.0
