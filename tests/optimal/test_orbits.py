@@ -21,6 +21,7 @@ from dpcore.loss import parse_loss
 from dpcore.noise.piecewise import PiecewiseNoise
 from dpcore.optimal import jumps, solve
 from dpcore.optimal.integer import IntegerSearch
+from dpcore.optimal.nearest import real_valued, rounded
 from dpcore.optimal.orbit_lower import orbit_lower
 from dpcore.optimal.orbit_upper import orbit_upper
 from dpcore.optimal.orbits import Orbits, steps_only
@@ -142,7 +143,8 @@ def test_whole_number_queries_have_the_same_optimum(epsilon, delta, sensitivity,
         exact = solve(whole, settings).certificate
     ends = (support[0] - 0.5, support[1] + 0.5)
     real = noise_problem(epsilon, delta, sensitivity, f"exceed:{last + 0.5!r}", support=ends, monotone=monotone)
-    assert jumps.on_the_line(whole) == real
+    there = real_valued(whole)
+    assert there is not None and there.exact and there.problem == real
     lower = orbit_lower(real, 6, 3, limits())
     law = orbit_upper(real, 6, 5.0, limits())
     assert lower <= exact.upper * (1 + 1e-9)
@@ -156,7 +158,7 @@ def test_laws_on_halves_are_rounded_half_up(weights, start, atom):
     law = PiecewiseNoise.from_masses(
         sensitivity=3.0, resolution=6, breaks=breaks, masses=[w / 20 for w in weights], atom=atom / 10, atom_unit=1
     )
-    first, masses = jumps.rounded(law)
+    first, masses = rounded(law, 3)
     exact: dict[int, float] = {}
     for begin, mass in zip(law.breaks.tolist(), law.masses.tolist()):
         at = math.floor(Fraction(begin + 1, 2))
