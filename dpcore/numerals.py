@@ -122,13 +122,14 @@ def percent_down(share: float, places: int = 0) -> str:
 
 
 def delta_text(delta: float) -> str:
-    """δ for people: a power of ten below 0.01."""
+    """δ for people: a power of ten, alone or with what it is multiplied by, below 0.01; "0.0123" above."""
     if delta == 0:
         return "0"
     power = round(math.log10(delta))
     if delta < 0.009 and math.isclose(delta, 10.0**power, rel_tol=1e-9):
         return "10" + raised(power)
-    return f"{delta:g}"
+    text = f"{delta:g}"
+    return plain(delta) if "e" in text else text
 
 
 def axis(title: str, unit: str) -> str:
