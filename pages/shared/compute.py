@@ -50,7 +50,7 @@ __all__ = [
 PATIENCE = 0.3
 """Seconds a run of the script waits for quick results, all in all, before it shows progress instead."""
 
-GLANCE = 0.05
+GLANCE = 0.2
 """The same where a first answer can be shown meanwhile."""
 
 PAGE_LOCK = PageLock()
