@@ -60,6 +60,9 @@ LEAST_GROWTH, GROWTH, STEEP_GROWTH = 1.2, 2.2, 1.7
 """A lattice has at least and at most this many times as many cells as the largest before; fewer where it is graded and
 the loss has a power, so that one size less often takes the whole time."""
 
+OVERSHOT = 1.25
+"""A multiple that is more than so many times what is wanted is not taken."""
+
 CLOSEST = 0.02
 """Errors below this share of what is aimed at are not told apart: the middle of the bracket is only a guess."""
 
@@ -374,6 +377,8 @@ class Schedule:
             if kind in LOWER and self._sparse:
                 multiple = min(m << n for m in (2, 3) for n in range(16) if m << n >= multiple)
             k = base * multiple
+            if k > OVERSHOT * wanted and not self._sparse:
+                k = math.ceil(wanted)
             if k > 2.5 * largest:
                 k = round(1.6 * largest) + 1
             if self._bottom and kind == "nodes":
