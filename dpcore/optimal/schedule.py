@@ -377,7 +377,7 @@ class Schedule:
             if kind in LOWER and self._sparse:
                 multiple = min(m << n for m in (2, 3) for n in range(16) if m << n >= multiple)
             k = base * multiple
-            if k > OVERSHOT * wanted and not self._sparse:
+            if k > OVERSHOT * wanted and not (self._sparse or self._low):
                 k = math.ceil(wanted)
             if k > 2.5 * largest:
                 k = round(1.6 * largest) + 1
