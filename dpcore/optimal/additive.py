@@ -488,7 +488,8 @@ class Search(Anytime[NoiseProblem, Solution]):
     def _follow_orbits(self) -> None:
         """Bounds for losses made of constants, on places that their jumps lead to [method: orbits]. Where these are not
         all that matter, lattices follow."""
-        whole = self.problem.paid_loss.continuous or Orbits.of(self.problem).whole
+        orbits = Orbits.of(self.problem)
+        whole = self.problem.paid_loss.continuous or (orbits.whole and orbits.few)
         now = time.perf_counter()
         until = self._deadline if whole else now + PLACES * (self._deadline - now)
 

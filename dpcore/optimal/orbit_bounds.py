@@ -10,7 +10,7 @@ from ..noise.piecewise import PiecewiseNoise
 from ..problem import NoiseProblem
 from .orbit_lower import orbit_lower
 from .orbit_upper import orbit_upper
-from .orbits import steps_only
+from .orbits import Orbits, steps_only
 from .step import Limits
 
 ATTEMPTS = (
@@ -21,6 +21,9 @@ ATTEMPTS = (
 )  # fmt: skip
 """(bound, depth, how far beyond the marks), one after the other until the gap is reached."""
 
+MANY = 2
+"""Of many marks the first attempts alone are worth their time."""
+
 
 def orbit_bounds(
     problem: NoiseProblem, limits: Callable[[], Limits], over: Callable[[], bool]
@@ -28,7 +31,10 @@ def orbit_bounds(
     """A lower bound or a law to audit after every program, None where it brought neither, until it is over; nothing for
     problems that are not for these programs. Where a support ends, events a sensitivity less beyond the marks prove
     nearly as much."""
-    for kind, depth, reach in ATTEMPTS if steps_only(problem) else ():
+    if not steps_only(problem):
+        return
+    orbits = Orbits.of(problem)
+    for kind, depth, reach in ATTEMPTS if orbits.few or not orbits.whole else ATTEMPTS[:MANY]:
         if over():
             return
         found: float | PiecewiseNoise | None = None

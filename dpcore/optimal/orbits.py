@@ -50,8 +50,8 @@ ROUNDS = 100
 
 
 def steps_only(problem: NoiseProblem) -> bool:
-    """The problem is one for these programs: constant pieces, one pair (ε, δ) with both positive, no budget, and the
-    marks, which are few, are all that matters."""
+    """The problem is one for these programs: constant pieces, one pair (ε, δ) with both positive, no budget, and no end
+    of the support is felt that is no mark."""
     loss, D = problem.paid_loss, problem.sensitivity
     plain = problem.budget is None and len(problem.privacies) == 1 and not problem.whole_curve
     positive = min(problem.privacy.epsilon, problem.privacy.delta) > 0
@@ -62,9 +62,7 @@ def steps_only(problem: NoiseProblem) -> bool:
     if not inside or inside[-1] - inside[0] > WIDEST * D:
         return False
     reach = (problem.privacy.truncation() + 1) * D
-    felt = [room for room in (inside[0] - lo, hi - inside[-1]) if NEAR * D < room < reach]
-    orbits = Orbits.of(problem)
-    return not felt and (orbits.few or not orbits.whole)
+    return not any(NEAR * D < room < reach for room in (inside[0] - lo, hi - inside[-1]))
 
 
 def _inside(problem: NoiseProblem) -> list[float]:

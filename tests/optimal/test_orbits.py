@@ -231,6 +231,27 @@ def test_of_many_marks_those_count_where_a_law_may_end():
 
 
 @pytest.mark.parametrize(
+    ("epsilon", "delta", "spec", "support", "gap"),
+    [
+        (0.00158, 0.631, "exceed:0.24", (-1.448, 0.5117), 7e-3),
+        (0.00985, 0.247, "exceed:0.186", (-6.821, 2.364), 2e-3),
+        (0.138, 0.0416, "exceed:0.352", (-18.73, 8.869), 2e-3),
+        (0.138, 0.0416, "exceed:0.352", (-8.869, 18.73), 2e-3),
+        (0.277, 0.581, "exceed:0.13", (-3.721, 1.096), 2e-3),
+        (0.0344, 0.639, "exceed:0.609", (-0.6948, 2.141), 8e-3),
+        (0.00309, 0.0792, "exceed:0.111", (-6.094, 19.74), 1e-3),
+    ],
+)
+def test_jumps_between_two_ends(
+    epsilon: float, delta: float, spec: str, support: tuple[float, float], gap: float
+) -> None:
+    """The best law of each has four marks or three, too many for places that follow from them."""
+    problem = noise_problem(epsilon, delta, 1.0, spec, support=support)
+    assert not Orbits.of(problem).few
+    assert solve(problem, SolverSettings(time_limit=5)).certificate.gap <= gap
+
+
+@pytest.mark.parametrize(
     ("epsilon", "delta", "spec", "support"),
     [
         (0.00585, 0.171, "exceed:5.28", (-8.798, 0.4788)),
