@@ -274,7 +274,7 @@ class Search(Anytime[NoiseProblem, Solution]):
         if top is not None and problem.joint.epsilon >= NEAR_ENDS_FROM and not self._reached(self.lower):
             until = time.perf_counter() + NEAR_ENDS_TIME * (self._deadline - time.perf_counter())
             done = lambda lower: self._reached(lower) or time.perf_counter() >= until  # noqa: E731
-            self.lower = max(self.lower, near_end_lower(problem, top, done))
+            self.lower = max(self.lower, near_end_lower(problem, top, done, self.lower))
         return self._steps_of(staircase, problem.joint.epsilon)
 
     def _steps_of(self, staircase: Staircase | None, epsilon: float) -> tuple[float, ...]:
