@@ -274,7 +274,7 @@ class Search(Anytime[NoiseProblem, Solution]):
         if top is not None and problem.joint.epsilon >= NEAR_ENDS_FROM and not self._reached(self.lower):
             until = time.perf_counter() + NEAR_ENDS_TIME * (self._deadline - time.perf_counter())
             done = lambda lower: self._reached(lower) or time.perf_counter() >= until  # noqa: E731
-            self.lower = max(self.lower, near_end_lower(problem, top, done))
+            self.lower = max(self.lower, near_end_lower(problem, top, done, self.lower))
         return self._steps_of(staircase, problem.joint.epsilon)
 
     def _steps_of(self, staircase: Staircase | None, epsilon: float) -> tuple[float, ...]:
@@ -488,7 +488,8 @@ class Search(Anytime[NoiseProblem, Solution]):
     def _follow_orbits(self) -> None:
         """Bounds for losses made of constants, on places that their jumps lead to [method: orbits]. Where these are not
         all that matter, lattices follow."""
-        whole = self.problem.paid_loss.continuous or Orbits.of(self.problem).whole
+        orbits = Orbits.of(self.problem)
+        whole = self.problem.paid_loss.continuous or (orbits.whole and orbits.few)
         now = time.perf_counter()
         until = self._deadline if whole else now + PLACES * (self._deadline - now)
 

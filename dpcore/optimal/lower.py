@@ -29,6 +29,10 @@ from .step import (
     seed_of,
 )  # fmt: skip
 
+OPEN, NEARLY = 0.1, 0.9
+"""In a support a program ends when violations are worth less than this share of what is open, once its value is nearly
+that of a law: what a lattice loses there is more."""
+
 
 def lower_step(
     problem: NoiseProblem,
@@ -84,7 +88,10 @@ def lower_step(
             rates.sum() * max(shortfall - limit, 0.0)
             for rates, shortfall, limit in zip(outcome.rates, outcome.shortfalls, deltas)
         )
-        return bool(0 < slack <= SETTLED * limits.gap * outcome.objective)
+        little = SETTLED * limits.gap * outcome.objective
+        if not problem.whole_line and outcome.objective >= NEARLY * limits.scale:
+            little = max(little, OPEN * (limits.scale - outcome.objective))
+        return bool(0 < slack <= little)
 
     outcome = program.solve(limits.deadline, limits.stop, enough=enough)
     shifts, events, weights = program.multipliers(outcome)

@@ -91,14 +91,19 @@ MORE = 3.0
 """Finer lattices gain hardly more than so many times what the last one did: where a gap is wider, programs have better
 use for the time."""
 
+FAR_BELOW = 0.7
+"""Finer lattices do not make up for less than this share of what is known."""
+
 UNMET = 1e-5
 """Share of the level that may remain as demand; it is missing from the bound."""
 
 
-def near_end_lower(problem: NoiseProblem, top: tuple[float, float], done: Callable[[float], bool]) -> float:
+def near_end_lower(
+    problem: NoiseProblem, top: tuple[float, float], done: Callable[[float], bool], known: float = 0.0
+) -> float:
     """A lower bound of the expected loss, rounded down, for the first pair (ε, δ); 0 where the top step is not near an
     end. top : ends of the best top step found [optimal.cut], in the query's unit.   done : whether a bound is good
-    enough."""
+    enough.   known : a bound; where the first lattice proves far less, finer ones are left out."""
     loss, D, (lo, hi) = problem.paid_loss, problem.sensitivity, problem.support
     if not loss.continuous or problem.privacy.delta == 0:
         return 0.0
@@ -112,7 +117,7 @@ def near_end_lower(problem: NoiseProblem, top: tuple[float, float], done: Callab
         if problem.monotone and near - end - periods * D > room:
             continue  # laws that need not be monotone pay far less
         if 1 <= periods <= most and not done(found):
-            found = max(found, _best(facing, problem.privacy, D, end, periods, (near, far), done))
+            found = max(found, _best(facing, problem.privacy, D, end, periods, (near, far), done, known))
             most = periods  # a further end limits a law less by e^ε a period
     return found
 
@@ -125,6 +130,7 @@ def _best(
     periods: int,
     top: tuple[float, float],
     done: Callable[[float], bool],
+    known: float,
 ) -> float:
     """The best bound of several lattices, with the best level on each; at least `periods` sensitivities lie between the
     end and the top step."""
@@ -155,7 +161,7 @@ def _best(
             level = least_argument(lambda x: -bound(x), levels, tolerance=tolerance if width < WIDE else math.inf)  # noqa: B023
             found = bound(level)
         little = coarse and not between and not done(found + MORE * (found - before))
-        if done(found) or width >= WIDE or little:
+        if done(found) or width >= WIDE or little or found < FAR_BELOW * known:
             break
         coarse = finer
     return found

@@ -10,16 +10,42 @@ from ..noise.piecewise import PiecewiseNoise
 from ..problem import NoiseProblem
 from .orbit_lower import orbit_lower
 from .orbit_upper import orbit_upper
-from .orbits import steps_only
+from .orbits import Orbits, steps_only
 from .step import Limits
 
-ATTEMPTS = (
-    ("upper", 0, 1.5), ("lower", 0, 1), ("lower", 2, 1), ("upper", 1, 1.5), ("lower", 4, 1), ("lower", 6, 1),
-    ("lower", 8, 1), ("upper", 2, 3.0), ("lower", 9, 2), ("lower", 12, 1), ("upper", 3, 4.0), ("upper", 5, 2.0),
-    ("lower", 16, 1), ("lower", 12, 3), ("upper", 8, 2.0), ("lower", 20, 1), ("upper", 14, 1.0),
+FIRST = (("upper", 0, 1.5), ("lower", 0, 1), ("lower", 1, 1), ("lower", 2, 1))
+"""(bound, depth, how far beyond the marks), one after the other until the gap is reached."""
+
+LATER = (
+    ("lower", 6, 1), ("lower", 8, 1), ("upper", 2, 3.0), ("lower", 9, 2), ("lower", 12, 1), ("upper", 3, 4.0),
+    ("upper", 5, 2.0), ("lower", 16, 1), ("lower", 12, 3), ("upper", 8, 2.0), ("lower", 20, 1), ("upper", 14, 1.0),
     ("lower", 28, 1),
 )  # fmt: skip
-"""(bound, depth, how far beyond the marks), one after the other until the gap is reached."""
+"""After those with few shifts."""
+
+MANY = 2
+"""Of many marks so many attempts are worth their time."""
+
+GROWTH = 1.5
+"""From one depth to the next with few shifts."""
+
+
+def _attempts(orbits: Orbits) -> Iterator[tuple[str, int, float]]:
+    """What is tried; "again": a lower bound with no shifts but those whose limits counted in the last one, and the
+    first. Of two marks depths are those at which nearer fractions are told from their distance."""
+    if not orbits.few and orbits.whole:
+        yield from FIRST[:MANY]
+        return
+    yield from FIRST
+    if not orbits.few:
+        yield "again", 4, 1
+    yield from (("upper", 1, 1.5), ("lower", 4, 1))
+    last = 4
+    for depth in orbits.telling:
+        if depth >= GROWTH * last:
+            yield "again", depth, 1
+            last = depth
+    yield from LATER
 
 
 def orbit_bounds(
@@ -28,13 +54,18 @@ def orbit_bounds(
     """A lower bound or a law to audit after every program, None where it brought neither, until it is over; nothing for
     problems that are not for these programs. Where a support ends, events a sensitivity less beyond the marks prove
     nearly as much."""
-    for kind, depth, reach in ATTEMPTS if steps_only(problem) else ():
+    if not steps_only(problem):
+        return
+    orbits = Orbits.of(problem)
+    used = orbits.shifts(0)
+    for kind, depth, reach in _attempts(orbits):
         if over():
             return
         found: float | PiecewiseNoise | None = None
         with contextlib.suppress(SolverError):  # numbers out of HiGHS's range: other programs follow
-            if kind == "lower":
-                found = orbit_lower(problem, depth, int(reach) - (not problem.whole_line), limits())
-            else:
+            if kind == "upper":
                 found = orbit_upper(problem, depth, reach, limits())
+            else:
+                beyond, shifts = int(reach) - (not problem.whole_line), used if kind == "again" else None
+                found, used = orbit_lower(problem, depth, beyond, limits(), shifts)
         yield found

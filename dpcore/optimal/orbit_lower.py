@@ -14,21 +14,27 @@ from .lattice import Array, Ints, sums_at
 from .orbits import OrbitProgram, Orbits, Terms
 from .step import LEAST_DELTA, Limits
 
+SETTLED, FEW, SLIGHTLY = 0.1, 5.0, 0.02
+"""A program ends when what its limits are exceeded by is worth less than this share of what is open, and is not more
+than so many times δ and so much probability: limits that do not count yet may be worth more."""
+
 LEAST = 1e-8
 """Smaller losses are scaled like this one: HiGHS takes no entries beyond 1e15."""
 
 
-def orbit_lower(problem: NoiseProblem, depth: int, beyond: int, limits: Limits) -> float:
-    """The bound, rounded down, from events between the places of a depth up to so many sensitivities beyond the marks,
-    and all that lies farther out as one event.
+def orbit_lower(
+    problem: NoiseProblem, depth: int, beyond: int, limits: Limits, used: Ints | None = None
+) -> tuple[float, Ints]:
+    """(the bound, rounded down, from events between the places of a depth up to so many sensitivities beyond the marks,
+    and all that lies farther out as one event; the positive shifts whose limits count in it).
 
     The program is that of a law's masses in the cells between all places and their shifted copies; its multipliers are
-    judged by `audit.steps`, whatever they are.
+    judged by `audit.steps`, whatever they are.   used : shifts besides those of depth 1, for all of the next depth.
     """
     orbits, privacy = Orbits.of(problem), problem.privacy
     q = orbits.resolution
     edges = orbits.places(depth, orbits.marks[0] - beyond * q, orbits.marks[-1] + beyond * q)
-    right = orbits.shifts(depth + 1)
+    right = orbits.shifts(depth + 1) if used is None else np.union1d(used, orbits.shifts(1))
     both = np.concatenate([right, -right])
     nothing = np.zeros((len(both), len(edges) + 1))
     frame = StepMultipliers(problem.sensitivity, q, problem.support, edges, both, nothing, problem.monotone)
@@ -46,10 +52,12 @@ def orbit_lower(problem: NoiseProblem, depth: int, beyond: int, limits: Limits) 
     program = OrbitProgram(terms, costs, masses, np.zeros((len(shifts), count)), delta, limits.scale, scaling)
     program.rows.add_terms(np.flatnonzero(np.abs(shifts[terms.limit]) == q))
     falls = _add_falls(program, frame, classes) if problem.monotone else None
-    bounds = [0.0]
+    best, counting = 0.0, np.zeros(len(shifts))
 
-    def judge() -> None:
-        """Every solution on the way is one of a relaxation, whose multipliers prove a bound, too."""
+    def judge(over: Array) -> bool:
+        """Every solution on the way is one of a relaxation, whose multipliers prove a bound, too. What limits are still
+        exceeded by is worth about the rates times that: enough if that is little of what is open."""
+        nonlocal best, counting
         duals = program.rows.lp.row_duals()
         rates, found = program.rows.multipliers(duals, limits.scale)
         limit, interval = terms.limit[program.rows.names], intervals[program.rows.names]
@@ -64,10 +72,14 @@ def orbit_lower(problem: NoiseProblem, depth: int, beyond: int, limits: Limits) 
             order = np.zeros(n - 1)
             order[numbers] = np.maximum(duals[rows], 0.0) * limits.scale / (copies * large)
         proof = replace(frame, weights=weights, falls=order)
-        bounds.append(proof.lower(problem.paid_loss, privacy.epsilon, privacy.delta))
+        bound = proof.lower(problem.paid_loss, privacy.epsilon, privacy.delta)
+        if bound > best:
+            best, counting = bound, rates
+        little = rates @ over <= SETTLED * (limits.scale - best)
+        return bool(little and bound > 0 and over.max(initial=0.0) <= min(FEW * delta, SLIGHTLY))
 
     program.solve(limits, judge)
-    return max(bounds)
+    return best, np.unique(np.abs(shifts[counting > 0]))
 
 
 def _terms(frame: StepMultipliers, shifts: Ints, classes: Ints, scaling: Array, growth: float) -> tuple[Terms, Ints]:

@@ -50,8 +50,8 @@ ROUNDS = 100
 
 
 def steps_only(problem: NoiseProblem) -> bool:
-    """The problem is one for these programs: constant pieces, one pair (ε, δ) with both positive, no budget, and the
-    marks, which are few, are all that matters."""
+    """The problem is one for these programs: constant pieces, one pair (ε, δ) with both positive, no budget, and no end
+    of the support is felt that is no mark."""
     loss, D = problem.paid_loss, problem.sensitivity
     plain = problem.budget is None and len(problem.privacies) == 1 and not problem.whole_curve
     positive = min(problem.privacy.epsilon, problem.privacy.delta) > 0
@@ -62,9 +62,7 @@ def steps_only(problem: NoiseProblem) -> bool:
     if not inside or inside[-1] - inside[0] > WIDEST * D:
         return False
     reach = (problem.privacy.truncation() + 1) * D
-    felt = [room for room in (inside[0] - lo, hi - inside[-1]) if NEAR * D < room < reach]
-    orbits = Orbits.of(problem)
-    return not felt and (orbits.few or not orbits.whole)
+    return not any(NEAR * D < room < reach for room in (inside[0] - lo, hi - inside[-1]))
 
 
 def _inside(problem: NoiseProblem) -> list[float]:
@@ -121,6 +119,23 @@ class Orbits:
         resolution = min(math.lcm(*(x.denominator for x in exact.values())), FINEST) if exact else 1
         marks = {math.ceil(exact[x] * resolution) for x in up} | {math.floor(exact[x] * resolution) for x in down}
         return Orbits(resolution, tuple(sorted(marks | {0} if problem.monotone and not problem.folds else marks)))
+
+    @property
+    def telling(self) -> list[int]:
+        """Depths at which places tell the distance of two marks from ever nearer fractions above it, up to whole
+        sensitivities: with denominator m that takes half as many moves. Empty for more marks or one."""
+        if len(self.marks) != 2:
+            return []
+        q, found, best = self.resolution, [], math.inf
+        distance = (self.marks[1] - self.marks[0]) % q
+        for m in range(1, MOST_PLACES + 1):
+            beyond = -distance * m % q / m
+            if beyond < best:
+                best = beyond
+                found.append((m + 1) // 2)
+            if not beyond:
+                break
+        return found
 
     @cached_property
     def _distances(self) -> list[int]:
@@ -213,17 +228,19 @@ class OrbitProgram:
         uncovered = Uncovered(owners, columns, self.bare[owners, columns])
         self.rows.add_limits(np.arange(limits), delta, uncovered)
 
-    def solve(self, limits: Limits, each: Callable[[], None] = lambda: None) -> tuple[str, Array]:
-        """(status, x), x of no length if the solver has nothing to show; `each` is called after every solution."""
+    def solve(self, limits: Limits, enough: Callable[[Array], bool] = lambda over: False) -> tuple[str, Array]:
+        """(status, x), x of no length if the solver has nothing to show.   enough : asked after every solution, with
+        what every limit is exceeded by."""
         terms, x = self.terms, np.empty(0)
         for _ in range(ROUNDS):
             status = self.rows.run(limits.deadline, limits.stop)
             x = self.rows.solution()
             if status != "optimal" or not len(x):
                 return status, x
-            each()
             z = terms.at(x)
             total = sums_at(terms.limit, z, len(self.bare)) + self.bare @ x
+            if enough(np.maximum(total - self.delta, 0.0)):
+                return status, x
             violated = (total > self.delta * (1 + OVER))[terms.limit]
             largest = np.zeros(len(self.bare))
             np.maximum.at(largest, terms.limit, z)

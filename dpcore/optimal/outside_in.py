@@ -100,7 +100,7 @@ class _Sides:
     number : of cells in a sensitivity.   places : (n + 1,) from 0 outwards.   units : they in sensitivity/resolution.
     paid : (2, n + 1) ∫ c from 0 to the place, to the right and to the left, less what D may lack inside of a cell that
     ends there; ∞ beyond the support.
-    open_ : whether a side has no end.
+    open_ : whether a side goes on beyond the last place.
     """
 
     problem: NoiseProblem
@@ -151,7 +151,7 @@ class _Sides:
             units,
             units / k,
             np.array(paid) - np.array(bends),
-            (math.isinf(hi), math.isinf(lo)),
+            (hi > periods, lo > periods),
         )
 
     @property

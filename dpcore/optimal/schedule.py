@@ -21,7 +21,7 @@ from ..problem import NoiseProblem
 from .lattice import NOT_ZERO, ROUNDED
 from .lower import CELL, atom_serves
 from .mesh import BEYOND, Grading
-from .step import Step, Window, end_moves, origin_of
+from .step import Step, Window, end_moves, next_to, origin_of
 
 SCAN = (2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 18, 20)
 """Lattices tried first where nothing is known about alignment."""
@@ -69,6 +69,10 @@ CLOSEST = 0.02
 FIT, FITTED = (0.9, 1.5), 6
 """Where a support ends lattices have between so many times what is wanted, so that cells end there, up to so many
 decimal places of a sensitivity."""
+
+END, NEAR_JUMPS = Fraction(1, 10), (0.8, 1.25)
+"""What is missed at an end of the support behind a jump counts that much; lattices next to jumps have between so many
+times what is wanted."""
 
 FROM_LAW = 160
 """About so many labels per sensitivity has a program that begins with a law in closed form."""
@@ -370,7 +374,7 @@ class Schedule:
         for quality, base, kind in ranked:
             largest = max(step.k for step in steps[kind])
             most = STEEP_GROWTH if self._nearly_staircase and self._power > 1 else GROWTH
-            most = TOP_GROWTH if self._top_widths else most
+            most = TOP_GROWTH if self._top_widths or not (self._continuous or self.problem.whole_line) else most
             wanted = min(max(math.sqrt(quality / goal), LEAST_GROWTH * largest), most * largest)
             multiple = max(2, math.ceil(wanted / base - ROUNDED))
             multiple += kind == "centred" and multiple % 2 == 0  # even multiples of centred cells are offset cells
@@ -389,6 +393,8 @@ class Schedule:
                 k = self._on_bottom(kind, k)
             elif self._nearly_staircase:  # aligned, even problems need no multiple
                 k = self._aligned(kind, wanted if self.problem.folds else k, largest + 1)
+            elif not self._continuous and kind not in ("ends", "centred") and not self.problem.whole_line:
+                k = self._by_jumps(kind, round(wanted), largest + 1)
             elif self._ends and not self._top_widths:
                 k = self._fitted(kind, k, largest + 1)
             if kind == "ends":
@@ -538,17 +544,37 @@ class Schedule:
         first = cell * -(-max(least, math.ceil(FIT[0] * k)) // cell)
         return min(range(first, max(first, math.floor(FIT[1] * k)) + 1, cell), key=misfit)
 
+    @cached_property
+    def _jumps(self) -> tuple[tuple[Fraction, Fraction], ...]:
+        """(sensitivities from the lattices' origin, how much it counts) of the losses' jumps and of the support's ends
+        near the loss's minimiser, counted positive away from it."""
+        problem = self.problem
+        (lo, hi), D, start = problem.support, decimal(problem.sensitivity), decimal(origin_of(problem))
+        best, reach = problem.paid_loss.minimiser(lo, hi)[0], (problem.joint.truncation() + 1) * problem.sensitivity
+        near = {*(x for loss in problem.paid_losses for x in loss.jumps if lo < x < hi), *next_to(problem)}
+        ends = {x for x in (lo, hi) if abs(x - best) <= reach and not problem.folds} - near
+        counts = {**dict.fromkeys(near, Fraction(1)), **dict.fromkeys(ends, END)}
+        return tuple(((decimal(x) - start) / D * (1 if x >= best else -1), many) for x, many in counts.items())
+
+    def _missed(self, side: int, k: int) -> Fraction:
+        """How far edges of a lattice are from jumps and ends: beyond them (1, for lower bounds) or before them (−1)."""
+        return sum(((-side * x * k) % 1 * many for x, many in self._jumps), Fraction(0)) / k
+
     def _next_to_jumps(self, side: int) -> Iterator[int]:
         """Lattices with an edge ever closer to every jump of the loss, beyond it (1, for lower bounds) or before it
-        (−1), and the multiples of the best so far."""
-        jumps = [x for loss in self.problem.paid_losses for x in loss.jumps]
-        ends = [Fraction(abs(x)) / Fraction(self.problem.sensitivity) for x in jumps]
+        (−1), and ends of the support, and the multiples of the best so far."""
         best: Fraction | float = math.inf
         for k in range(1, self.finest + 1):
-            miss = max((-side * x * k) % 1 / k for x in ends)
+            miss = self._missed(side, k)
             if miss <= best * (1 + ROUNDED) or miss < 1e-12:  # equal but for rounding, or 0
                 best = miss
                 yield k
+
+    def _by_jumps(self, kind: str, k: int, least: int) -> int:
+        """A lattice near k, of at least so many cells per sensitivity, on which jumps fall next to edges."""
+        side = 1 if kind in LOWER else -1
+        sizes = range(max(least, math.ceil(NEAR_JUMPS[0] * k)), max(least, math.floor(NEAR_JUMPS[1] * k)) + 1)
+        return min(sizes, key=lambda k: (self._missed(side, k), k))
 
 
 def _beaten(kind: str, side: tuple[str, ...], steps: Steps) -> bool:

@@ -143,13 +143,25 @@ def several_bottoms(problem: NoiseProblem) -> bool:
 def origin_of(problem: NoiseProblem) -> float:
     """Where lattices start, in the query's unit: at the end of the support that is nearest to the loss's minimiser, or
     at the minimiser, where its kink and the atom are, if both ends are far from it (for mirror images and for monotone
-    laws always at 0)."""
+    laws always at 0). Where the loss jumps in a support, at the nearer of the ends and jumps next to the minimiser."""
     if problem.folds or problem.monotone:
         return 0.0
     best = problem.loss.minimiser(*problem.support)[0]
+    if next_to(problem) and not problem.whole_line:
+        return min(next_to(problem), key=lambda x: abs(x - best))
     end = min(problem.support, key=lambda x: abs(x - best))
     reach = (1.0 if several_bottoms(problem) else NEAR_END) * (1 + problem.joint.truncation()) * problem.sensitivity
     return end if math.isfinite(end) and abs(end - best) <= reach else best
+
+
+def next_to(problem: NoiseProblem) -> tuple[float, ...]:
+    """The jumps of the loss and ends of the support next to the loss's minimiser, one on either side if there are; none
+    where the loss does not jump inside of the support."""
+    lo, hi = problem.support
+    best = problem.loss.minimiser(lo, hi)[0]
+    jumps = [x for x in problem.paid_loss.jumps if lo < x < hi]
+    left, right = max([x for x in jumps if x < best], default=lo), min([x for x in jumps if x > best], default=hi)
+    return tuple(x for x in (left, right) if math.isfinite(x)) if jumps else ()
 
 
 def places_of(problem: NoiseProblem, k: int, indices: ArrayLike) -> Places:

@@ -185,6 +185,14 @@ def test_multipliers_from_outside_in_close_what_closed_forms_cost(epsilon, delta
     assert search.upper / (1 + gap) <= found <= search.upper
 
 
+@pytest.mark.parametrize("support", [(-50.0, 60.0), (-60.0, 50.0), (-50.0, math.inf), (-math.inf, math.inf)])
+def test_ends_farther_off_than_multipliers_are_no_ends(support):
+    """Far from every law: what is proved is what is on the whole line, whether a side ends or not."""
+    problem = noise_problem(3.0, 1e-8, 1.0, "huber:0.8", support=support, monotone=True)
+    upper = 0.06889282
+    assert upper / 1.001 <= outside_in_lower(problem, upper, lambda lower: lower >= upper / 1.001) <= upper
+
+
 @pytest.mark.parametrize("loss", ["l1", "pinball:0.2", "table:-1=2,0=0,0.5=1,1=0.5,2=3"])
 @pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-3), (3.0, 1e-6), (6.0, 0.05)])
 def test_the_largest_multipliers_leave_no_mean_below_the_level(epsilon, delta, loss):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import itertools
 import json
 import math
 import re
@@ -27,6 +28,7 @@ from dpcore.noise.lattice import LatticeNoise
 from dpcore.noise.piecewise import PiecewiseNoise
 from dpcore.noise.whole import TOTAL, whole_weights
 from dpcore.optimal import laws, solve
+from dpcore.optimal.schedule import Schedule
 from dpcore.optimal.step import origin_of
 from dpcore.problem import SolverSettings, noise_problem
 
@@ -68,6 +70,33 @@ def test_lattices_start_at_the_end_that_matters():
     far, near = noise_problem(1, 0.2, support=(-1e9, 1)), noise_problem(1, 0.2, support=(-1, 1e9))
     assert (origin_of(far), origin_of(near)) == (1, -1)
     assert origin_of(noise_problem(1, 0.2, loss="asym:1:3", support=(-1e6, 1e7))) == 0
+    jumps, end = (noise_problem(0.00158, 0.631, loss="exceed:0.24", support=(-1.448, x)) for x in (0.5117, 0.2))
+    assert (abs(origin_of(jumps)), origin_of(end)) == (0.24, 0.2)
+
+
+@pytest.mark.parametrize("side", [1, -1])
+@pytest.mark.parametrize("support", [(-1.448, 0.5117), (-0.5117, 1.448), (-1.448, 0.2), (-math.inf, 0.33)])
+def test_lattices_in_a_support_end_next_to_jumps(side, support):
+    """Edges that miss nothing where jumps and ends are whole numbers of cells; else what they miss is counted on the
+    outer side (1) or the inner one (−1), a tenth of it at ends behind a jump."""
+    problem = noise_problem(0.00158, 0.631, loss="exceed:0.24", support=support)
+    schedule, origin = Schedule(problem, 1e-3, (0.5,), ("offset",), 400), Fraction(str(origin_of(problem)))
+    marks = {Fraction(str(x)) for x in (*problem.loss.jumps, *support) if math.isfinite(x) and x <= support[1]}
+    behind = {Fraction(str(x)) for x in support if math.isfinite(x) and abs(x) > 0.24}
+
+    def missed(k: int) -> Fraction:
+        total = Fraction(0)
+        for x in marks - {origin}:
+            place = (x - origin) * k
+            edge = math.ceil(place) if (x > 0) == (side > 0) else math.floor(place)
+            total += abs(edge - place) / k * (Fraction(1, 10) if x in behind else 1)
+        return total
+
+    assert [schedule._missed(side, k) for k in range(1, 60)] == [missed(k) for k in range(1, 60)]
+    found = list(itertools.islice(schedule._next_to_jumps(side), 6))
+    assert all(missed(b) <= missed(a) * (1 + Fraction(1, 10**9)) for a, b in zip(found, found[1:]))
+    kind = "nodes" if side == 1 else "offset"
+    assert missed(schedule._by_jumps(kind, 40, 1)) == min(missed(k) for k in range(32, 51))
 
 
 # Shapes --------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from dpcore.optimal.cut import Cut
 from dpcore.optimal.near_end import EndLattice, NearEnd, near_end_lower
 from dpcore.optimal.peak import Slices
 from dpcore.privacy import Privacy
-from dpcore.problem import NoiseProblem
+from dpcore.problem import NoiseProblem, noise_problem
 
 INFINITY = float("inf")
 
@@ -142,3 +142,10 @@ def test_a_top_step_between_whole_sensitivities_says_nothing_about_monotone_laws
     top = (0.0, 0.3)
     assert near_end_lower(problem, top, lambda _: False) > 0
     assert near_end_lower(replace(problem, monotone=True), top, lambda _: False) == 0.0
+
+
+def test_finer_lattices_are_left_out_where_the_first_one_proves_far_less() -> None:
+    problem = noise_problem(9.05, 9.53e-5, 1.0, "lp:3.37", support=(-1.92, math.inf))
+    top = (-0.09386408, 0.12018725)
+    first = near_end_lower(problem, top, lambda lower: False, known=5e-4)
+    assert 0 < first < near_end_lower(problem, top, lambda lower: False) < 5e-4

@@ -20,6 +20,7 @@ from dpcore.audit.steps import StepMultipliers
 from dpcore.loss import parse_loss
 from dpcore.noise.piecewise import PiecewiseNoise
 from dpcore.optimal import jumps, solve
+from dpcore.optimal import orbit_lower as orbit_lower_module
 from dpcore.optimal.integer import IntegerSearch
 from dpcore.optimal.nearest import real_valued, rounded
 from dpcore.optimal.orbit_lower import orbit_lower
@@ -122,7 +123,7 @@ def test_no_law_costs_less_than_the_bound(weights, quarters, epsilon, support, m
         return
     problem = noise_problem(epsilon, delta, 1.0, f"exceed:{quarters / 4!r}", support=support, monotone=monotone)
     if steps_only(problem):
-        assert orbit_lower(problem, 2, 1, limits()) <= audit.loss_upper(law, problem.loss)
+        assert orbit_lower(problem, 2, 1, limits())[0] <= audit.loss_upper(law, problem.loss)
 
 
 @pytest.mark.parametrize(
@@ -145,7 +146,7 @@ def test_whole_number_queries_have_the_same_optimum(epsilon, delta, sensitivity,
     real = noise_problem(epsilon, delta, sensitivity, f"exceed:{last + 0.5!r}", support=ends, monotone=monotone)
     there = real_valued(whole)
     assert there is not None and there.exact and there.problem == real
-    lower = orbit_lower(real, 6, 3, limits())
+    lower, _ = orbit_lower(real, 6, 3, limits(exact.upper))
     law = orbit_upper(real, 6, 5.0, limits())
     assert lower <= exact.upper * (1 + 1e-9)
     assert audit.loss_upper(law, real.loss) >= exact.lower * (1 - 1e-9)
@@ -200,7 +201,7 @@ def test_the_gap_closes(epsilon, delta, loss, support, monotone):
 def test_monotone_laws_are_cut_staircases():
     problem = noise_problem(0.1, 0.3, 1.0, "exceed:0.586", monotone=True)
     best = min(audit.loss_upper(law, problem.loss) for law in jumps.cut_staircases(problem))
-    assert orbit_lower(problem, 2, 1, limits()) == pytest.approx(best, rel=1e-6)
+    assert orbit_lower(problem, 2, 1, limits(best))[0] == pytest.approx(best, rel=1e-6)
 
 
 def test_the_tiniest_losses_do_no_harm():
@@ -216,6 +217,40 @@ def test_marks_and_places():
     assert orbits.residues(5).tolist() == [1, 3, 5, 7, 9]
 
 
+def test_depths_tell_nearer_fractions_apart():
+    """.7588 is below 4/5, 7/9, 10/13, 13/17, 16/21, 19/25, 41/54, 63/83 and 85/112, of denominators up to 120;
+    .99 below 1 alone."""
+    found = Orbits.of(noise_problem(0.00585, 0.171, 1.0, "exceed:5.28", support=(-8.798, 0.4788))).telling
+    assert found == [1, 3, 5, 7, 9, 11, 13, 27, 42, 56]
+    assert Orbits.of(noise_problem(5.83, 1e-7, 1.0, "exceed:5.99", support=(-math.inf, 0))).telling == [1, 50]
+    assert Orbits.of(noise_problem(1.0, 0.1, 1.0, "exceed:0.3")).telling == [1, 2, 3]
+    assert Orbits.of(noise_problem(3.72, 0.00705, 1.0, "exceed:0.347", support=(-1.056, 5.245))).telling == []
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "spec", "support", "deep"),
+    [
+        (0.00585, 0.171, "exceed:5.28", (-8.798, 0.4788), 13),
+        (5.83, 1.02e-7, "exceed:5.99", (-math.inf, 0.0), 50),
+        (2.63, 0.00176, "exceed:3.17", (-5.681, 1.924), 4),
+    ],
+)
+def test_the_shifts_that_count_prove_more_at_larger_depths(
+    epsilon: float, delta: float, spec: str, support: tuple[float, float], deep: int
+) -> None:
+    problem = noise_problem(epsilon, delta, 1.0, spec, support=support)
+    law = orbit_upper(problem, 0, 1.5, limits())
+    upper = audit.loss_upper(law, problem.loss)
+    depth = 2 if deep == 4 else 4
+    lower, used = orbit_lower(problem, depth, 0, limits(upper))
+    assert set(used.tolist()) <= set(Orbits.of(problem).shifts(depth + 1).tolist())
+    assert len(used) <= 0.8 * len(Orbits.of(problem).shifts(depth + 1))
+    again, fewer = orbit_lower(problem, deep, 0, limits(upper), used)
+    assert set(fewer.tolist()) <= {*used.tolist(), *Orbits.of(problem).shifts(1).tolist()}
+    assert lower < again <= upper
+    assert solve(problem, SolverSettings(time_limit=10)).certificate.gap <= 0.025
+
+
 def test_of_many_marks_those_count_where_a_law_may_end():
     near = noise_problem(3.72, 0.00705, 1.0, "exceed:0.347", support=(-1.056, 5.245))
     assert (Orbits.of(near).marks, Orbits.of(near).whole) == ((-1056, -347, 347), False)
@@ -223,11 +258,32 @@ def test_of_many_marks_those_count_where_a_law_may_end():
     assert (Orbits.of(behind).marks, Orbits.of(behind).whole) == ((-13200, 1197), False)
     for problem in (near, behind):
         assert steps_only(problem)
-        law, lower = orbit_upper(problem, 1, 1.5, limits()), orbit_lower(problem, 2, 1, limits())
+        law, lower = orbit_upper(problem, 1, 1.5, limits()), orbit_lower(problem, 2, 1, limits())[0]
         assert problem.support[0] <= law.support[0] and law.support[1] <= problem.support[1]
         assert audit.shortfall_upper(law, problem.privacy.epsilon)[0] <= problem.privacy.delta
         assert 0 < lower <= audit.loss_upper(law, problem.loss)
     assert solve(near, SolverSettings(time_limit=10)).certificate.gap <= 1e-3
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "spec", "support", "gap"),
+    [
+        (0.00158, 0.631, "exceed:0.24", (-1.448, 0.5117), 8e-3),
+        (0.00985, 0.247, "exceed:0.186", (-6.821, 2.364), 4e-3),
+        (0.138, 0.0416, "exceed:0.352", (-18.73, 8.869), 4e-3),
+        (0.138, 0.0416, "exceed:0.352", (-8.869, 18.73), 4e-3),
+        (0.277, 0.581, "exceed:0.13", (-3.721, 1.096), 4e-3),
+        (0.0344, 0.639, "exceed:0.609", (-0.6948, 2.141), 8e-3),
+        (0.00309, 0.0792, "exceed:0.111", (-6.094, 19.74), 1e-3),
+    ],
+)
+def test_jumps_between_two_ends(
+    epsilon: float, delta: float, spec: str, support: tuple[float, float], gap: float
+) -> None:
+    """The best law of each has four marks or three, too many for places that follow from them."""
+    problem = noise_problem(epsilon, delta, 1.0, spec, support=support)
+    assert not Orbits.of(problem).few
+    assert solve(problem, SolverSettings(time_limit=5)).certificate.gap <= gap
 
 
 @pytest.mark.parametrize(
@@ -239,9 +295,10 @@ def test_of_many_marks_those_count_where_a_law_may_end():
     ],
 )
 def test_where_a_support_ends_events_beyond_the_marks_prove_next_to_nothing(
-    epsilon: float, delta: float, spec: str, support: tuple[float, float]
+    epsilon: float, delta: float, spec: str, support: tuple[float, float], monkeypatch
 ) -> None:
+    monkeypatch.setattr(orbit_lower_module, "SETTLED", -1.0)  # to the end
     problem = noise_problem(epsilon, delta, 1.0, spec, support=support)
     for depth in (1, 2):
-        near, far = (orbit_lower(problem, depth, beyond, limits()) for beyond in (0, 1))
+        near, far = (orbit_lower(problem, depth, beyond, limits())[0] for beyond in (0, 1))
         assert near == pytest.approx(far, rel=1e-5), depth
