@@ -45,6 +45,7 @@ from .step import Limits, Step, Window, end_moves, origin_of, several_bottoms
 from .trimmed import BELOW, trimmed
 from .two_level import two_level_lower
 from .upper import upper_step
+from .valley import valley_lower
 
 PAIRS_PER_STEP = 1200
 """The scan ends at a step that needed this many pairs; from there on lattices are picked by their errors."""
@@ -60,6 +61,9 @@ CUT_BELOW = 1e-6
 
 PEAKS_FROM, LINEAR_PEAKS_FROM = 5.0, 3.5
 """From this ε on multipliers written down around a staircase give a good lower bound; for |x| earlier."""
+
+VALLEYS_FROM, VALLEYS_TO = 1.0, 1e-3
+"""And so do those that a staircase's whole sensitivities leave, from this ε on up to this δ."""
 
 PEAKS_WITHIN = 0.9
 """In a support they do where the staircase of the whole line, whose loss they stay below, costs at least this share of
@@ -303,11 +307,16 @@ class Search(Anytime[NoiseProblem, Solution]):
         """Lower bounds without a program, for a problem that asks no more than this one."""
         self.lower = max(self.lower, *(bound(problem) for bound in CLOSED))
         least = LINEAR_PEAKS_FROM if power_of(problem.paid_loss) == 1 else PEAKS_FROM
-        if problem.joint.epsilon < least or self._reached(self.lower):
+        epsilon = problem.joint.epsilon
+        small = epsilon >= VALLEYS_FROM and problem.privacy.delta <= VALLEYS_TO
+        if (epsilon < least and not small) or self._reached(self.lower):
             return
         staircase = self._unbounded_staircase(problem)
         if problem.whole_line or staircase.expected_loss(problem.paid_loss) >= PEAKS_WITHIN * self.upper:
-            self.lower = max(self.lower, peaks_lower(problem, staircase, self._reached))
+            if small:
+                self.lower = max(self.lower, valley_lower(problem, staircase, self._reached))
+            if epsilon >= least and not self._reached(self.lower):
+                self.lower = max(self.lower, peaks_lower(problem, staircase, self._reached))
 
     def _reached(self, lower: float) -> bool:
         """Nothing is left to do with such a lower bound, or no time."""
