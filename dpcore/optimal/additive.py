@@ -26,7 +26,7 @@ from ..solution import Certificate, Progress, Solution
 from . import jumps, laws
 from .anytime import Anytime, ProgressCallback
 from .atlas import atlas_law, atlas_lower, power_of
-from .cut import MARGINS, Cut
+from .cut import MARGINS, Cut, free_stretch
 from .falling import applies as falls
 from .falling import falling_bounds
 from .groups import SMALL, GroupProof, group_proofs, law_window, level_stretch
@@ -61,6 +61,9 @@ CUT_BELOW = 1e-6
 
 PEAKS_FROM, LINEAR_PEAKS_FROM = 5.0, 3.5
 """From this ε on multipliers written down around a staircase give a good lower bound; for |x| earlier."""
+
+PEAKS_TIME = 0.3
+"""Share of the time for them, for next to a plateau slices halve and halve where δ makes that dear."""
 
 VALLEYS_FROM, VALLEYS_TO = 1.0, 1e-3
 """And so do those that a staircase's whole sensitivities leave, from this ε on up to this δ."""
@@ -266,6 +269,9 @@ class Search(Anytime[NoiseProblem, Solution]):
                     self._offer(noise)
                 if single.privacy.epsilon == 0:  # there are no staircases
                     continue
+                free = free_stretch(single)
+                if free is not None and self.upper > self.lower:
+                    self._offer_cut(replace(single, support=free))
                 if whole_line:
                     staircase = self._offer_staircase(single)
                 elif single.privacy.epsilon >= CUT_FROM or single.privacy.delta < CUT_BELOW:
@@ -316,7 +322,9 @@ class Search(Anytime[NoiseProblem, Solution]):
             if small:
                 self.lower = max(self.lower, valley_lower(problem, staircase, self._reached))
             if epsilon >= least and not self._reached(self.lower):
-                self.lower = max(self.lower, peaks_lower(problem, staircase, self._reached))
+                until = time.perf_counter() + PEAKS_TIME * (self._deadline - time.perf_counter())
+                done = lambda lower: self._reached(lower) or time.perf_counter() >= until  # noqa: E731
+                self.lower = max(self.lower, peaks_lower(problem, staircase, done))
 
     def _reached(self, lower: float) -> bool:
         """Nothing is left to do with such a lower bound, or no time."""

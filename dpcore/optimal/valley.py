@@ -69,7 +69,9 @@ def valley_lower(problem: NoiseProblem, staircase: Staircase, done: Callable[[fl
     wide = max(flat) - min(flat)
     if not 0 < cost < math.inf or wide > WIDEST:
         return 0.0
-    periods = math.ceil(wide) + 1 + math.ceil(math.log(1 / LEFT) / problem.privacy.epsilon)
+    periods = math.ceil(wide) + 2
+    while _beyond(loss, D, periods) * math.exp(-problem.privacy.epsilon * (periods - wide)) > LEFT * cost:
+        periods += 1
     found = 0.0
     for in_order in (True, False) if wide >= WIDE else (True,):
         low, gained = LOWEST, True
@@ -84,6 +86,11 @@ def valley_lower(problem: NoiseProblem, staircase: Staircase, done: Callable[[fl
             low, bound = search.best(low, HIGHEST)
             gained, found, low = bound > found, max(found, bound), max(LOWEST, low - LOWER)
     return found
+
+
+def _beyond(loss: Loss, sensitivity: float, periods: int) -> float:
+    """The loss so many sensitivities from 0, on the side where it is more."""
+    return float(loss.value(np.array([-periods, periods]) * sensitivity).max())
 
 
 @dataclass(frozen=True)

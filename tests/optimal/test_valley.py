@@ -40,6 +40,7 @@ def bracket(epsilon: float, delta: float, spec: str, gap: float = 1e-3) -> tuple
         (3, 1e-10, "asym:1:4"),
         (2, 1e-12, "l2"),
         (5, 1e-9, "lp:3"),
+        (2.37, 8.24e-9, "lp:3.88"),
     ],
 )
 def test_bracket_of_closed_forms_is_narrow(epsilon: float, delta: float, spec: str) -> None:
