@@ -47,6 +47,9 @@ LOWEST, HIGHEST, LOWER, LEVELS = 0.8, 1.0005, 0.003, 10
 """The lowest and the highest level that is tried, in parts of what the staircase costs, how much below the last one
 levels of the next lattice begin, and how many there are."""
 
+BLOCKS, BLOCKS_FROM = 8, 1e-7
+"""From this δ on what is missing is handed on in order by so many blocks of nodes alike, too."""
+
 SLACK = 1e-11
 """Nodes hand on this share more than they need to, for D is a small difference of large numbers there, of which the
 referee takes off what rounding may be worth."""
@@ -113,10 +116,13 @@ class _Levels:
             return not self.done(0.0) and self._valley(share).unmet <= UNMET * self.staircase
 
         low = bisection(passes, low, high, rounds=LEVELS)[0]
-        return low, 0.0 if self.done(0.0) else self._valley(low).proof.lower(self.privacy)
+        found = 0.0 if self.done(0.0) else self._valley(low).proof.lower(self.privacy)
+        if found and self.in_order and self.privacy.delta >= BLOCKS_FROM and not self.done(found):
+            found = max(found, self._valley(low, BLOCKS).proof.lower(self.privacy))
+        return low, found
 
-    def _valley(self, share: float) -> _Valley:
-        return _Valley(self.lattice, self.privacy.epsilon, share * self.staircase, self.in_order)
+    def _valley(self, share: float, blocks: int = 0) -> _Valley:
+        return _Valley(self.lattice, self.privacy.epsilon, share * self.staircase, self.in_order, blocks)
 
 
 def _aligned(loss: Loss, sensitivity: float, wanted: float) -> int:
@@ -152,15 +158,17 @@ class _Lattice:
 class _Valley:
     """Multipliers for one level on the whole line.
 
-    right, left : (nodes,) the most that nodes right and left of the middle may be handed.   spread : (events, places,
-    weights) of the rest, counted from a sensitivity left of the middle; None where the reduced loss is below the level
-    nowhere or too far around.   unmet : the largest demand that finds no supply.
+    in_order : demand goes to supply in order, else in slices.   blocks : of demand, whose nodes hand on alike, 0 for
+    every node by itself.   right, left : (nodes,) the most that nodes right and left of the middle may be handed.
+    spread : (events, places, weights) of the rest, counted from a sensitivity left of the middle; None where the
+    reduced loss is below the level nowhere or too far around.   unmet : the largest demand that finds no supply.
     """
 
     lattice: _Lattice
     epsilon: float
     level: float
     in_order: bool
+    blocks: int = 0
     spread: tuple[Ints, Ints, Array] | None = field(default=None, init=False)
     unmet: float = field(default=math.inf, init=False)
 
@@ -183,6 +191,8 @@ class _Valley:
         demand = np.maximum(self.level - self.reduced[around][first : last + 1], 0.0)
         if self.in_order:
             self.spread = _in_order(demand, supply, first, k)
+            if self.blocks:
+                self.spread = _in_blocks(self.spread, demand, supply, first, k, self.blocks)
         else:
             slices = Slices(supply, first, demand, int(np.argmax(demand)), k, 0.01 * UNMET * self.level)
             far, nodes, weights = slices.terms()
@@ -256,3 +266,29 @@ def _in_order(demand: Array, supply: Array, first: int, k: int) -> tuple[Ints, I
         places.append(place[near])
         weights.append(sizes[near])
     return np.concatenate(events), np.concatenate(places), np.concatenate(weights)
+
+
+def _in_blocks(
+    given: tuple[Ints, Ints, Array], demand: Array, supply: Array, first: int, k: int, blocks: int
+) -> tuple[Ints, Ints, Array]:
+    """What is handed on in order, by blocks of nodes that share their shifts, as far as there is supply, and the rest
+    in order. All shifts of a block add up to one level, and δ is paid for few in all."""
+    size = -(-len(demand) // blocks)
+    block = np.arange(len(demand)) // size
+    whole = sums_at(block, demand, blocks)[block]
+    events, places, weights = given
+    if size < 2 or len(events) * size > MOST_TERMS:
+        return given
+    wide = 2 * k + 1
+    keys, index = np.unique(block[events - first] * wide + places - events + k, return_inverse=True)
+    sums = sums_at(index, weights, len(keys))
+    nodes = (keys // wide * size)[:, None] + np.arange(size)
+    there = nodes + first + (keys % wide - k)[:, None]
+    inside = (nodes < len(demand)) & (there >= 0) & (there < len(supply))
+    nodes, there, sums = nodes[inside], there[inside], np.broadcast_to(sums[:, None], inside.shape)[inside]
+    sums = sums * demand[nodes] / np.where(whole > 0, whole, 1.0)[nodes]
+    handed = sums_at(there, sums, len(supply))
+    sums = sums * np.minimum(supply / np.where(handed > 0, handed, 1.0), 1.0)[there]
+    left = np.maximum(supply - sums_at(there, sums, len(supply)), 0.0)
+    rest = _in_order(np.maximum(demand - sums_at(nodes, sums, len(demand)), 0.0), left, first, k)
+    return np.append(nodes + first, rest[0]), np.append(there, rest[1]), np.append(sums, rest[2])

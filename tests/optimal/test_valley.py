@@ -71,8 +71,8 @@ def test_multipliers_prove_what_the_referee_says() -> None:
     problem = problem_of(2.5, 1e-4, "table:-2=1,-0.6=0,0=0,0.9=0,1.5=1.2")
     staircase = laws.best_staircase(problem)
     lattice = valley._Lattice.of(problem.loss, 1.0, 30, staircase.location, 6)
-    for in_order in (True, False):
-        proof = valley._Valley(lattice, 2.5, 0.97 * staircase.expected_loss(problem.loss), in_order).proof
+    for in_order, blocks in ((True, 0), (True, 3), (False, 0)):
+        proof = valley._Valley(lattice, 2.5, 0.97 * staircase.expected_loss(problem.loss), in_order, blocks).proof
         D, rates = proof.costs.copy(), dict.fromkeys(proof.shifts.tolist(), 0.0)
         summed: dict[tuple[int, int], float] = {}
         for shift, event, y in zip(proof.shifts.tolist(), proof.events.tolist(), proof.weights.tolist()):
@@ -104,6 +104,25 @@ def test_demand_goes_to_supply_in_order() -> None:
         for side in (places < first, places >= first):
             assert (np.diff(events[side]) >= 0).all()
             assert (np.diff(places[side]) >= 0).all()
+
+
+def test_blocks_share_their_shifts() -> None:
+    """As much is met as node by node, within the supply, and δ is paid for fewer levels."""
+    k, first = 100, 80
+    demand, away = np.ones(40), np.abs(np.arange(2 * k + 1) - k)
+    supply = np.where((np.arange(2 * k + 1) < first) | (np.arange(2 * k + 1) >= first + 40), away / 200, 0.0)
+    supply *= demand.sum() / supply.sum()
+    rates = []
+    alone = valley._in_order(demand, supply, first, k)
+    for events, places, weights in (alone, valley._in_blocks(alone, demand, supply, first, k, 4)):
+        assert np.bincount(events - first, weights, 40) == pytest.approx(demand, rel=0.02)
+        assert (np.bincount(places, weights, 2 * k + 1) <= supply * (1 + 1e-9)).all()
+        assert (np.abs(events - places) <= k).all()
+        each: dict[tuple[int, int], float] = {}
+        for event, place, y in zip(events.tolist(), places.tolist(), weights.tolist()):
+            each[place - event, event] = each.get((place - event, event), 0.0) + y
+        rates.append(sum(max(y for (s, _), y in each.items() if s == shift) for shift in {s for s, _ in each}))
+    assert rates[1] < 0.5 * rates[0]
 
 
 @pytest.mark.parametrize(
