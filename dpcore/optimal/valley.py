@@ -1,4 +1,4 @@
-"""A lower bound for losses that grow from a place or a plateau, even or not, where δ is small [method: valleys].
+"""A lower bound for continuous losses, even or not, with plateaus or dips, where δ is small [method: valleys].
 
 Around the middle s of the best staircase's top step, shifts by the sensitivity come first: from outside in, W(x) is
 the most that x may be handed if it hands on outwards what it can. So within a sensitivity of s the *reduced* loss is
@@ -65,7 +65,7 @@ def valley_lower(problem: NoiseProblem, staircase: Staircase, done: Callable[[fl
     """A lower bound of the expected loss, rounded down, for the first pair (ε, δ) alone and any support; 0 where the
     multipliers prove nothing. staircase : the best one on the whole line.   done : whether a bound is good enough."""
     loss, D = problem.paid_loss, problem.sensitivity
-    if not (loss.continuous and loss.grows_from_zero):
+    if not loss.continuous:
         return 0.0
     cost = staircase.expected_loss(loss)
     flat = [0.0, *(x / D for x in loss.breaks.tolist() if float(loss.value(x)) <= cost)]

@@ -41,6 +41,8 @@ def bracket(epsilon: float, delta: float, spec: str, gap: float = 1e-3) -> tuple
         (2, 1e-12, "l2"),
         (5, 1e-9, "lp:3"),
         (2.37, 8.24e-9, "lp:3.88"),
+        (3.04, 5.85e-10, "table:-0.35=0.175,0=0,0.2=0.2,0.34=0.13,0.43=0.085,0.62=0.275"),  # falls again
+        (4.92, 1.81e-11, "table:-0.45=0.09,-0.34=0.035,-0.21=0.1,-0.16=0,0=0,0.16=0,0.21=0.1,0.34=0.035,0.45=0.09"),
     ],
 )
 def test_bracket_of_closed_forms_is_narrow(epsilon: float, delta: float, spec: str) -> None:
