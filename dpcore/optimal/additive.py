@@ -26,7 +26,7 @@ from ..solution import Certificate, Progress, Solution
 from . import jumps, laws
 from .anytime import Anytime, ProgressCallback
 from .atlas import atlas_law, atlas_lower, power_of
-from .cut import MARGINS, Cut
+from .cut import MARGINS, Cut, free_stretch
 from .falling import applies as falls
 from .falling import falling_bounds
 from .groups import SMALL, GroupProof, group_proofs, law_window, level_stretch
@@ -45,6 +45,7 @@ from .step import Limits, Step, Window, end_moves, origin_of, several_bottoms
 from .trimmed import BELOW, trimmed
 from .two_level import two_level_lower
 from .upper import upper_step
+from .valley import valley_lower
 
 PAIRS_PER_STEP = 1200
 """The scan ends at a step that needed this many pairs; from there on lattices are picked by their errors."""
@@ -60,6 +61,12 @@ CUT_BELOW = 1e-6
 
 PEAKS_FROM, LINEAR_PEAKS_FROM = 5.0, 3.5
 """From this ε on multipliers written down around a staircase give a good lower bound; for |x| earlier."""
+
+PEAKS_TIME = 0.3
+"""Share of the time for them, for next to a plateau slices halve and halve where δ makes that dear."""
+
+VALLEYS_FROM, VALLEYS_TO = 1.0, 1e-3
+"""And so do those that a staircase's whole sensitivities leave, from this ε on up to this δ."""
 
 PEAKS_WITHIN = 0.9
 """In a support they do where the staircase of the whole line, whose loss they stay below, costs at least this share of
@@ -262,6 +269,9 @@ class Search(Anytime[NoiseProblem, Solution]):
                     self._offer(noise)
                 if single.privacy.epsilon == 0:  # there are no staircases
                     continue
+                free = free_stretch(single)
+                if free is not None and self.upper > self.lower:
+                    self._offer_cut(replace(single, support=free))
                 if whole_line:
                     staircase = self._offer_staircase(single)
                 elif single.privacy.epsilon >= CUT_FROM or single.privacy.delta < CUT_BELOW:
@@ -303,11 +313,18 @@ class Search(Anytime[NoiseProblem, Solution]):
         """Lower bounds without a program, for a problem that asks no more than this one."""
         self.lower = max(self.lower, *(bound(problem) for bound in CLOSED))
         least = LINEAR_PEAKS_FROM if power_of(problem.paid_loss) == 1 else PEAKS_FROM
-        if problem.joint.epsilon < least or self._reached(self.lower):
+        epsilon = problem.joint.epsilon
+        small = epsilon >= VALLEYS_FROM and problem.privacy.delta <= VALLEYS_TO
+        if (epsilon < least and not small) or self._reached(self.lower):
             return
         staircase = self._unbounded_staircase(problem)
         if problem.whole_line or staircase.expected_loss(problem.paid_loss) >= PEAKS_WITHIN * self.upper:
-            self.lower = max(self.lower, peaks_lower(problem, staircase, self._reached))
+            if small:
+                self.lower = max(self.lower, valley_lower(problem, staircase, self._reached))
+            if epsilon >= least and not self._reached(self.lower):
+                until = time.perf_counter() + PEAKS_TIME * (self._deadline - time.perf_counter())
+                done = lambda lower: self._reached(lower) or time.perf_counter() >= until  # noqa: E731
+                self.lower = max(self.lower, peaks_lower(problem, staircase, done))
 
     def _reached(self, lower: float) -> bool:
         """Nothing is left to do with such a lower bound, or no time."""

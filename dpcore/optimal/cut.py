@@ -65,6 +65,26 @@ TRIED_TO, SEARCHED_TO = 1e-3, 1e-7
 """Relative accuracy of widths next to every anchor, and of ends."""
 
 
+def free_stretch(problem: NoiseProblem) -> tuple[float, float] | None:
+    """The stretch of the support, around the loss's minimiser, on which the loss is least, if a staircase cut at its
+    ends may be private there: with n steps down on either side it uncovers e^(−nε)/w of D, w the width of its top step
+    in sensitivities. None where there is no such stretch, or it has no end."""
+    loss, (lo, hi) = problem.paid_loss, problem.support
+    best, least = loss.minimiser(lo, hi)
+    first = last = best
+    flat = [piece for piece in loss.pieces if piece.coefficient == 0 and piece.constant == least]
+    for piece in flat:
+        last = piece.hi if piece.lo <= last < piece.hi else last
+    for piece in reversed(flat):
+        first = piece.lo if piece.lo < first <= piece.hi else first
+    first, last = max(lo, first), min(hi, last)
+    if not math.isfinite(last - first) or problem.monotone or problem.privacy.delta == 0:
+        return None
+    wide, decay = (last - first) / problem.sensitivity, math.exp(-problem.privacy.epsilon)
+    fits = any(decay**n / problem.privacy.delta < wide - 2 * n for n in range(math.ceil(wide / 2)))
+    return (first, last) if fits else None
+
+
 @dataclass(frozen=True)
 class Cut:
     """The family for one problem; places in sensitivities from `origin`, the loss's minimiser inside the support (0 for

@@ -410,13 +410,18 @@ SEARCHED_TO = 1e-6
 """Relative accuracy of searches for the parameters of a law: whatever they find is audited."""
 
 
+PLACES, WORTH = 41, 0.9
+"""On a plateau so many places for a top step are tried, and one is kept that costs at most this share."""
+
+
 def best_staircase(problem: NoiseProblem) -> Staircase:
     """The staircase whose γ, and for losses that are not even whose location, cost least [GV14]; for losses without
     symmetry by a search: for large ε along either end of the top step in turn, which hardly depend on one another, for
     small ε along γ and the location."""
     loss, D = problem.paid_loss, problem.sensitivity
     if not problem.folds and problem.privacy.epsilon >= SEPARATE_ENDS:
-        return _with_best_ends(problem)
+        tops = {top_of(problem), _on_plateau(problem)}
+        return min((_with_best_ends(problem, top) for top in tops), key=lambda law: law.expected_loss(loss))
     noise = Staircase.calibrate(problem.privacy, D, loss)
     if problem.folds or problem.monotone:
         return noise
@@ -440,11 +445,10 @@ def best_staircase(problem: NoiseProblem) -> Staircase:
     return noise
 
 
-def _with_best_ends(problem: NoiseProblem) -> Staircase:
-    """By the ends of the top step, in logarithms: from D down to a share of e^{−ε} of it away from the minimiser. Next
+def _with_best_ends(problem: NoiseProblem, best: float) -> Staircase:
+    """By the ends of the top step, in logarithms: from D down to a share of e^{−ε} of it away from a place in it. Next
     to a plateau the best end on one side depends on where the other is, so both are searched for more than once."""
     loss, D, epsilon = problem.paid_loss, problem.sensitivity, problem.privacy.epsilon
-    best = top_of(problem)
 
     def law(logs: list[float]) -> Staircase:
         left, right = (math.exp(log) for log in logs)
@@ -465,6 +469,23 @@ def _with_best_ends(problem: NoiseProblem) -> Staircase:
         if max(abs(a - b) for a, b in zip(ends, before)) < 100 * SEARCHED_TO:
             break
     return law(ends)
+
+
+def _on_plateau(problem: NoiseProblem) -> float:
+    """The loss's minimiser, or where on a plateau around it a narrow top step costs less."""
+    loss, D, best = problem.paid_loss, problem.sensitivity, top_of(problem)
+    least = float(loss.value(best))
+    ends = [x for p in loss.pieces if p.coefficient == 0 and p.constant == least for x in (p.lo, p.hi)]
+    ends = [x for x in ends if math.isfinite(x)]
+    if problem.monotone or not ends:
+        return best
+    narrow = Staircase(problem.privacy.epsilon, D, amplitude_gamma(problem.privacy.epsilon), 0.0, best)
+
+    def cost(place: float) -> float:
+        return replace(narrow, location=place).expected_loss(loss)
+
+    place: float = min(np.linspace(min(ends), max(ends), PLACES).tolist(), key=cost)
+    return place if cost(place) < WORTH * cost(best) else best
 
 
 def top_of(problem: NoiseProblem) -> float:

@@ -206,6 +206,8 @@ class Schedule:
         wide *= 1.0 if self.problem.folds else 1.5
         best = loss.minimiser(*self.problem.support)[0] / D
         breaks = np.concatenate([c.breaks for c in self.problem.paid_losses])
+        if self._continuous and loss.grows_from_zero and self.problem.joint.epsilon >= STEPS_FROM:
+            breaks = breaks[loss.value(breaks) <= BOTTOM * self.upper]  # beyond the bottom a law is a staircase
         near = breaks[abs(breaks) <= (4 * wide + 4) * D] / D
         left, right = min(best, near.min(initial=0.0)) - wide, max(best, near.max(initial=0.0)) + wide
         return Window(-max(-left, right), max(-left, right)) if self.problem.folds else Window(left, right)

@@ -12,7 +12,7 @@ from dpcore import audit
 from dpcore.audit_shape import keeps_shape
 from dpcore.loss import parse_loss
 from dpcore.optimal import laws, solve
-from dpcore.optimal.cut import Cut
+from dpcore.optimal.cut import Cut, free_stretch
 from dpcore.optimal.one_sided import monotone_lower
 from dpcore.privacy import Privacy
 from dpcore.problem import NoiseProblem, SolverSettings
@@ -201,3 +201,26 @@ def test_without_epsilon_there_is_nothing_to_cut() -> None:
     problem = asked(0.0, 1e-8, "l1", (0.0, 1e8))
     proof = solve(problem, SolverSettings(time_limit=2)).certificate
     assert 0 < proof.lower <= proof.upper <= 5.01e7
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "spec"),
+    [
+        (9.31, 1.02e-4, "table:-5.4=0.95,-3.5=0,0=0,1.8=1.8,5.4=3.6"),
+        (15.1, 9.69e-7, "table:-3.8=5.99,-2=2.39,-1.3=0.99,-0.31=0,0=0,3.4=0,5.4=2"),
+    ],
+)
+def test_staircases_that_fit_on_a_plateau_cost_nothing(epsilon: float, delta: float, spec: str) -> None:
+    """Narrower ones than truncated Laplace noise needs."""
+    problem = NoiseProblem(Privacy(epsilon, delta), 1.0, parse_loss(spec))
+    free = free_stretch(problem)
+    assert free is not None
+    assert free[1] - free[0] < 2 * problem.privacy.truncation()
+    assert solve(problem, SolverSettings(gap=1e-3, time_limit=5)).certificate.upper == 0
+
+
+def test_no_stretch_is_free_where_no_staircase_fits() -> None:
+    for delta, spec in ((1e-9, "table:-3=1,-2=0,0=0,2=0,3=1"), (0.1, "l1"), (0.3, "table:-3=1,-1=0,0=0,1=0,2=1")):
+        assert free_stretch(NoiseProblem(Privacy(5, delta), 1.0, parse_loss(spec))) is None
+    wide = NoiseProblem(Privacy(5, 0.3), 1.0, parse_loss("table:-3=1,-2=0,-1.5=0,0=0,1=0,1.5=0,2=1"))
+    assert free_stretch(wide) == (-2, 1.5)
