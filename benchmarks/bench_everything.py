@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
 import random
 import re
 import statistics
@@ -24,6 +25,10 @@ import time
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
+
+from dpcore.alone import alone
+
+os.environ.update(alone())  # before NumPy is loaded: linear algebra on one thread, as on the command line
 
 from dpcore.cli import build_parser
 from dpcore.cli.reading import read_problem

@@ -25,8 +25,8 @@ from ..privacy_profile import GaussianProfile
 from .lattice import NOT_ZERO, Array, Ints, Lattice, sums_at
 from .step import Limits
 
-PER_SHIFT, PER_FEW = 16, 64
-"""Rows that a shift may add in a round, spread over the curve; where there are few shifts."""
+PER_SHIFT = 16
+"""Rows that a shift may add in a round, spread over the curve."""
 
 FIRST = 300
 """And rows that it begins with, where the first law is within CLOSE of the curve, in shares of it."""
@@ -46,8 +46,8 @@ solution itself."""
 FLOOR = 1e-5
 """Least reference mass, for scaling, relative to the largest, where no tail matters that is smaller."""
 
-IDLE, IDLE_FEW = 6, 15
-"""Rows that have not held a solution for so many rounds leave; where there are few shifts, later, for they return."""
+IDLE = 6
+"""Rows that have not held a solution for so many rounds leave."""
 
 CHORDS = 3000
 """Places of the curve between which corners are compared with chords first."""
@@ -69,7 +69,7 @@ class CurveProgram:
     """minimise Σ costs·r over laws r on the lattice that keep the curve at every shift.
 
     costs : (n,) the loss of one unit of mass at every index.   inner : (n,) masses of a private law.   scale : about
-    how large the optimum is.   last : largest z looked at.   few : there are few shifts.   effort : rows times columns
+    how large the optimum is.   last : largest z looked at.     effort : rows times columns
     of all rounds.
     """
 
@@ -79,8 +79,6 @@ class CurveProgram:
     inner: Array
     scale: float
     last: float
-    perturbed: bool = True
-    few: bool = False
     floor: float = FLOOR
     margin: float = 0.0
     cuts: list[Cut] = field(default_factory=list, init=False)
@@ -98,11 +96,16 @@ class CurveProgram:
         self._by_shift = self._tests.by_shift()
         self._owner = np.cumsum(np.diff(self._tests.shift, prepend=self._tests.shift[0]) != 0)
         self.begin(self.inner)
+        self._set_up()
+
+    def _set_up(self) -> None:
+        """The program without rows."""
+        lattice = self.lattice
         rho = lattice.shares(self.inner)
         self._middle = 0 if lattice.folded else int(np.argmax(rho))
         rho = np.maximum(rho, self.floor * rho.max()) * lattice.multiplicity
         self._rho = self._tails(rho)
-        self._lp = LinearProgram(tolerance=1e-10, perturbed=self.perturbed)
+        self._lp = LinearProgram(tolerance=1e-10)
         whole = np.zeros(self._classes)
         whole[self._middle] = 1 / self._rho[self._middle]
         costs = sums_at(self._owners, self.costs, self._classes) - self.margin * self.scale / rho
@@ -161,9 +164,27 @@ class CurveProgram:
     ) -> list[Cut]:
         """Corners of the polygons of all shifts, or of those with the numbers `shifts`, that lie outside the curve, by
         more than a share `over` of it (inside, if it is negative): the farthest out of every stretch of it."""
+        stretches = stretches or PER_SHIFT
+        by_shift, order, row, corner, z, excess = self._corners(masses, over, shifts)
+        stretch = np.minimum(np.floor(z / self.last * stretches), stretches - 1)
+        ranked = np.lexsort((-excess, row, stretch))
+        names = (stretch * len(order) + row)[ranked]
+        farthest = ranked[np.append(True, names[1:] != names[:-1])[: len(ranked)]]
+        found = []
+        for j, i, at in zip(row[farthest].tolist(), corner[farthest].tolist(), z[farthest].tolist()):
+            tests = np.sort(by_shift[j, order[j, : i + 1]])
+            found.append(Cut(tests[tests < self._tests.count], at))
+        return found
+
+    def outside(self, masses: Array) -> bool:
+        """Whether a law violates the curve."""
+        return bool(len(self._corners(masses, WITHIN, None)[2]))
+
+    def _corners(self, masses: Array, over: float, shifts: Ints | None) -> tuple[Ints, Ints, Ints, Ints, Array, Array]:
+        """(the tests of every shift, their order by the ratio of event and cover; of all corners outside: number of the
+        shift, place in the order, z of the nearest tangent, excess over it)."""
         from scipy.special import ndtri
 
-        stretches = stretches or (PER_FEW if self.few else PER_SHIFT)
         by_shift = self._by_shift if shifts is None else self._by_shift[shifts]
         means = self._tests.means(self.lattice.shares(masses))
         here, there = (np.append(x, 0.0)[by_shift] for x in means)
@@ -177,16 +198,7 @@ class CurveProgram:
         growth, limit = self._line(z)
         excess = (P - growth * Q - limit) / limit
         outside = excess > over
-        row, corner, z, excess = row[outside], corner[outside], z[outside], excess[outside]
-        stretch = np.minimum(np.floor(z / self.last * stretches), stretches - 1)
-        ranked = np.lexsort((-excess, row, stretch))
-        names = (stretch * len(order) + row)[ranked]
-        farthest = ranked[np.append(True, names[1:] != names[:-1])[: len(ranked)]]
-        found = []
-        for j, i, at in zip(row[farthest].tolist(), corner[farthest].tolist(), z[farthest].tolist()):
-            tests = np.sort(by_shift[j, order[j, : i + 1]])
-            found.append(Cut(tests[tests < self._tests.count], at))
-        return found
+        return by_shift, order, row[outside], corner[outside], z[outside], excess[outside]
 
     @cached_property
     def _chords(self) -> tuple[Array, Array]:
@@ -214,7 +226,7 @@ class CurveProgram:
     def _forget(self, rates: Array) -> None:
         """Let rows go that have been without a rate for long."""
         self._unused = [0 if rate > 0 else unused + 1 for rate, unused in zip(rates.tolist(), self._unused)]
-        leaving = [i for i, unused in enumerate(self._unused) if unused > (IDLE_FEW if self.few else IDLE)]
+        leaving = [i for i, unused in enumerate(self._unused) if unused > IDLE]
         if 2 * len(leaving) > len(self.cuts):
             self._lp.delete_rows([self._fixed + i for i in leaving])
             kept = sorted(set(range(len(self.cuts))) - set(leaving))

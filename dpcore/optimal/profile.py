@@ -18,6 +18,7 @@ from functools import cached_property
 import numpy as np
 
 from .. import audit, audit_profile
+from .._validate import decimal
 from ..audit_profile import ProfileProof
 from ..audit_shape import keeps_shape
 from ..errors import SolverError
@@ -33,11 +34,12 @@ from ..search import bisections, least_argument_vectorised
 from ..solution import Certificate, Solution
 from .anytime import Anytime, ProgressCallback
 from .blocks import Blocks
+from .central import CentralProgram
 from .curve import FLOOR, CurveProgram
 from .jumps import threshold
 from .lattice import Array, Lattice
 from .lower import lower_step, rounded_costs, rounding_lattice
-from .marks import Marked, between_marks
+from .marks import Events, Shaped
 from .mesh import Grading
 from .orbits import WIDEST
 from .program import Seed
@@ -61,22 +63,25 @@ AHEAD = 1.5
 ORDER = 1.3
 """Brackets narrow about like this power of the cells' width."""
 
-MARKED = ((0, 1, 1.4), (1, 3, 1.6), (2, 3, 1.6), (3, 3, 1.6), (4, 4, 1.8), (6, 4, 1.8), (8, 6, 2.0))
-"""(depth, sensitivities beyond t with places of it, reach of events in parts of what the Gaussian asks for) of the
-lower bounds for errors beyond a threshold, one after the other."""
+BESIDE, CLOSER = 0.1, 0.3
+"""Fractions next to the distance of ±t are within so much of it, in sensitivities, first; then so near that what they
+cost is likely to be this share of the gap aimed at."""
 
-MARKED_LAWS = {MARKED[0]: ((0, 1), (0, 2)), MARKED[1]: ((1, 2),), MARKED[2]: ((2, 3),), MARKED[3]: ((3, 3),)}
-"""(depth, sensitivities beyond t with places of it) of the laws that follow them."""
+DENOMINATORS = (5, 8, 13, 21, 34, 55, 89)
+"""Their largest denominators, one after the other."""
 
-MARKED_STEPS = 32
-"""Steps per sensitivity of their lattices, at least; at most twice as many."""
+STRICT = (0.99, 0.97, 0.9, 0.8, 0.6, 0.4)
+"""Shares of μ of laws of which one is mixed in there."""
 
-MARKS = 64
-"""Steps per sensitivity, at least, in which the threshold is told there; at most twice as many."""
+NEARER = 0.5
+"""Fractions that are not so near have to be nearer than the last one by this factor."""
 
-FOR_MARKED, FOR_LAWS = 0.5, 0.15
-"""Laws get at most this share of the time left, each: those between such places, and those on even cells, there and
-where none is known that is better than a closed form, as at small μ."""
+PAST = 2.0
+"""Laws go on there so many times μ sensitivities beyond where the Gaussian has next to nothing left."""
+
+FOR_LAWS = 0.15
+"""Laws get at most this share of the time left, each, as long as none is known that is better than a closed form, as at
+small μ."""
 
 FARTHEST = 4.0
 """Tangents are looked at up to z = FARTHEST + μ/2."""
@@ -108,8 +113,11 @@ RARE = 1e-4
 SEEN = 0.015
 """Distance of the tangents between which laws are checked that were not made for some of their own."""
 
-EXACT = 0.02
-"""A program's own bracket is narrowed to this share of the gap aimed at, and half as much of the gap so far."""
+EXACT, CENTRAL = 0.02, 0.1
+"""A program's own bracket is narrowed to this share of the gap aimed at; by central points to that share."""
+
+OF_GAP = 0.01
+"""Or to this share of the gap so far."""
 
 LITTLE = 0.1
 """A program is left when it can narrow the bracket by no more than this share."""
@@ -198,8 +206,8 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
 
     def _by_curve(self) -> None:
         """Programs whose rows are tangents of the curve."""
-        if self._threshold is not None:
-            self._by_marks()
+        if self._distance is not None:
+            self._by_fractions(self._distance)
         sizes, efforts = dict.fromkeys((1, -1), max(1, round(COARSEST * self.profile.mu))), {1: 0.0, -1: 0.0}
         while True:
             ahead = sizes[-1] > AHEAD * sizes[1]
@@ -214,23 +222,28 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
             wanted = (1.1 * self._record().gap / self._goal) ** (1 / ORDER)
             sizes[side] = max(k + 1, round(k * min(max(wanted, GROWTH[0]), GROWTH[1])))
 
-    def _by_marks(self) -> None:
-        """Programs for errors beyond ±t: events and laws between the places that t leads to, laws on even cells."""
-        k = size = max(1, round(COARSEST * self.profile.mu))
-        proofs = laws = 0.0
-        for depth, near, wider in MARKED:
-            if self._over:
-                return
-            proofs += self._curve_marks(depth, near, wider)
-            for place in MARKED_LAWS.get((depth, near, wider), ()):
-                laws += self._marked_cells(*place, self._until(FOR_MARKED))
-            while 0 < laws < proofs and not self._over and size <= self.settings.max_cells_per_sensitivity:
-                k = self._next_to_jumps(size, -1)
-                until = self._until(FOR_LAWS)
-                laws += self._curve_cells(k, until)
-                if time.perf_counter() >= until:
-                    laws = math.inf  # larger programs take longer
-                size = max(k + 1, round(k * GROWTH[1]))
+    def _by_fractions(self, distance: Fraction) -> None:
+        """Programs for errors beyond ±t on lattices that meet fractions next to the distance of ±t."""
+        programs: tuple[tuple[bool, Callable[..., None]], ...] = (True, self._even_events), (False, self._even_cells)
+        within = BESIDE
+        done: dict[bool, Fraction | None] = {True: None, False: None}
+        for most in DENOMINATORS:
+            for proves, program in programs:
+                found, last = _fraction_beside(distance, within, most, proves), done[proves]
+                if found is None or self._over:
+                    continue
+                missed, before = abs(found - distance), math.inf if last is None else abs(last - distance)
+                if missed < before and missed <= max(within, NEARER * before):
+                    program(found)
+                    done[proves] = found
+            total = sum(math.inf if last is None else float(abs(last - distance)) for last in done.values())
+            within = min(CLOSER * self._goal / max(self._record().gap, self._goal) * total, within / 2)
+        exact = done[True]
+        if exact is not None and exact == done[False]:  # all that is left is what cells farther out are worth
+            for near in (2, 3):
+                for _, program in programs:
+                    if not self._over:
+                        program(exact, near)
 
     def _until(self, share: float) -> float:
         """When a share of the time left is over."""
@@ -244,7 +257,7 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
         return self._until(FOR_LAWS) if closed else math.inf
 
     def _curve_program(
-        self, mu: float, lattice: Lattice, costs: Array, proves: bool, *, deadline: float = math.inf, few: bool = False
+        self, mu: float, lattice: Lattice, costs: Array, proves: bool, *, deadline: float = math.inf
     ) -> CurveProgram:
         """A program for a lower bound or for a law, solved from the last law, rounded to nodes or to cells, with as
         little of a Gaussian, as little wider than it need be, as makes it private on the lattice."""
@@ -257,22 +270,20 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
             law = self._density.nodes(lattice) if nodes else self._density.cells(lattice)
             firsts = [(1 - share) * law + share * normals[-1] / normals[-1].sum() for share in MIXED] + normals
         last = min(FARTHEST + self.profile.mu / 2, (STEEPEST if proves else STEEPEST_LAW) / self.profile.mu)
-        program = CurveProgram(
-            mu,
-            lattice,
-            costs,
-            lattice.gathered(firsts[0]),
-            self._scale,
-            max(last, self._far + BEYOND),
-            perturbed=not isinstance(lattice, Marked),
-            few=few,
-            floor=min(FLOOR, math.exp(-0.5 * (self._far + BEYOND) ** 2)),
-            margin=MARGIN if proves and self._least < RARE else 0.0,
-        )
+        first, last = lattice.gathered(firsts[0]), max(last, self._far + BEYOND)
+        central = isinstance(lattice, (Events, Shaped))
+        if central:
+            strict = tuple(normal_masses(ends * self.profile.mu * share) for share in STRICT)
+            firsts = [*firsts, *strict]
+            program: CurveProgram = CentralProgram(mu, lattice, costs, first, self._scale, last, strict=strict)
+        else:
+            floor = min(FLOOR, math.exp(-0.5 * (self._far + BEYOND) ** 2))
+            margin = MARGIN if proves and self._least < RARE else 0.0
+            program = CurveProgram(mu, lattice, costs, first, self._scale, last, floor=floor, margin=margin)
         if not program.private:
             any(program.begin(lattice.gathered(first)) for first in firsts[1:])
         program.start()
-        room = EXACT * max(self._goal, 0.5 * min(self._record().gap, 1.0))
+        room = max((CENTRAL if central else EXACT) * self._goal, OF_GAP * min(self._record().gap, 1.0))
 
         def near(lower: float, upper: float) -> bool:
             if upper - lower <= room * lower:
@@ -293,7 +304,7 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
     @cached_property
     def _least(self) -> float:
         """What half-lines leave for errors beyond ±t, as a probability; 1 for other losses."""
-        if self._threshold is None:
+        if self._distance is None:
             return 1.0
         return exceed_lower(self.problem) / self.problem.paid_loss.pieces[-1].constant
 
@@ -320,36 +331,29 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
         self._note(len(costs), len(program.cuts))
         return program.effort
 
-    def _curve_marks(self, depth: int, near: int, wider: float) -> float:
-        """A lower bound for errors beyond ±t from few events [method: orbits]. Returns the effort."""
-        problem, t = self.problem, self._threshold
-        assert t is not None
-        k = self._next_to_jumps(MARKS, 1)
-        half = math.ceil((4.5 / self.profile.mu + t) * wider) + 1
-        lattice = rounding_lattice(problem, k, 1, Window(-half, half))
-        lattice = Marked.around(lattice, math.ceil(t * k * (1 - 1e-12)), depth, near)
+    @cached_property
+    def _distance(self) -> Fraction | None:
+        """Of ±t for errors beyond them, in sensitivities; None for other losses, and where it is long."""
+        t = threshold(self.problem.paid_loss) if self.problem.folds else None
+        if t is None or 2 * t > WIDEST * self.problem.sensitivity:
+            return None
+        return 2 * decimal(t) / decimal(self.problem.sensitivity)
+
+    def _even_events(self, fraction: Fraction, near: int = 1) -> None:
+        """A lower bound for errors beyond ±t, their distance being at most the fraction [method: A whole profile]."""
+        problem, k, mark = self.problem, 2 * fraction.denominator, fraction.numerator
+        lattice = Events.around(k, mark, near)
         costs = rounded_costs(problem.paid_loss, problem, lattice, np.full(1, 0.5))
-        program = self._curve_program(self.profile.mu, lattice, costs, True, few=True)
+        program = self._curve_program(self.profile.mu, lattice, costs, True)
         self.lower = max(self.lower, program.proved(self.profile))
         self._note(lattice.classes, len(program.cuts))
-        return program.effort
 
-    @cached_property
-    def _threshold(self) -> float | None:
-        """t of errors beyond ±t, in sensitivities, where few places follow from it."""
-        t = threshold(self.problem.paid_loss) if self.problem.folds else None
-        return None if t is None or 2 * t > WIDEST * self.problem.sensitivity else t / self.problem.sensitivity
-
-    def _marked_cells(self, depth: int, near: int, deadline: float) -> float:
-        """A law constant between the places that ±t leads to, with its tail [Thm 1; method: orbits]. Returns the
-        effort."""
-        t = self._threshold
-        assert t is not None
-        k = self._next_to_jumps(MARKED_STEPS, -1)
-        half = k * math.ceil(self._window(1.0).right)
-        lattice = Lattice(k, -half, half - 1, -half, half - 1, folded=True, edge=1)
-        lattice = between_marks(lattice, math.floor(t * k * (1 + 1e-12)), depth, near)
-        return self._law(lattice, deadline, few=True)
+    def _even_cells(self, fraction: Fraction, near: int = 1) -> None:
+        """A law for errors beyond ±t, their distance being at least the fraction."""
+        k, mu = 2 * fraction.denominator, self.profile.mu
+        end = k * math.ceil(self._window(1.0).right + PAST * mu)
+        places = np.arange(-end, end + 1) / k
+        self._law(Shaped.around(k, fraction.numerator, normal_masses(places * mu / (1 + mu**4)), near))
 
     def _curve_cells(self, k: int, deadline: float = math.inf) -> float:
         """A law constant on cells, with its tail [Thm 1]. Returns the effort."""
@@ -361,11 +365,11 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
             lattice = Blocks.of(lattice, Grading(NARROWEST, (0.0,), reach=math.inf))
         return self._law(lattice, deadline)
 
-    def _law(self, lattice: Lattice, deadline: float, *, few: bool = False) -> float:
+    def _law(self, lattice: Lattice, deadline: float = math.inf) -> float:
         """The best law on the cells of a lattice, with its tail. Returns the effort."""
         problem = self.problem
         costs = cell_means(problem.paid_loss, places_of(problem, 2 * lattice.k, lattice.ends))
-        program = self._curve_program(self.profile.mu * (1 - LESS), lattice, costs, False, deadline=deadline, few=few)
+        program = self._curve_program(self.profile.mu * (1 - LESS), lattice, costs, False, deadline=deadline)
         if program.private and program.upper < self.upper:
             below = np.append(0.0, np.cumsum(program.inner))
             self._density = _Density(lattice.ends / (2 * lattice.k), below / below[-1])
@@ -563,14 +567,23 @@ def variance_lower(problem: NoiseProblem) -> float:
     return max(0.0, scale * (problem.sensitivity / mu) ** 2 * (1 - gain * (1 + 1e-9)) * (1 - 1e-12))
 
 
+def _fraction_beside(x: Fraction, within: float, most: int, above: bool) -> Fraction | None:
+    """The fraction with the least denominator that is at or above x, or at or below it and positive, and so near to it;
+    the nearest one with a denominator up to `most` if none is, None if there is none."""
+    rounded = math.ceil if above else math.floor
+    found = [Fraction(rounded(x * q), q) for q in range(1, most + 1) if rounded(x * q) > 0]
+    near = [fraction for fraction in found if abs(fraction - x) <= within]
+    return near[0] if near else min(found, key=lambda fraction: abs(fraction - x), default=None)
+
+
 def exceed_lower(problem: NoiseProblem) -> float:
-    """A lower bound for the probability of an error beyond ±t under μ-GDP: [−t, t] is shorter than n sensitivities, so
-    no more than 2Φ(nμ/2) − 1 of a law lies there; 0 for other losses [method: A whole profile]."""
+    """A lower bound for the probability of an error beyond ±t under μ-GDP: [−t, t] is no longer than n sensitivities,
+    so no more than 2Φ(nμ/2) − 1 of a law, which has no point masses, lies there; 0 for other losses [method: A whole
+    profile]."""
     t = threshold(problem.paid_loss)
     if t is None or not isinstance(problem.profile, GaussianProfile):
         return 0.0
-    lengths = 2 * Fraction(t) / Fraction(problem.sensitivity)
-    n = math.floor(lengths * (1 + Fraction(1, 10**12))) + 1  # whole but for rounding: whole
+    n = math.ceil(2 * decimal(t) / decimal(problem.sensitivity))
     outside = math.erfc(n * problem.profile.mu / math.sqrt(8) * (1 + 1e-15))
     return problem.paid_loss.pieces[-1].constant * outside * (1 - 1e-12)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -84,16 +83,6 @@ def test_where_the_last_multipliers_are_inaccurate_those_before_prove_the_bound(
     program._proofs[-1] = (lower, [(cut, 0.9 * rate) for cut, rate in rates])
     assert program._proved(GaussianProfile(MU), program._proofs[-1][1]) < proved - 1e-3
     assert program.upper - 1e-3 < program.proved(GaussianProfile(MU)) <= program.upper
-
-
-def test_where_shifts_are_few_more_rows_enter_and_stay_longer():
-    few, many = (replace(small(k=3, n=9), few=few) for few in (True, False))
-    fine = [replace(small(k=12, n=48), few=few) for few in (True, False)]
-    few_rows, many_rows = (len(program.violated(program.inner, -0.3)) for program in fine)
-    assert few_rows > 1.5 * many_rows
-    for program in (few, many):
-        program.solve(LIMITS, lambda lower, upper: upper - lower < 1e-7)
-    assert few.upper == pytest.approx(many.upper, abs=1e-5)
 
 
 def test_rows_that_leave_take_nothing_from_the_proof(monkeypatch):

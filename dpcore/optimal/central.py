@@ -1,0 +1,240 @@
+"""Programs under a whole curve by cutting planes at central points [method: A whole profile].
+
+The rows are those of `curve`: events whose probabilities lie outside the curve, one tangent each. What differs is
+where they are looked for. A vertex of the rows so far is far from any law where the lattice has many shifts, and the
+next rows say little; a point of the central path, as far from all rows as the gap that is left allows, is nearly a law.
+An interior point method follows that path, a few steps after every lot of rows: its systems are as large as the number
+of classes, whatever the number of rows.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy import linalg
+
+from .curve import CLOSE, CurveProgram, Cut
+from .lattice import Array, Ints, sums_at
+from .step import Limits
+
+FIRST, PER_ROUND = 30, 8
+"""Rows that a shift may add at the beginning and in a round, spread over the curve."""
+
+AIM, SETTLED = 0.3, 0.5
+"""The central path is followed to this share of the gap so far, at least, and steps aim at this share of that."""
+
+LOTS, STEPS = 300, 30
+"""Most lots of rows, and most steps after one."""
+
+TO_BORDER = 0.98
+"""Share of the way to the border that a step goes."""
+
+FEASIBLE = 1e-6
+"""What a point's rows and its sum may be off by."""
+
+UNUSED, IDLE = 1e-3, 5
+"""Rows whose multipliers stay below this share of the mean for so many rounds leave."""
+
+TRIES, LEAST_SHARE = 2, 0.01
+"""Laws that are looked at on the way from a private law to a central point, and the least share of it."""
+
+LEAST_MASS = 1e-12
+"""Least reference mass, relative to the largest."""
+
+SPARED = 0.02
+"""Multipliers are left out that prove less than this share of the gap so far."""
+
+
+@dataclass(frozen=True)
+class _Point:
+    """u : (classes,) masses in units of the reference.   s : (rows,) room of the rows.   w, y : what is complementary
+    to them, reduced costs and multipliers.   nu : multiplier of the law's sum."""
+
+    u: Array
+    s: Array
+    w: Array
+    y: Array
+    nu: float
+
+    @property
+    def gap(self) -> float:
+        """Σ of all products: what the costs of u and what w, y and nu prove are apart, but for what both miss."""
+        return float(self.u @ self.w + self.s @ self.y)
+
+    def next(self, rows: Array, paid: Array, mass: Array, aim: float) -> _Point:
+        """One of Mehrotra's steps, to products of which none is meant to fall below its share of `aim`."""
+        u, s, w, y = self.u, self.s, self.w, self.y
+        room, reduced, rest = 1 - rows @ u - s, self.nu * -mass - paid - rows.T @ y + w, 1 - float(mass @ u)
+        system = self._system(rows)
+        across = linalg.cho_solve(system, mass, check_finite=False)
+
+        def direction(us: Array, ss: Array) -> _Point:
+            free = linalg.cho_solve(system, reduced - rows.T @ ((ss - y * room) / s) + us / u, check_finite=False)
+            dnu = float((mass @ free - rest) / (mass @ across))
+            du = free - dnu * across
+            ds = room - rows @ du
+            return _Point(du, ds, (us - w * du) / u, (ss - y * ds) / s, dnu)
+
+        first = direction(-u * w, -s * y)
+        ahead = self.moved(first, *self.reach(first)).gap
+        each = max(ahead * (ahead / self.gap), aim) / (len(u) + len(s))
+        way = direction(each - u * w - first.u * first.w, each - s * y - first.s * first.y)
+        return self.moved(way, *self.reach(way))
+
+    def _system(self, rows: Array) -> tuple[Array, bool]:
+        """W/U + Aᵀ(Y/S)A, factorised."""
+        weighted = rows * np.sqrt(self.y / self.s)[:, None]
+        system = weighted.T @ weighted
+        diagonal = np.diag_indices(len(self.u))
+        system[diagonal] += self.w / self.u
+        system[diagonal] *= 1 + 1e-14
+        found: tuple[Array, bool] = linalg.cho_factor(system, overwrite_a=True, check_finite=False)
+        return found
+
+    def reach(self, way: _Point) -> tuple[float, float]:
+        """The longest steps, at most 1, that stay inside."""
+        least = [float((d / x).min(initial=0.0)) for d, x in
+                 ((way.u, self.u), (way.s, self.s), (way.w, self.w), (way.y, self.y))]  # fmt: skip
+        primal, dual = min(least[:2]), min(least[2:])
+        return min(1.0, -TO_BORDER / primal if primal else 1.0), min(1.0, -TO_BORDER / dual if dual else 1.0)
+
+    def moved(self, way: _Point, primal: float, dual: float) -> _Point:
+        """This point, steps further."""
+        return _Point(
+            self.u + primal * way.u, self.s + primal * way.s, self.w + dual * way.w, self.y + dual * way.y,
+            self.nu + dual * way.nu,
+        )  # fmt: skip
+
+
+@dataclass
+class CentralProgram(CurveProgram):
+    """The same programs as `CurveProgram`, for lattices with many shifts.
+
+    strict : (laws, n) masses of laws that are more private than asked, of which the first that is so on the lattice is
+    mixed in.
+    """
+
+    strict: tuple[Array, ...] = ()
+    _bases: list[Array] = field(default_factory=list, init=False)
+    _rows: Array = field(init=False)
+    _idle: Ints = field(init=False)
+    _tried: list[float] = field(default_factory=lambda: [0.5, 0.5], init=False)
+
+    def _set_up(self) -> None:
+        rho = self.lattice.shares(self.inner)
+        self._rho = np.maximum(rho, LEAST_MASS * rho.max())
+        self._mass = self.lattice.multiplicity * self._rho
+        shape = self.lattice.unfold(np.ones(self._classes))
+        self._paid = sums_at(self._owners, self.costs * shape, self._classes) * self._rho / self.scale
+        self._rows, self._idle = np.empty((0, self._classes)), np.empty(0, dtype=np.int64)
+
+    def _add(self, cuts: list[Cut]) -> None:
+        if cuts:
+            tests, owners, growth, limit = self._together(cuts)
+            events, covers = self._tests.rows(tests, owners, len(cuts), self._classes)
+            rows = (events - growth[:, None] * covers) * (self._rho / limit[:, None])
+            self._rows = np.concatenate([self._rows, rows])
+            self._idle = np.append(self._idle, np.zeros(len(cuts), dtype=np.int64))
+            self.cuts += cuts
+
+    def start(self) -> None:
+        """Rows that the first law is near to violating."""
+        for masses in self.strict:
+            law = self._levelled(masses / masses.sum())
+            if not self.outside(law):
+                self._bases = [law]
+                break
+        self._add(self.violated(self.inner, -CLOSE, FIRST))
+
+    def solve(self, limits: Limits, near: Callable[[float, float], bool]) -> str:
+        """Rounds of steps and cutting, until `near(lower, upper)` of the program."""
+        masses, aim = np.maximum(self.lattice.shares(self.inner) / self._rho, LEAST_MASS), AIM
+        room = np.maximum(1 - self._rows @ masses, 1e-3)
+        each = AIM / (len(masses) + len(room))
+        point = _Point(masses, room, each / masses, each / room, -1.0)
+        for _ in range(LOTS):
+            for _ in range(STEPS):
+                if time.perf_counter() >= limits.deadline or limits.stop():
+                    return "time"
+                self.effort += float(len(self._rows) * self._classes)
+                try:
+                    point = point.next(self._rows, self._paid, self._mass, SETTLED * aim)
+                except linalg.LinAlgError:
+                    return "failed"
+                proved = self._worth(np.arange(len(point.y)), point.y)
+                missed = np.abs(1 - self._rows @ point.u - point.s).max(initial=0.0)
+                late = -point.nu - proved - float(point.y.sum())  # what reduced costs below 0 take off
+                if point.gap < aim and missed < FEASIBLE and late < SETTLED * aim:
+                    break
+            cuts = self._nearer(point)
+            if proved * self.scale > self.lower:
+                self.lower = proved * self.scale
+                self._keep(point.y, proved)
+            upper = self.upper if self.private else math.inf
+            if near(self.lower, upper):
+                return "optimal"
+            left = min(upper / self.lower - 1, 1.0) if self.lower > 0 else 1.0
+            aim = AIM * left if self.lower > 0 else 0.5 * aim
+            point = self._with_cuts(point, cuts, aim, left)
+        return "rounds"
+
+    def _worth(self, kept: Ints, rates: Array) -> float:
+        """What multipliers of some rows prove, but for rounding, in units of the scale [Thm 3]."""
+        excess = (self._paid + self._rows[kept].T @ rates[kept]) / self._mass
+        return float(excess.min() - rates[kept].sum())
+
+    def _keep(self, rates: Array, proved: float) -> None:
+        """The multipliers, without those that are so small that they hardly count."""
+        kept = order = np.argsort(rates)
+        room = SPARED * min(self.upper / self.lower - 1, 1.0)
+        below = np.cumsum(rates[order])
+        for share in (1.0, 0.1, 0.01):
+            chosen = order[np.searchsorted(below, share * room) :]
+            if self._worth(chosen, rates) >= proved - room:
+                kept = chosen
+                break
+        self.rates = [(self.cuts[i], float(rates[i]) * self.scale) for i in kept.tolist()]
+        self._proofs = [(self.lower, self.rates)]
+
+    def _nearer(self, point: _Point) -> list[Cut]:
+        """Rows that a point violates. Private laws on the way to it, from the best so far and from the strict one, are
+        kept if they are better."""
+        shares = point.u * self._rho
+        law = self.lattice.unfold(shares / float(self.lattice.multiplicity @ shares))
+        cuts = self.violated(law, stretches=PER_ROUND)
+        bases = [*self._bases, *([self.inner] if self.private else [])]
+        for number, base in enumerate(bases if cuts else [law]):
+            share = self._farthest(number, base, law) if cuts else 1.0
+            tried = (1 - share) * base + share * law
+            if share > 0 and (not self.private or float(self.costs @ tried) < self.upper):
+                self.inner, self.upper, self.private = tried, float(self.costs @ tried), True
+        return cuts
+
+    def _farthest(self, number: int, base: Array, law: Array) -> float:
+        """How far towards a law a private law was found, of few that are tried, near to where it was before."""
+        found, share = 0.0, self._tried[number]
+        for _ in range(TRIES):
+            if self.outside((1 - share) * base + share * law):
+                share /= 2
+            else:
+                found, share = share, 0.5 * (1 + share)
+        self._tried[number] = max(found, min(share, 0.5), LEAST_SHARE)
+        return found
+
+    def _with_cuts(self, point: _Point, cuts: list[Cut], aim: float, left: float) -> _Point:
+        """Let idle rows go, add others, and begin again between the point and the best law."""
+        self._idle = np.where(point.y > UNUSED * point.y.sum() / max(len(point.y), 1), 0, self._idle + 1)
+        kept = np.flatnonzero(self._idle <= IDLE)
+        self._rows, self._idle, self.cuts = self._rows[kept], self._idle[kept], [self.cuts[i] for i in kept.tolist()]
+        if not cuts:
+            return _Point(point.u, point.s[kept], point.w, point.y[kept], point.nu)
+        self._add(cuts)
+        u = 0.5 * (point.u + self.lattice.shares(self.inner) / self._rho)
+        s = np.maximum(1 - self._rows @ u, 1e-2 * left)
+        least = 0.1 * aim / len(s)
+        y = np.maximum(np.append(point.y[kept], np.zeros(len(cuts))), least / s)
+        return _Point(u, s, np.maximum(point.w, least / u), y, point.nu)
