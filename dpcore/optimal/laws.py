@@ -410,7 +410,7 @@ SEARCHED_TO = 1e-6
 """Relative accuracy of searches for the parameters of a law: whatever they find is audited."""
 
 
-PLACES, WORTH = 41, 0.9
+TOPS, WORTH = 41, 0.9
 """On a plateau so many places for a top step are tried, and one is kept that costs at most this share."""
 
 
@@ -484,7 +484,7 @@ def _on_plateau(problem: NoiseProblem) -> float:
     def cost(place: float) -> float:
         return replace(narrow, location=place).expected_loss(loss)
 
-    place: float = min(np.linspace(min(ends), max(ends), PLACES).tolist(), key=cost)
+    place: float = min(np.linspace(min(ends), max(ends), TOPS).tolist(), key=cost)
     return place if cost(place) < WORTH * cost(best) else best
 
 
