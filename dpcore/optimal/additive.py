@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -282,8 +283,7 @@ class Search(Anytime[NoiseProblem, Solution]):
         self._prove_closed(problem)
         self._top = top
         if top is not None and problem.joint.epsilon >= NEAR_ENDS_FROM and not self._reached(self.lower):
-            until = time.perf_counter() + NEAR_ENDS_TIME * (self._deadline - time.perf_counter())
-            done = lambda lower: self._reached(lower) or time.perf_counter() >= until  # noqa: E731
+            done = self._reached_within(NEAR_ENDS_TIME)
             self.lower = max(self.lower, near_end_lower(problem, top, done, self.lower))
         return self._steps_of(staircase, problem.joint.epsilon)
 
@@ -322,13 +322,16 @@ class Search(Anytime[NoiseProblem, Solution]):
             if small:
                 self.lower = max(self.lower, valley_lower(problem, staircase, self._reached))
             if epsilon >= least and not self._reached(self.lower):
-                until = time.perf_counter() + PEAKS_TIME * (self._deadline - time.perf_counter())
-                done = lambda lower: self._reached(lower) or time.perf_counter() >= until  # noqa: E731
-                self.lower = max(self.lower, peaks_lower(problem, staircase, done))
+                self.lower = max(self.lower, peaks_lower(problem, staircase, self._reached_within(PEAKS_TIME)))
 
     def _reached(self, lower: float) -> bool:
         """Nothing is left to do with such a lower bound, or no time."""
         return self._stopped or time.perf_counter() >= self._deadline or self.upper - lower <= self._goal * lower
+
+    def _reached_within(self, share: float) -> Callable[[float], bool]:
+        """The same, or a share of the time left is over."""
+        until = self._until(share)
+        return lambda lower: self._reached(lower) or time.perf_counter() >= until
 
     def _start_pure(self, thrifty: Noise | None = None) -> Staircase | None:
         """δ = 0: the staircase is optimal for even losses that grow away from 0 [Thm 8]; for others an upper bound. If
@@ -425,16 +428,13 @@ class Search(Anytime[NoiseProblem, Solution]):
         problem = self.problem
         if not falls(problem) or self.best is None or self._over or self._settled:
             return
-        now = time.perf_counter()
-        until = now + (PARTLY if problem.whole_line else BRIEFLY) * (self._deadline - now)
         if problem.privacy.epsilon >= OUTSIDE_IN_FROM:
-            done = lambda lower: self._reached(lower) or time.perf_counter() >= until  # noqa: E731
+            done = self._reached_within(PARTLY if problem.whole_line else BRIEFLY)
             self.lower = max(self.lower, outside_in_lower(problem, self.upper, done))
             self._report()
         if problem.whole_line or self._over:
             return
-        now = time.perf_counter()
-        limits = replace(self._limits, deadline=now + PARTLY * (self._deadline - now))
+        limits = replace(self._limits, deadline=self._until(PARTLY))
         for lower, law in falling_bounds(problem, self.best.noise, limits):
             width = self.upper - self.lower
             self.lower = max(self.lower, lower)
@@ -507,8 +507,7 @@ class Search(Anytime[NoiseProblem, Solution]):
         all that matter, lattices follow."""
         orbits = Orbits.of(self.problem)
         whole = self.problem.paid_loss.continuous or (orbits.whole and orbits.few)
-        now = time.perf_counter()
-        until = self._deadline if whole else now + PLACES * (self._deadline - now)
+        until = self._deadline if whole else self._until(PLACES)
 
         def limits() -> Limits:
             return replace(self._limits, deadline=until)
@@ -527,12 +526,12 @@ class Search(Anytime[NoiseProblem, Solution]):
         alone = problem.monotone and not problem.folds and problem.budget is None and len(problem.privacies) == 1
         if self._top is None or not alone or problem.joint.epsilon < NEAR_ENDS_FROM or self._over:
             return
-        k, now = schedule.fitted_ends(), time.perf_counter()
+        k = schedule.fitted_ends()
         if k is None or law is None:
             return
         origin, D = origin_of(problem), problem.sensitivity
         seed = Seed(lambda x: D * law.density(origin + D * x), (np.ones(1),), k, k)
-        limits = replace(self._limits, deadline=now + PARTLY * (self._deadline - now))
+        limits = replace(self._limits, deadline=self._until(PARTLY))
         step = lower_step(problem, k, schedule.window("ends", k, self._steps), seed, limits, ends=True)
         self.lower = max(self.lower, step.bound)
         self._cells, self._pairs = max(self._cells, step.cells), self._pairs + step.pairs
@@ -619,8 +618,7 @@ class Search(Anytime[NoiseProblem, Solution]):
         window, seed = schedule.window(kind, k, self._steps), before[-1].seed if before else None
         limits = self._limits
         if kind not in LOWER and self._cut_serves:
-            now = time.perf_counter()
-            limits = replace(limits, deadline=now + PARTLY * (self._deadline - now))
+            limits = replace(limits, deadline=self._until(PARTLY))
         if kind in LOWER:
             grading = schedule.graded(kind, k, self._steps)
             cells = k // grading.coarse if grading and not grading.steps else k

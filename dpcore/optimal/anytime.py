@@ -73,6 +73,11 @@ class Anytime(Generic[Asked, Answer]):
             self._trace.append(record)
         self._stop()
 
+    def _until(self, share: float) -> float:
+        """When a share of the time left is over."""
+        now = time.perf_counter()
+        return now + share * (self._deadline - now)
+
     @property
     def _limits(self) -> Limits:
         """What a program needs now."""

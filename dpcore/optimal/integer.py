@@ -194,8 +194,7 @@ class IntegerSearch(Anytime[NoiseProblem, Solution]):
             return
         wide, middle = k * (2 + 5 / problem.privacy.epsilon), best_point(problem)
         stretch = middle - wide, middle + wide
-        now = time.perf_counter()
-        limits = replace(self._limits, gap=self.settings.gap, deadline=now + FROM_LAW * (self._deadline - now))
+        limits = replace(self._limits, gap=self.settings.gap, deadline=self._until(FROM_LAW))
         seed = seed_of_law(problem, law, stretch)  # type: ignore[arg-type]  # with δ > 0 laws are lists of points
         below = self._take(lower_bound(problem, 1, stretch, seed, limits))
         if not self._near_enough() and not self._over and below.status == "optimal":

@@ -61,7 +61,7 @@ class PartsSearch(Search):
     def _by_parts(self, share: float) -> None:
         """Solve the problem for single pairs and without the budget, the costliest first, in a share of what is left of
         the time."""
-        until = time.perf_counter() + share * (self._deadline - time.perf_counter())
+        until = self._until(share)
         costs = {part: self._estimate(part) for part in self._parts() if not self._over}
         for part in sorted(costs, key=lambda part: -costs[part]):
             if self._over or costs[part] < COSTLIER * max(costs.values()):

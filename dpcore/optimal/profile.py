@@ -245,11 +245,6 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
                     if not self._over:
                         program(exact, near)
 
-    def _until(self, share: float) -> float:
-        """When a share of the time left is over."""
-        now = time.perf_counter()
-        return now + share * (self._deadline - now)
-
     @property
     def _for_laws(self) -> float:
         """When a program for laws has to end: while none is known that is better than a closed form, soon."""
