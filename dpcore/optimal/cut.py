@@ -18,7 +18,7 @@ import numpy as np
 from ..noise.piecewise import PiecewiseNoise
 from ..noise.staircase import Staircase
 from ..places import Places
-from ..problem import NoiseProblem
+from ..problem import FARTHEST, NoiseProblem
 from ..search import least_argument
 from .lattice import Array, Ints
 from .step import AUDIT_ROOM
@@ -80,6 +80,8 @@ def free_stretch(problem: NoiseProblem) -> tuple[float, float] | None:
     first, last = max(lo, first), min(hi, last)
     if not math.isfinite(last - first) or problem.monotone or problem.privacy.delta == 0:
         return None
+    if max(abs(first), abs(last)) > 0.5 * FARTHEST * problem.sensitivity or (problem.symmetric and first != -last):
+        return None  # no support of a problem
     wide, decay = (last - first) / problem.sensitivity, math.exp(-problem.privacy.epsilon)
     fits = any(decay**n / problem.privacy.delta < wide - 2 * n for n in range(math.ceil(wide / 2)))
     return (first, last) if fits else None

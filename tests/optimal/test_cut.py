@@ -222,5 +222,7 @@ def test_staircases_that_fit_on_a_plateau_cost_nothing(epsilon: float, delta: fl
 def test_no_stretch_is_free_where_no_staircase_fits() -> None:
     for delta, spec in ((1e-9, "table:-3=1,-2=0,0=0,2=0,3=1"), (0.1, "l1"), (0.3, "table:-3=1,-1=0,0=0,1=0,2=1")):
         assert free_stretch(NoiseProblem(Privacy(5, delta), 1.0, parse_loss(spec))) is None
+    far = NoiseProblem(Privacy(5, 0.3), 1e-9, parse_loss("table:-3=2,0=1,50=0,60=0,61=1"))
+    assert free_stretch(far) is None  # no support may end there
     wide = NoiseProblem(Privacy(5, 0.3), 1.0, parse_loss("table:-3=1,-2=0,-1.5=0,0=0,1=0,1.5=0,2=1"))
     assert free_stretch(wide) == (-2, 1.5)
