@@ -69,8 +69,8 @@ class CurveProgram:
     """minimise Σ costs·r over laws r on the lattice that keep the curve at every shift.
 
     costs : (n,) the loss of one unit of mass at every index.   inner : (n,) masses of a private law.   scale : about
-    how large the optimum is.   last : largest z looked at.     effort : rows times columns
-    of all rounds.
+    how large the optimum is.   last : largest z looked at.   effort : rows times columns of all
+    rounds.
     """
 
     mu: float
@@ -160,11 +160,10 @@ class CurveProgram:
     # Rows ----------------------------------------------------------------------------------------------
 
     def violated(
-        self, masses: Array, over: float = WITHIN, stretches: int | None = None, *, shifts: Ints | None = None
+        self, masses: Array, over: float = WITHIN, stretches: int = PER_SHIFT, *, shifts: Ints | None = None
     ) -> list[Cut]:
         """Corners of the polygons of all shifts, or of those with the numbers `shifts`, that lie outside the curve, by
         more than a share `over` of it (inside, if it is negative): the farthest out of every stretch of it."""
-        stretches = stretches or PER_SHIFT
         by_shift, order, row, corner, z, excess = self._corners(masses, over, shifts)
         stretch = np.minimum(np.floor(z / self.last * stretches), stretches - 1)
         ranked = np.lexsort((-excess, row, stretch))
@@ -237,7 +236,7 @@ class CurveProgram:
     def begin(self, inner: Array) -> bool:
         """The law to begin with; whether it is private."""
         self.inner = self._levelled(inner / inner.sum())
-        self.upper, self.private = float(self.costs @ self.inner), not self.violated(self.inner)
+        self.upper, self.private = float(self.costs @ self.inner), not self.outside(self.inner)
         return self.private
 
     def start(self) -> None:

@@ -106,8 +106,7 @@ class Proof:
 
 @dataclass(frozen=True)
 class Step:
-    """What a step found. `window`, `seed`: for the next step of the same kind; `proof`: of a lower bound; `price`: what
-    the loss falls by per unit of a budget."""
+    """What a step found. `window`, `seed`: for the next step of the same kind; `proof`: of a lower bound."""
 
     k: int
     edge: int
@@ -122,7 +121,6 @@ class Step:
     pairs: int
     status: str
     proof: Proof | None = None
-    price: float = 0.0
 
 
 def least_delta(problem: NoiseProblem) -> float:

@@ -125,7 +125,6 @@ def upper_step(
         len(means),
         outcome.pairs,
         outcome.status,
-        price=outcome.budget_rate,
     )
 
 
