@@ -243,7 +243,7 @@ def test_types_are_not_ignored_without_a_reason():
                 assert said.strip() and path.is_relative_to(ROOT / "dpcore"), f"{path}: {line.strip()}"
 
 
-LAWS = {
+LAW_NAMES = {
     node.name
     for path in ROOT.glob("dpcore/noise/*.py")
     for node in ast.parse(path.read_text(encoding="utf-8")).body
@@ -272,7 +272,7 @@ QUESTIONS = {
 def asked_for_laws(tree: ast.AST) -> int:
     """How often `isinstance` asks whether something is of a class of law."""
     return sum(
-        bool(LAWS & {getattr(one, "id", getattr(one, "attr", "")) for one in ast.walk(node.args[1])})
+        bool(LAW_NAMES & {getattr(one, "id", getattr(one, "attr", "")) for one in ast.walk(node.args[1])})
         for node in ast.walk(tree)
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "isinstance"
     )
@@ -382,6 +382,31 @@ def test_what_computes_in_the_background_draws_nothing():
     code = f"import sys, {names}; print([m for m in ('streamlit', 'plotly') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
     assert names and done.stdout.strip() == "[]"
+
+
+def assigned_twice(source):
+    """Names of a module that two of its statements assign."""
+    names = [
+        name.id
+        for node in ast.parse(source).body
+        if isinstance(node, (ast.Assign, ast.AnnAssign))
+        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+        for name in ast.walk(target)
+        if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
+    ]
+    return {name for name in names if names.count(name) > 1}
+
+
+@pytest.mark.parametrize("part", ["dpcore", "pages", "service", "work", "benchmarks", "tests"])
+def test_no_constant_is_named_twice(part):
+    """The second would take the place of the first, in functions above it, too."""
+    found = {path: assigned_twice(path.read_text(encoding="utf-8")) for path in (ROOT / part).rglob("*.py")}
+    assert found and not any(found.values()), {path: names for path, names in found.items() if names}
+
+
+def test_the_test_sees_names_given_twice():
+    assert assigned_twice("PLACES = 64\nPLACES, WORTH = 41, 0.9\n") == {"PLACES"}
+    assert assigned_twice("A: int = 1\nB = A\n\ndef f():\n    A = B = 2\n") == set()
 
 
 def test_no_two_test_files_share_a_name():
