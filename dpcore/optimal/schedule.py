@@ -70,6 +70,10 @@ FIT, FITTED = (0.9, 1.5), 6
 """Where a support ends lattices have between so many times what is wanted, so that cells end there, up to so many
 decimal places of a sensitivity."""
 
+KINK, NEAR = 3.0, (0.85, 1.1)
+"""What a lattice misses at a kink counts so many times what it misses at an end; in a support with a top step lattices
+have between so many times what is wanted."""
+
 END, NEAR_JUMPS = Fraction(1, 10), (0.8, 1.25)
 """What is missed at an end of the support behind a jump counts that much; lattices next to jumps have between so many
 times what is wanted."""
@@ -397,6 +401,8 @@ class Schedule:
                 k = self._aligned(kind, wanted if self.problem.folds else k, largest + 1)
             elif not self._continuous and kind not in ("ends", "centred") and not self.problem.whole_line:
                 k = self._by_jumps(kind, round(wanted), largest + 1)
+            elif self._top_widths and kind in LOWER and self._kink:
+                k = self._fitted(kind, round(wanted), largest + 1, NEAR)
             elif self._ends and not self._top_widths:
                 k = self._fitted(kind, k, largest + 1)
             if kind == "ends":
@@ -526,6 +532,17 @@ class Schedule:
         ends = (end for end in problem.support if math.isfinite(end) and abs(end - best) <= near and end != origin)
         return tuple((Fraction(end) - Fraction(origin)) / Fraction(D) for end in ends)
 
+    @cached_property
+    def _kink(self) -> Fraction:
+        """How far the loss's minimiser is from the lattices' origin, in sensitivities, if the loss rises on both sides
+        of it like a line."""
+        problem = self.problem
+        best = problem.paid_loss.minimiser(*problem.support)[0]
+        beside = [piece for piece in problem.paid_loss.pieces if best in (piece.lo, piece.hi)]
+        if not beside or not all(piece.power == 1 and piece.coefficient for piece in beside):
+            return Fraction(0)
+        return (decimal(best) - decimal(origin_of(problem))) / decimal(problem.sensitivity)
+
     def fitted_ends(self) -> int | None:
         """A lattice fine enough for a top step at large ε, whose cells end near the ends of the support; None where no
         end is near or it is too large."""
@@ -534,17 +551,23 @@ class Schedule:
         k = self._fitted("ends", FROM_LAW, 0)
         return k if k <= self.finest and self.fits("ends", k, {kind: [] for kind in self.kinds}) else None
 
-    def _fitted(self, kind: str, k: int, least: int) -> int:
-        """A lattice near k, of at least so many per sensitivity, whose cells end near the ends of the support: outside
-        of it for lower bounds, inside for upper bounds."""
-        cell, outwards, ends = CELL if kind == "ends" else 1, 1 if kind in LOWER else -1, self._ends
+    def _fitted(self, kind: str, k: int, least: int, within: tuple[float, float] = FIT) -> int:
+        """A lattice near k, of at least so many per sensitivity, whose cells end near the ends of the support, outside
+        of it for lower bounds, inside for upper bounds; where the loss has a kink away from the lattices' origin, for
+        lower bounds near that as well, and among equals near the ends of the best staircase's top step."""
+        cell, outwards = CELL if kind == "ends" else 1, 1 if kind in LOWER else -1
+        kink = self._kink if kind in LOWER else Fraction(0)
+        steps = self.cut if kink else ()
 
-        def misfit(k: int) -> tuple[float, int]:
-            off = max(float(-outwards * abs(end) * k / cell % 1) / k for end in ends)
-            return round(off, FITTED), k
+        def misfit(k: int) -> tuple[float, float, int]:
+            cells = Fraction(k, cell)
+            off = float(max((-outwards * abs(end) * cells % 1 for end in self._ends), default=0)) / k
+            off += KINK * _from_whole(float(kink * cells)) / k
+            step = max((_from_whole(float(step * cells)) for step in steps), default=0.0) / k
+            return round(off, FITTED), round(step, FITTED), k
 
-        first = cell * -(-max(least, math.ceil(FIT[0] * k)) // cell)
-        return min(range(first, max(first, math.floor(FIT[1] * k)) + 1, cell), key=misfit)
+        first = cell * -(-max(least, math.ceil(within[0] * k)) // cell)
+        return min(range(first, max(first, math.floor(within[1] * k)) + 1, cell), key=misfit)
 
     @cached_property
     def _jumps(self) -> tuple[tuple[Fraction, Fraction], ...]:
@@ -577,6 +600,11 @@ class Schedule:
         side = 1 if kind in LOWER else -1
         sizes = range(max(least, math.ceil(NEAR_JUMPS[0] * k)), max(least, math.floor(NEAR_JUMPS[1] * k)) + 1)
         return min(sizes, key=lambda k: (self._missed(side, k), k))
+
+
+def _from_whole(x: float) -> float:
+    """How far from a whole number."""
+    return abs((x + 0.5) % 1 - 0.5)
 
 
 def _beaten(kind: str, side: tuple[str, ...], steps: Steps) -> bool:

@@ -14,7 +14,7 @@ from dpcore.loss.cells import minorants
 from dpcore.optimal import solve
 from dpcore.optimal.lower import lower_step
 from dpcore.optimal.mesh import Grading
-from dpcore.optimal.schedule import SCAN, TOP_NARROWEST, Schedule
+from dpcore.optimal.schedule import NEAR, SCAN, TOP_NARROWEST, Schedule
 from dpcore.optimal.step import Limits, Window, places_of
 from dpcore.optimal.trimmed import trimmed
 from dpcore.problem import Budget, SolverSettings, noise_problem
@@ -254,6 +254,32 @@ def test_lattices_in_a_support_have_whole_cells_to_the_top_step(top, sizes):
         assert round_ == {"nodes": k, "ends": 2 * k, "offset": k}
         assert abs(k * top - round(k * top)) <= 0.03
         assert schedule.graded("offset", k, {kind: [] for kind in round_}).coarse == TOP_NARROWEST
+
+
+def test_lattices_in_a_support_meet_a_kink_away_from_their_origin():
+    """Of those near the size wanted no other has the minimiser nearer to an end of a cell."""
+    problem = noise_problem(4.59, 0.000123, 1.0, "pinball:0.25", support=(-12.32, 2.326))
+    schedule = Schedule(problem, 1e-3, (0.09,), ("offset",), 10000, cut=(-0.326, 0.0, 0.18246), top=0.508)
+    assert schedule._kink == -Fraction("2.326") and not schedule._ends
+    miss = lambda k: abs(Fraction("2.326") * k / 2 - round(Fraction("2.326") * k / 2)) / k  # noqa: E731
+    for wanted in (18, 36, 54, 81):
+        found = schedule._fitted("ends", wanted, wanted - 8, NEAR)
+        near = range(max(wanted - 8, math.ceil(NEAR[0] * wanted)), math.floor(NEAR[1] * wanted) + 1)
+        assert found % 2 == 0 and found in near
+        assert miss(found) <= min(miss(k) for k in near if k % 2 == 0) + Fraction(1, 10**6)
+
+
+def test_lattices_in_a_support_meet_the_top_step_where_a_kink_is_on_all_of_them():
+    problem = noise_problem(5, 0.1, 1.0, "l1", support=(-1, 4))
+    schedule = Schedule(problem, 1e-3, (0.076,), ("offset",), 10000, cut=(0.0, 0.10969647), top=0.10969647)
+    assert schedule._kink == 1
+    assert [schedule._fitted("ends", wanted, 0, NEAR) for wanted in (18, 36, 54)] == [18, 36, 54]
+
+
+@pytest.mark.parametrize("loss", ["l2", "table:-1=1,-0.5=0,0=0,0.5=0,1=1"])
+def test_losses_without_a_kink_at_their_minimiser_ask_for_nothing(loss):
+    problem = noise_problem(5, 0.1, 1.0, loss, support=(-1, 4))
+    assert not Schedule(problem, 1e-3, (0.076,), ("offset",), 10000)._kink
 
 
 @pytest.mark.parametrize(
