@@ -305,7 +305,7 @@ class Schedule:
         places = [(x - origin) / D for x in self._low]
 
         def missed(k: int) -> tuple[float, int]:
-            return round(max(abs(k * x - round(k * x)) for x in places) / k, FITTED), k
+            return round(max(_from_whole(k * x) for x in places) / k, FITTED), k
 
         return min(range(max(least, math.ceil(size / MET)), math.floor(size * MET) + 1), key=missed)
 
@@ -347,7 +347,7 @@ class Schedule:
         reach = max(abs(float(x)) for x in self._bottom) + BEYOND
         return Grading(coarse, tuple(sorted(steps)), CELL_SLOPE, reach, finest=coarse // finer)
 
-    @property
+    @cached_property
     def _top_widths(self) -> tuple[int, ...]:
         """In a support lattices of one and two cells to the top step of the best staircase there, on which the step's
         ends, the loss's minimiser and ends of the support fall next to edges; none where there is no such step or it is
@@ -355,7 +355,7 @@ class Schedule:
         if not self.cut or not 0 < self.top < 1 or self.problem.joint.epsilon < TOP_FROM:
             return ()
         places = (*self.cut, *map(float, self._ends))
-        misfit: Callable[[int], float] = lambda k: max(abs(k * x - round(k * x)) for x in places)  # noqa: E731
+        misfit: Callable[[int], float] = lambda k: max(_from_whole(k * x) for x in places)  # noqa: E731
         sizes = []
         for cells in TOP_CELLS:
             wanted = cells / self.top
@@ -521,7 +521,7 @@ class Schedule:
 
         return min(range(max(least, math.ceil(wanted - reach)), math.floor(wanted + reach) + 2), key=misfit)
 
-    @property
+    @cached_property
     def _ends(self) -> tuple[Fraction, ...]:
         """Ends of the support near which a law ends and no lattice begins, in sensitivities from their origin."""
         problem, D = self.problem, self.problem.sensitivity
@@ -555,16 +555,16 @@ class Schedule:
         """A lattice near k, of at least so many per sensitivity, whose cells end near the ends of the support, outside
         of it for lower bounds, inside for upper bounds; where the loss has a kink away from the lattices' origin, for
         lower bounds near that as well, and among equals near the ends of the best staircase's top step."""
-        cell, outwards = CELL if kind == "ends" else 1, 1 if kind in LOWER else -1
+        cell, outwards, ends = CELL if kind == "ends" else 1, 1 if kind in LOWER else -1, self._ends
         kink = self._kink if kind in LOWER else Fraction(0)
         steps = self.cut if kink else ()
 
         def misfit(k: int) -> tuple[float, float, int]:
             cells = Fraction(k, cell)
-            off = float(max((-outwards * abs(end) * cells % 1 for end in self._ends), default=0)) / k
+            off = float(max((-outwards * abs(end) * cells % 1 for end in ends), default=0)) / k
             off += KINK * _from_whole(float(kink * cells)) / k
-            step = max((_from_whole(float(step * cells)) for step in steps), default=0.0) / k
-            return round(off, FITTED), round(step, FITTED), k
+            beside = max((_from_whole(float(step * cells)) for step in steps), default=0.0) / k
+            return round(off, FITTED), round(beside, FITTED), k
 
         first = cell * -(-max(least, math.ceil(within[0] * k)) // cell)
         return min(range(first, max(first, math.floor(within[1] * k)) + 1, cell), key=misfit)
@@ -604,7 +604,7 @@ class Schedule:
 
 def _from_whole(x: float) -> float:
     """How far from a whole number."""
-    return abs((x + 0.5) % 1 - 0.5)
+    return abs(x - round(x))
 
 
 def _beaten(kind: str, side: tuple[str, ...], steps: Steps) -> bool:
