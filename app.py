@@ -11,10 +11,12 @@ from pages.shared.address import FRAME
 from pages.shared.prose import ASSETS
 from pages.start.controls import meant_for_noise
 from service import connections, entrance
+from service.library import Library
 from service.steps import Steps
 
 AROUND = [
     entrance.before(page="optimal_noise", meant=meant_for_noise),
+    Middleware(Library),
     Middleware(Steps, pages=frozenset(page.address for page in PAGES if page.address)),
 ]
 """What stands around the pages wherever they are served."""

@@ -252,8 +252,9 @@ assert 5 < totals["exact"] < totals["renyi"] < totals["basic"] == 10
 
 page = visit(overlays="logistic,laplace")
 assert page.multiselect(key="overlays").value == ["logistic", "laplace"]
-(chart,) = [one for one in page.get("plotly_chart") if "Logistic" in one.proto.spec and "2px,2px" in one.proto.spec]
-print(chart.proto.id)
+drawn = [one.proto for one in page.get("bidi_component") if "chart_" in one.proto.id]
+(chart,) = [one for one in drawn if "Logistic" in one.json and "2px,2px" in one.json]
+print(chart.id)
 """
 
 

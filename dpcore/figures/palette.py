@@ -21,6 +21,7 @@ class Palette:
     """Colours readable on one background.
 
     background : what is behind the figure.
+    rule : of lines that help to read a height, and around notes.
     type : size of the type in points; larger on a projector, and figures grow with it.
     """
 
@@ -30,6 +31,7 @@ class Palette:
     impossible: str
     muted: str
     text: str
+    rule: str
     hues: dict[str, str]
     type: int = 14
 
@@ -42,11 +44,11 @@ def _hues(laplace: str, truncated: str, gaussian: str, staircase: str, uniform: 
 
 
 LIGHT = Palette(
-    "#FDFDFB", "#0067A5", "rgba(0,103,165,0.18)", "rgba(110,118,124,0.26)", "#5C666D", "#1E2A32",
+    "#FDFDFB", "#0067A5", "rgba(0,103,165,0.18)", "rgba(110,118,124,0.26)", "#5C666D", "#1E2A32", "#E1E5E0",
     _hues("#DD5F1B", "#6A5118", "#911460", "#4C9C80", "#242424", "#A878F0"),
 )  # fmt: skip
 DARK = Palette(
-    "#12181D", "#5BB8F0", "rgba(91,184,240,0.24)", "rgba(160,170,178,0.34)", "#98A4AD", "#E6EBEE",
+    "#12181D", "#5BB8F0", "rgba(91,184,240,0.24)", "rgba(160,170,178,0.34)", "#98A4AD", "#E6EBEE", "#303A43",
     _hues("#F2661A", "#E9C85E", "#B878AE", "#60A06E", "#F2F2F2", "#A830A8"),
 )  # fmt: skip
 

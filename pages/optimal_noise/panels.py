@@ -180,7 +180,7 @@ def sharpening(job: compute.Job, view: View, drawn: Solution) -> None:
     """The bounds while the solver goes on and a first picture is already there, pale as long as it is the one that is
     known without solving."""
     if drawn is compute.first(view.problem, view.settings):
-        st.html("<style>.st-key-chart_density { opacity: 0.6; }</style>")
+        st.html("<style>.st-key-chart_density { opacity: 0.6; transition: none; }</style>")
     _watch(job, view, drawn)
 
 

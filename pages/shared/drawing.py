@@ -14,6 +14,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from dpcore import figures
+from pages import chart
 
 from . import folding, seen
 from .address import FRAME
@@ -51,17 +52,6 @@ def colours(*, hall: bool = False) -> figures.Palette:
     return replace(found, type=round(found.type * grown())) if hall else found
 
 
-class _Ready(go.Figure):
-    """A figure that is plain data already, checked where it was made: it goes to the browser as it is."""
-
-    def __init__(self, told: dict[str, Any]) -> None:
-        super().__init__()
-        self._told = told
-
-    def to_dict(self) -> dict[str, Any]:
-        return self._told
-
-
 def draw(
     figure: go.Figure,
     *,
@@ -77,7 +67,7 @@ def draw(
     alt : the chart in words, its main numbers included.
     table : draws what the figure shows as a table, in a fold below it; None where the page shows that table anyway.
     clicks : points with `customdata` can be clicked; returned is that of the one that was.
-    sent : goes to the browser in place of the figure: the same as plain data, with more to it.
+    sent : goes to the browser in place of the figure, of lines and bars: the same as plain data, with more to it.
     """
     seen.picture(figure, alt)
     if figure.layout.meta is None:
@@ -90,11 +80,12 @@ def draw(
         chosen = st.plotly_chart(figure, key=key, alt=alt, config=config, on_select="rerun", selection_mode="points")
         points = [point["customdata"] for point in chosen["selection"]["points"] if "customdata" in point]
         picked = points[0] if points else None
-    elif sent is None:
-        st.plotly_chart(figure, key=key, alt=alt, config=config)
+    elif {trace.type for trace in figure.data} <= chart.KINDS:
+        told = figure.to_dict() if sent is None else sent
+        layout = {"meta": figure.layout.meta} | told["layout"]
+        chart.draw(told | {"layout": layout}, key=key, alt=alt, config=config, colours=colours())
     else:
-        sent["layout"].setdefault("meta", figure.layout.meta)
-        st.plotly_chart(_Ready(sent), key=key, alt=alt, config=config)
+        st.plotly_chart(figure, key=key, alt=alt, config=config)
     if table is not None:
         folding.fold("Numbers", table, key=f"{key}_numbers")
     return picked

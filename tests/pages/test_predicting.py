@@ -103,7 +103,8 @@ def test_nothing_but_a_place_is_taken_from_the_browser(monkeypatch):
 
 def chart(page: AppTest) -> dict:
     """The first chart, as the browser is sent it."""
-    return json.loads(page.get("plotly_chart")[0].proto.spec)
+    drawn = next(one.proto for one in page.get("bidi_component") if one.proto.component_name == "dp_frontier_chart")
+    return json.loads(json.loads(drawn.json)["figure"])
 
 
 def test_a_curve_is_sketched_on_the_axes_and_then_lies_beside_the_truth():
