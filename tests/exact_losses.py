@@ -10,14 +10,14 @@ import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property, lru_cache
 
-import mpmath
+import numpy as np
+from flint import arb, ctx, fmpq
 from mpmath import iv
 from mpmath.libmp import from_rational, round_ceiling, round_floor
+from quicktions import Fraction  # the standard library's, compiled
 
-DIGITS = 60
 iv.dps = 90
 
 Bounds = tuple[Fraction, Fraction]
@@ -56,11 +56,11 @@ def power_bounds(x: Fraction, p: Fraction) -> Bounds:
     if p.denominator == 1 or x == 0:
         value = x**p.numerator
         return value, value
-    with mpmath.workdps(DIGITS):
-        base, power = (mpmath.mpf(v.numerator) / v.denominator for v in (x, p))
-        value = exact(mpmath.power(base, power)._mpf_)
-    slack = value / 10 ** (DIGITS - 10)
-    return value - slack, value + slack
+    with ctx.workdps(60):
+        base, power = (arb(fmpq(v.numerator, v.denominator)) for v in (x, p))
+        value = base**power
+        low, high = value.lower().man_exp(), value.upper().man_exp()
+    return int(low[0]) * Fraction(2) ** int(low[1]), int(high[0]) * Fraction(2) ** int(high[1])
 
 
 @dataclass(frozen=True)
@@ -224,10 +224,10 @@ def _direct(
 
 def _rough(p: float, ratio: float, x: float, y: float | None, period: float, terms: int) -> float:
     """That sum in floating point."""
-    if y is None:
-        return sum(ratio**m * abs(x + m * period) ** p for m in range(terms))
-    ends = ((abs(x + m * period), abs(y + m * period)) for m in range(terms))
-    return sum(ratio**m * abs(far ** (p + 1) - near ** (p + 1)) / (p + 1) for m, (near, far) in enumerate(ends))
+    m = np.arange(terms)
+    near = np.abs(x + m * period)
+    parts = near**p if y is None else np.abs(np.abs(y + m * period) ** (p + 1) - near ** (p + 1)) / (p + 1)
+    return float(ratio**m @ parts)
 
 
 # From text ------------------------------------------------------------------------------------------------------
