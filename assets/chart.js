@@ -1,6 +1,14 @@
-// A chart of lines and bars, drawn by Plotly's basic library: a quarter of the one for charts of every kind, for which a
-// first visitor would wait more than a second longer.
-const CORNERS = "M0 0h350v100H100v250H0zM1000 0v350H900V100H650V0zM0 1000V650h100v250h250v100zM1000 1000H650V900h250V650h100z";
+// A chart of lines and bars, drawn by Plotly's basic library: a quarter of the one for charts of every kind, with which
+// a first visitor's controls would come a second later.
+const CORNERS =
+  "M0 0h350v100H100v250H0zM1000 0v350H900V100H650V0zM0 1000V650h100v250h250v100zM1000 1000H650V900h250V650h100z";
+const fullscreen = {
+  name: "Fullscreen",
+  title: "Fullscreen",
+  icon: { width: 1000, height: 1000, path: CORNERS },
+  click: (plot) => (document.fullscreenElement ? document.exitFullscreen() : plot.parentElement.requestFullscreen()),
+};
+
 let library = null; // there, or on its way
 
 function fetched(address) {
@@ -17,73 +25,66 @@ function fetched(address) {
   }));
 }
 
-/** Over the whole screen and back. */
-const whole = {
-  name: "Fullscreen",
-  title: "Fullscreen",
-  icon: { width: 1000, height: 1000, path: CORNERS },
-  click: (chart) => (document.fullscreenElement ? document.exitFullscreen() : chart.parentElement.requestFullscreen()),
-};
+/** A chart as it was last told, as large as its place. */
+class Chart {
+  constructor(place) {
+    this.place = place;
+    this.plot = place.firstElementChild;
+    this.told = this.plotly = this.figure = this.drawn = null;
+    this.observer = new ResizeObserver(() => this.fit());
+    this.observer.observe(this.plot);
+  }
 
-const keepers = new WeakMap();
+  show(told) {
+    const before = this.told;
+    this.told = told;
+    this.plot.setAttribute("aria-label", told.alt);
+    if (told.figure === before?.figure) return; // as it is, whatever of it a reader has enlarged
+    const config = { ...told.config, modeBarButtonsToAdd: document.fullscreenEnabled ? [fullscreen] : [] };
+    this.figure = { ...JSON.parse(told.figure), config };
+    this.plot.style.minHeight = `${this.figure.layout.height}px`;
+    fetched(told.library).then(
+      (plotly) => {
+        if (this.plotly === null) this.plot.replaceChildren();
+        this.plotly = plotly;
+        this.fit();
+      },
+      (error) => {
+        this.told = null;
+        this.plot.textContent = error.message;
+      },
+    );
+  }
 
-/** What keeps one chart as it was last asked for, and as large as its place. */
-function keeper(place) {
-  const chart = place.firstElementChild;
-  let [plotly, text, figure, shown] = [null, null, null, null];
-  const fit = () => {
-    const { offsetWidth: width } = chart;
-    if (plotly === null || !width) return;
-    const height = document.fullscreenElement === place ? window.innerHeight : figure.layout.height;
-    if (shown !== figure) {
-      shown = figure;
-      const { data, layout, frames, config } = figure;
-      plotly.react(chart, { data, layout: { ...layout, width, height }, frames, config });
-    } else if (chart._fullLayout.width !== width || chart._fullLayout.height !== height) {
-      plotly.relayout(chart, { width, height });
+  fit() {
+    const width = this.plot.offsetWidth;
+    if (this.plotly === null || !width) return;
+    const { data, layout, frames, config } = this.figure;
+    const height = document.fullscreenElement === this.place ? window.innerHeight : layout.height;
+    if (this.drawn !== this.figure) {
+      this.drawn = this.figure;
+      this.plotly.react(this.plot, { data, layout: { ...layout, width, height }, frames, config });
+    } else if (this.plot._fullLayout.width !== width || this.plot._fullLayout.height !== height) {
+      this.plotly.relayout(this.plot, { width, height });
     }
-  };
-  const observer = new ResizeObserver(fit);
-  observer.observe(chart);
-  return {
-    show(told) {
-      chart.setAttribute("aria-label", told.alt);
-      if (told.figure === text) return; // as it is, whatever of it a reader has enlarged
-      text = told.figure;
-      const config = { ...told.config, modeBarButtonsToAdd: document.fullscreenEnabled ? [whole] : [] };
-      figure = { ...JSON.parse(text), config };
-      chart.style.minHeight = `${figure.layout.height}px`;
-      fetched(told.library).then(
-        (found) => {
-          if (plotly === null) chart.replaceChildren();
-          plotly = found;
-          fit();
-        },
-        (error) => {
-          text = null;
-          chart.textContent = error.message;
-        },
-      );
-    },
-    end() {
-      observer.disconnect();
-      plotly?.purge(chart);
-    },
-  };
+  }
+
+  end() {
+    this.observer.disconnect();
+    this.plotly?.purge(this.plot);
+  }
 }
+
+const charts = new WeakMap();
 
 export default function ({ data, parentElement }) {
   const place = parentElement.querySelector(".chart");
-  if (!keepers.has(place)) keepers.set(place, { ...keeper(place), told: null });
-  const known = keepers.get(place);
-  const before = known.told;
-  const show = (told) => {
-    known.told = told;
-    if (told !== null) known.show(told);
-  };
-  show(data);
+  if (!charts.has(place)) charts.set(place, new Chart(place));
+  const chart = charts.get(place);
+  const before = chart.told;
+  chart.show(data);
   return () => {
-    if (!place.isConnected) known.end();
-    else if (known.told === data) show(before); // the framework takes back at once what has come too late
+    if (!place.isConnected) chart.end();
+    else if (chart.told === data && before !== null) chart.show(before); // too late: the framework takes it back
   };
 }

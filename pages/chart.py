@@ -29,13 +29,13 @@ def draw(figure: dict[str, Any], *, key: str, alt: str, config: dict[str, Any], 
 
 def _look(colours: figures.Palette) -> dict[str, Any]:
     """The layout where a figure says nothing: the page's type, faint lines at heights alone."""
-    type = {"family": '"Source Sans", sans-serif', "color": colours.text}
+    words = {"family": '"Source Sans", sans-serif', "color": colours.text}
     rules = {"gridcolor": colours.rule, "zerolinecolor": colours.rule}
     return {
-        "font": type,
+        "font": words,
         "margin": {"pad": 8},
         "legend": {"bordercolor": "transparent", "valign": "top"},
-        "hoverlabel": {"bgcolor": colours.background, "bordercolor": colours.rule, "font": type},
+        "hoverlabel": {"bgcolor": colours.background, "bordercolor": colours.rule, "font": words},
         "xaxis": {"showgrid": False, "zeroline": False, "title": {"standoff": 20}, **rules},
         "yaxis": {"title": {"standoff": 24}, **rules},
     }

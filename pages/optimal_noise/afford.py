@@ -16,7 +16,8 @@ from pages.shared.watching import live
 
 from . import work
 from .inputs import HOME
-from .panels import View, escape
+from .panels import escape
+from .view import View
 
 LABELS = {"loss threshold": "error you can afford", "threshold": "error you can afford", "epsilon": "ε"}
 

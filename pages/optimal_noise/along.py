@@ -10,12 +10,13 @@ import streamlit as st
 from dpcore.privacy import Privacy
 from pages.shared import compute, prose, watching
 
-from . import panels, work
+from . import work
 from .controls import EPSILON_STOPS
 from .inputs import HOME
+from .view import View
 
 
-def headline(view: panels.View) -> None:
+def headline(view: View) -> None:
     """Draw it, empty until the slider is moved; nothing where ε is no slider's."""
     problem = view.problem
     if problem.profile is not None or HOME["promise"] != "pair" or view.settings.method != "certified":
@@ -28,7 +29,7 @@ def headline(view: panels.View) -> None:
         _draw(_told(view, asked, job.solution))
 
 
-def _told(view: panels.View, asked: work.Along, found: Sequence[work.Bounds | None]) -> list[str]:
+def _told(view: View, asked: work.Along, found: Sequence[work.Bounds | None]) -> list[str]:
     """The headline at every stop; the session keeps the last ones."""
     of = asked, found, view.unit
     kept = st.session_state.get("along")
@@ -44,7 +45,7 @@ def _draw(told: list[str]) -> None:
         _line(data=data, key="along_line")
 
 
-def _sentence(view: panels.View, epsilon: float, bounds: work.Bounds | None) -> str:
+def _sentence(view: View, epsilon: float, bounds: work.Bounds | None) -> str:
     if bounds is None:
         return ""
     verb, tail = prose.errs(view.problem.loss, view.unit)

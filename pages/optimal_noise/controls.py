@@ -15,7 +15,6 @@ from dpcore.errors import InputError
 from dpcore.loss import FAMILIES, parameters
 from dpcore.privacy import DELTA, EPSILON, SENSITIVITY
 from dpcore.privacy_profile import MU, RELEASES
-from dpcore.problem import NoiseProblem, SolverSettings
 from dpcore.problem_fields.noise import FIELDS
 from pages.shared import fields, folding, prose
 from pages.shared.address import FRAME
@@ -28,11 +27,9 @@ from .inputs import (
     on_screen,
     preset_title,
     preset_values,
-    read_problem,
-    read_settings,
-    read_unit,
 )
 from .inputs import HOME as PAGE
+from .view import View, view_of
 
 EPSILON_STOPS = [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 7.0, 10.0]
 DELTA_STOPS = [0.0, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3,
@@ -51,15 +48,11 @@ LOSS_FIELDS = (*parameters(), "loss", "table")
 class Controls:
     """What the controls say, and where under them a complaint belongs.
 
-    problem : None while some control holds a value that is not accepted.   people : how many, if that is known.
+    view : None while some control holds a value that is not accepted.
     complaints : the messages of this run, for the main column.
     """
 
-    problem: NoiseProblem | None = None
-    settings: SolverSettings = field(default_factory=SolverSettings)
-    unit: str = ""
-    people: int | None = None
-    overlays: tuple[str, ...] = ()
+    view: View | None = None
     complaints: list[str] = field(default_factory=list)
     slots: dict[str, object] = field(default_factory=dict)
 
@@ -92,14 +85,9 @@ def noise_controls() -> Controls:
             draw(controls.slots)
         if not FRAME["projector"]:
             _more(controls.slots)
-    values = PAGE.values()
-    controls.overlays = tuple(PAGE["overlays"])
     try:
-        controls.unit = read_unit(values)
-        controls.settings = read_settings(values)
-        controls.people = PAGE["people"]
-        controls.problem = read_problem(values)
-        if word := verdict.delta_warning(controls.problem, controls.people):
+        controls.view = view_of(PAGE.values())
+        if word := verdict.delta_warning(controls.view.problem, controls.view.people):
             controls.slots["people"].warning(word)
     except InputError as error:
         controls.complain(error)

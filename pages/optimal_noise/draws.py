@@ -13,7 +13,8 @@ from dpcore.solution import Solution
 from pages.shared import drawing, fields, frame, prose
 
 from . import inputs
-from .panels import TEXT, View, escape
+from .panels import TEXT, escape
+from .view import View
 
 DRAWS = 1000
 

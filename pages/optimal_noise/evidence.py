@@ -18,7 +18,8 @@ from pages.shared.messages import explain
 from pages.shared.watching import when_done
 
 from . import inputs
-from .panels import TEXT, View, closing, escape
+from .panels import TEXT, closing, escape
+from .view import View
 
 
 def certainty(solution: Solution, view: View, job: compute.Job) -> None:

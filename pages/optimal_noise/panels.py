@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import streamlit as st
@@ -13,13 +12,14 @@ import streamlit as st
 from dpcore import figures, literature
 from dpcore.errors import InputError
 from dpcore.mechanisms import INTEGER_MECHANISMS
-from dpcore.problem import TIME_LIMIT, NoiseProblem, SolverSettings
+from dpcore.problem import TIME_LIMIT
 from dpcore.solution import Progress, Solution
 from pages.shared import compute, drawing, frame, prose, watching
 from pages.shared.messages import explain
 
 from . import inputs, matters, textbooks, verdict
 from .controls import Controls
+from .view import View, view_of
 
 TEXT = prose.sections("optimal_noise")
 FAIR, LONG = 0.02, 1.0
@@ -32,27 +32,6 @@ LONGER = 3
 """A search that its time limit ended is offered so many times as long."""
 
 
-@dataclass(frozen=True)
-class View:
-    """What is looked at: a valid problem and how to show it."""
-
-    problem: NoiseProblem
-    settings: SolverSettings
-    unit: str
-    overlays: tuple[str, ...]
-    people: int | None = None
-
-    @property
-    def colours(self) -> figures.Palette:
-        return drawing.colours()
-
-
-def view_of(values: inputs.Values) -> View:
-    """What the controls' values describe; an InputError where one is not accepted."""
-    problem, settings, unit = inputs.read_problem(values), inputs.read_settings(values), inputs.read_unit(values)
-    return View(problem, settings, unit, tuple(values["overlays"]), values["people"])
-
-
 def known(view: View) -> Solution | None:
     """The answer where it is there without a solve: somebody has asked before, or a first bracket."""
     return compute.known(view.problem, view.settings) or compute.first(view.problem, view.settings)
@@ -60,11 +39,9 @@ def known(view: View) -> Solution | None:
 
 def last_good(asked: Controls) -> View | None:
     """The view that the controls describe or, while one of them is wrong, the one before, with a word about it."""
-    if asked.problem is not None:
-        st.session_state["last_good"] = View(
-            asked.problem, asked.settings, asked.unit, asked.overlays, asked.people
-        )  # fmt: skip
-        return st.session_state["last_good"]
+    if asked.view is not None:
+        st.session_state["last_good"] = asked.view
+        return asked.view
     view = st.session_state.get("last_good")
     tail = "The picture below still shows the last accepted values." if view else "Correct it on the left."
     st.error(" ".join([*asked.complaints, tail]), icon=":material/error:")

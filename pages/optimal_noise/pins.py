@@ -18,7 +18,8 @@ from pages.shared.watching import when_done
 
 from . import inputs, textbooks, verdict
 from .inputs import HOME
-from .panels import TEXT, View, escape, quantiles
+from .panels import TEXT, escape, quantiles
+from .view import View
 
 MOST = 3
 """Pins beside the current problem."""

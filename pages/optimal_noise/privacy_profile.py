@@ -15,7 +15,8 @@ from dpcore.privacy_profile import Composed, GaussianProfile, PairList
 from dpcore.solution import Solution
 from pages.shared import drawing, frame, prose
 
-from .panels import TEXT, View
+from .panels import TEXT
+from .view import View
 
 POINTS = 81
 

@@ -10,6 +10,7 @@ from pages.shared import compute, prose
 from pages.snapshot import Sight
 
 from . import inputs, panels, verdict
+from .view import view_of
 
 
 def sight(query: Mapping[str, str]) -> Sight | None:
@@ -19,7 +20,7 @@ def sight(query: Mapping[str, str]) -> Sight | None:
         return None
     values |= {} if query else inputs.FIRST["values"]
     try:
-        view = panels.view_of(values)
+        view = view_of(values)
     except InputError:
         return None
     if (solution := panels.known(view)) is None:

@@ -18,7 +18,8 @@ from pages.shared.messages import explain
 from pages.shared.travel import accepted
 
 from . import inputs
-from .panels import TEXT, View, quantiles
+from .panels import TEXT, quantiles
+from .view import View
 
 KINDS = {"isotropic": "isotropic", "data-dependent": "data_dependent"}
 """What JSON files of other pages say of themselves → page."""

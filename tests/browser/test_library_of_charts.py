@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from playwright.sync_api import expect
+
+from service.library import NAME
 
 CHART = ".st-key-chart_density .js-plotly-plot"
 
@@ -47,3 +51,30 @@ def test_what_does_not_come_is_said_and_asked_for_anew(service, visitor):
     page.locator(".st-key-log_y label").first.click()
     page.locator(f"{CHART} .main-svg").first.wait_for()
     expect(chart).not_to_contain_text("did not come")
+
+
+TOO_LATE = """async ([source, library]) => {
+    const show = (await import(URL.createObjectURL(new Blob([source], { type: "text/javascript" })))).default;
+    document.body.innerHTML = '<div class="chart"><div role="figure"></div></div>';
+    const [place, parentElement] = [document.querySelector(".chart"), document.body];
+    const [newer, older] = ["newer", "older"].map((name) => {
+        const layout = { title: { text: name }, height: 300 };
+        return { alt: name, config: {}, library, figure: JSON.stringify({ data: [{ y: [0, 1] }], layout }) };
+    });
+    const end = show({ data: newer, parentElement });
+    show({ data: older, parentElement })();
+    while (!place.querySelector(".gtitle")) await new Promise(requestAnimationFrame);
+    const shown = [place.querySelector(".gtitle").textContent, place.firstElementChild.getAttribute("aria-label")];
+    place.remove();
+    end();
+    return [...shown, place.firstElementChild._fullLayout === undefined];
+}"""
+
+
+def test_a_figure_that_comes_after_a_newer_one_is_not_kept(dashboard, visitor):
+    """The framework imports the script anew for every call, so that calls may come in another order; one that is
+    overtaken it ends at once."""
+    page = visitor()
+    page.goto(f"{dashboard}/_stcore/health")
+    source = (Path(__file__).parents[2] / "assets/chart.js").read_text(encoding="utf-8")
+    assert page.evaluate(TOO_LATE, [source, f"./{NAME}"]) == ["newer", "newer", True]
