@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +24,7 @@ NOT_ZERO = 1e-300
 
 def sums_at(index: Ints, values: Array, count: int) -> Array:
     """Σ of the values with each index below `count`. (count,)"""
-    return cast(Array, np.bincount(index, values, count))  # whole numbers in NumPy's types, weights or not
+    return np.bincount(index, values, count).astype(float, copy=False)  # of nothing NumPy makes whole numbers
 
 
 @dataclass(frozen=True)

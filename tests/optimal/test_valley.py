@@ -139,3 +139,10 @@ def test_top_step_is_anywhere_on_a_wide_plateau(epsilon: float, spec: str) -> No
     cost = laws.best_staircase(problem).expected_loss(problem.loss)
     others = (Staircase(epsilon, 1.0, g, 0.0, x) for g in (0.05, 0.2, 0.4) for x in np.linspace(-0.7, 3.4, 80))
     assert cost <= min(law.expected_loss(problem.loss) for law in others) * (1 + 1e-9)
+
+
+def test_there_may_be_nothing_to_hand_on() -> None:
+    """Of an empty list `np.bincount` makes whole numbers, which no fraction can be added to."""
+    problem = problem_of(2.14, 2.26e-8, "table:-0.15=0.15,0=0,1=0,6.8=11.6")
+    monotone = Staircase(2.14, 1.0, 0.255403084172524, 0.0, 0.0)  # the best one that falls away from 0
+    assert 0 <= valley.valley_lower(problem, monotone, lambda bound: False) <= monotone.expected_loss(problem.loss)
