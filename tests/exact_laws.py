@@ -10,12 +10,12 @@ import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate, chain, islice
 
 from exact_losses import Bounds, ExactLoss, enclosed, ends, exp_bounds
 from mpmath import iv
-from quicktions import Fraction
 
 BITS = 200
 MOST_UNITS = 40_000

@@ -10,13 +10,13 @@ import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property, lru_cache
 
 import numpy as np
 from flint import arb, ctx, fmpq
 from mpmath import iv
 from mpmath.libmp import from_rational, round_ceiling, round_floor
-from quicktions import Fraction  # the standard library's, compiled
 
 iv.dps = 90
 

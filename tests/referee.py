@@ -11,12 +11,12 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 
 import mpmath
 from exact_laws import Cells, DiscreteStaircase, Flanked, Law, Points, Staircase, Tailed, together
 from exact_losses import ExactLoss, exact_loss, table
-from quicktions import Fraction
 
 MOST_EVENTS = 5000
 """Outcomes of all releases but one that are looked at one by one."""

@@ -8,11 +8,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from exact_laws import Cells, DiscreteStaircase, Law, Points, Staircase
 from exact_losses import ExactLoss, exp_bounds
-from quicktions import Fraction
 from referee import Problem
 from scipy.optimize import linprog
 from scipy.sparse import coo_matrix
