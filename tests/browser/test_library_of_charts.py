@@ -32,13 +32,18 @@ def test_a_chart_fills_its_place_and_the_screen(dashboard, visitor):
     before = width(page)
     page.locator('[data-testid="stSidebarCollapseButton"] button').dispatch_event("click")  # seen under a pointer
     page.wait_for_function(f"document.querySelector('{CHART} .main-svg').width.baseVal.value > {before}")
-    wide = width(page)
     page.locator(CHART).hover()
     page.locator(f"{CHART} [data-title=Fullscreen]").click()
     page.wait_for_function(f"document.querySelector('{CHART} .main-svg').height.baseVal.value === innerHeight")
     assert width(page) == page.viewport_size["width"]
     page.locator(f"{CHART} [data-title=Fullscreen]").click()
-    page.wait_for_function(f"document.querySelector('{CHART} .main-svg').width.baseVal.value === {wide}")
+    page.wait_for_function(
+        f"""() => {{
+            const [place, drawn] = ['{CHART}', '{CHART} .main-svg'].map((part) => document.querySelector(part));
+            const width = drawn.width.baseVal.value;
+            return !document.fullscreenElement && width === place.offsetWidth && width > {before} && width < innerWidth;
+        }}"""
+    )
 
 
 def test_what_does_not_come_is_said_and_asked_for_anew(service, visitor):
