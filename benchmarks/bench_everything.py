@@ -151,7 +151,7 @@ def read(options: list[str]) -> NoiseProblem:
 
 @dataclass(frozen=True)
 class Answer:
-    """What came of one problem. gap : relative, None where the problem was refused."""
+    """What came of one problem. gap : relative, None where the problem was refused or has no least cost."""
 
     number: int
     options: list[str]
@@ -173,6 +173,10 @@ class Answer:
         return " ".join(name for name in named if name not in ("epsilon", "delta", "loss", "sensitivity")) or "plain"
 
 
+FREE = "may cost as little as one likes"
+"""Of problems whose loss is 0 towards an open end of the support [method: free ends]."""
+
+
 def _gap(solution: Solution) -> float:
     lower, upper = solution.certificate.lower or 0.0, solution.certificate.upper
     return 0.0 if upper <= lower else math.inf if lower <= 0 else (upper - lower) / lower
@@ -186,6 +190,9 @@ def answered(number: int, options: list[str], settings: SolverSettings) -> tuple
     except InputError as refusal:
         return Answer(number, options, None, time.process_time() - began, said=str(refusal)), None
     seconds, proof = time.process_time() - began, solution.certificate
+    if solution.problem.free_end is not None and proof.upper > 0:  # the least expected loss is 0, and no law has it
+        said = f"{FREE} [{proof.lower}, {proof.upper}]"
+        return Answer(number, options, None, seconds, proof.lower, proof.upper, said), solution
     return Answer(number, options, _gap(solution), seconds, proof.lower, proof.upper), solution
 
 
@@ -210,7 +217,8 @@ def _shares(answers: list[Answer]) -> str:
 def report(answers: list[Answer], worst: int, limit: float) -> None:
     """Shares by what is asked, the worst as commands."""
     solved = [answer for answer in answers if answer.gap is not None]
-    print(f"\n{len(answers)} problems, {len(answers) - len(solved)} refused as impossible")
+    free = sum(answer.said.startswith(FREE) for answer in answers)
+    print(f"\n{len(answers)} problems, {len(answers) - len(solved) - free} refused as impossible, {free} {FREE}")
     if not solved:
         return
     kinds = defaultdict(list)

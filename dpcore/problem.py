@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Context
@@ -24,6 +25,9 @@ GRANULARITY = replace(SENSITIVITY, name="granularity", title="step of the query'
 
 LINE = (-math.inf, math.inf)
 """The support of noise that may lie anywhere."""
+
+AS_GOOD_AS_FREE = 1e-5
+"""Share of the largest loss at a break that counts as nothing where the least expected loss is 0."""
 
 
 @dataclass(frozen=True)
@@ -222,6 +226,25 @@ class NoiseProblem:
     def least(self) -> float:
         """What no law undercuts, however little privacy is asked for."""
         return self.paid_loss.infimum(*self.support)
+
+    @property
+    def free_end(self) -> tuple[float, int] | None:
+        """(place, side): from there on towards an open end of the support, −1 the left and 1 the right one, an error
+        costs nothing. Then the least expected loss is 0, though mostly no law has it [method: free ends]. None where
+        there is no such end, and with a budget, which may ask for small errors."""
+        (lo, hi), pieces = self.support, self.paid_loss.pieces
+        left, right = (
+            list(itertools.takewhile(lambda p: p.coefficient == 0 == p.constant, side))
+            for side in (pieces[:-1], pieces[:0:-1])
+        )
+        free = [(min(left[-1].hi, hi), -1)] if left and math.isinf(lo) else []
+        free += [(max(right[-1].lo, lo), 1)] if right and math.isinf(hi) else []
+        return min(free, key=lambda end: abs(end[0]), default=None) if self.budget is None else None
+
+    def vanishes(self, cost: float) -> bool:
+        """A law of this expected loss is as good as free where the least one is 0."""
+        loss = self.paid_loss
+        return self.free_end is not None and cost <= AS_GOOD_AS_FREE * float(loss.value(loss.breaks).max())
 
     @property
     def budget_loss(self) -> Loss | None:

@@ -28,6 +28,7 @@ from dpcore.loss import (
 from dpcore.loss.cells import node_values
 from dpcore.loss.wording import errs, loss_axis, loss_name, loss_unit, loss_with_numbers
 from dpcore.places import Places
+from dpcore.problem import noise_problem
 
 VALUES = {
     "l1": [(-2.0, 2.0), (0.0, 0.0), (3.5, 3.5)],
@@ -96,7 +97,9 @@ def test_mean_is_the_integral(loss, a, width):
     )
     # quad's own error is about 1e-8 of the largest value.
     assert float(loss.mean(a, b)) == pytest.approx(total / width, rel=1e-7, abs=1e-7)
-    assert loss.mean([a, a], [a, b]).tolist() == [loss.value(a), loss.mean(a, b)]  # ends that coincide
+    at_end, over = loss.mean([a, a], [a, b]).tolist()  # ends that coincide
+    assert at_end == pytest.approx(float(loss.value(a)), rel=1e-15)  # powers of scalars and arrays differ by a unit
+    assert over == pytest.approx(float(loss.mean(a, b)), rel=1e-15, abs=2 * float(loss.rounding(a, b)))
 
 
 @given(
@@ -252,3 +255,36 @@ def test_fields_of_one_name_are_one_field():
         assert {(p.title, p.label, p.default, p.in_unit) for p in alike} == {
             (one.title, one.label, one.default, one.in_unit)
         }
+
+
+@given(losses, st.lists(st.floats(-8, 8), min_size=1, max_size=40))
+def test_the_grown_loss_is_the_largest_that_grows(loss, places):
+    grown = loss.grown
+    assert grown.grows_from_zero and (grown is loss or not loss.grows_from_zero)
+    assert grown.even == loss.even or not loss.even
+    x = np.array(places)
+    assert (grown.value(x) <= loss.value(x)).all()
+    for here in places:  # tables are linear between breaks, others grow: beyond a place the least lies at a break
+        outwards = loss.infimum(here if here > 0 else -math.inf, here if here < 0 else math.inf)
+        last = loss.pieces[-1 if here >= 0 else 0]
+        if last.coefficient >= 0:
+            assert float(grown.value(here)) >= outwards - 1e-12 * (1 + outwards)
+
+
+@pytest.mark.parametrize(
+    ("spec", "asked", "end"),
+    [
+        ("table:-2=0,0=0,1=1", {}, (0.0, -1)),
+        ("table:-2=1,-1=0,0=1,0.5=0,3=0", {}, (0.5, 1)),
+        ("table:-3=0,-2=0,0=1,0.5=0,3=0", {}, (0.5, 1)),
+        ("table:-3=0,-2=0,0=0,1=1", {"support": (-5.0, math.inf)}, None),
+        ("table:-3=0,-2=0,0=0,1=1", {"support": (-math.inf, -2.5)}, (-2.5, -1)),
+        ("table:-3=0,-2=0,0=0,1=1", {"symmetric": True}, None),
+        ("table:-3=0,-2=0,0=0,1=1,2=0,3=0", {"symmetric": True}, (-2.0, -1)),
+        ("table:-3=0,0=0,2=0,3=0", {}, (3.0, -1)),
+        ("table:-3=0.1,-2=0.1,0=0,1=1", {}, None),
+        ("l1", {}, None),
+    ],
+)
+def test_ends_where_errors_cost_nothing(spec, asked, end):
+    assert noise_problem(1.0, 1e-3, 1.0, spec, **asked).free_end == end

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._validate import decimal
+from ..search import bisection
 from .piece import Piece
 
 Array = NDArray[np.float64]
@@ -204,3 +205,36 @@ class Loss:
             if float(near.value(x)) > float(far.value(x)) + 16 * UNIT * float(near.size(x) + far.size(x)):
                 return False
         return True
+
+    @cached_property
+    def grown(self) -> Loss:
+        """The largest loss below this one that is non-decreasing away from 0 on both sides, levels rounded down."""
+        if self.grows_from_zero:
+            return self
+        right = _grown([p for p in self.pieces if p.lo >= 0])
+        left = _grown([p for p in self.mirrored.pieces if p.lo >= 0])
+        return self._made_of((*(p.mirrored for p in reversed(left)), *right))
+
+
+def _grown(pieces: list[Piece]) -> list[Piece]:
+    """Of pieces on the right of 0, from inside out: where the loss is more than somewhere farther out, it is level."""
+    found, level = [], math.inf
+    for p in reversed(pieces):
+        below, level = level, max(0.0, min(level, _lower(p, p.hi if p.coefficient < 0 else p.lo)))
+        if p.coefficient <= 0 or level == below:
+            found.append(Piece(p.lo, p.hi, level))
+        elif math.isinf(below) or _lower(p, p.hi) <= below:
+            found.append(p)
+        else:
+            x, _ = bisection(partial(_reached, p, below), p.hi, p.lo, rounds=100)
+            found += [Piece(x, p.hi, below)] * (x < p.hi) + [replace(p, hi=x)]
+    return found[::-1]
+
+
+def _lower(piece: Piece, x: float) -> float:
+    """c(x), rounded down."""
+    return float(piece.value(x) - 8 * UNIT * piece.size(x))
+
+
+def _reached(piece: Piece, level: float, x: float) -> bool:
+    return _lower(piece, x) >= level

@@ -30,7 +30,7 @@ from .atlas import atlas_law, atlas_lower, power_of
 from .cut import MARGINS, Cut, free_stretch
 from .falling import applies as falls
 from .falling import falling_bounds
-from .groups import SMALL, GroupProof, group_proofs, law_window, level_stretch
+from .groups import SMALL, GroupProof, coarser, group_proofs, law_window, level_stretch
 from .lower import lower_step
 from .mesh import Grading
 from .near_end import near_end_lower
@@ -44,7 +44,7 @@ from .program import Seed
 from .schedule import ALIGNED_FROM, LOWER, Schedule, Steps, steepness
 from .step import Limits, Step, Window, end_moves, origin_of, several_bottoms
 from .trimmed import BELOW, trimmed
-from .two_level import two_level_lower
+from .two_level import open_level, two_level_lower
 from .upper import upper_step
 from .valley import valley_lower
 
@@ -151,6 +151,7 @@ class Search(Anytime[NoiseProblem, Solution]):
         steps = self._start(thrifty)
         self._look_up()
         self._report()
+        self._settled = self._settled or self.problem.vanishes(self.upper)
         self._fall()
         self._without_support()
         schedule = Schedule(
@@ -311,7 +312,9 @@ class Search(Anytime[NoiseProblem, Solution]):
 
     def _prove_closed(self, problem: NoiseProblem) -> None:
         """Lower bounds without a program, for a problem that asks no more than this one."""
-        self.lower = max(self.lower, *(bound(problem) for bound in CLOSED))
+        for asked in dict.fromkeys((problem, replace(problem, loss=problem.loss.grown))):
+            self.lower = max(self.lower, *(bound(asked) for bound in CLOSED))
+        self._prove_level(replace(problem, loss=problem.loss.grown))
         least = LINEAR_PEAKS_FROM if power_of(problem.paid_loss) == 1 else PEAKS_FROM
         epsilon = problem.joint.epsilon
         small = epsilon >= VALLEYS_FROM and problem.privacy.delta <= VALLEYS_TO
@@ -323,6 +326,15 @@ class Search(Anytime[NoiseProblem, Solution]):
                 self.lower = max(self.lower, valley_lower(problem, staircase, self._reached))
             if epsilon >= least and not self._reached(self.lower):
                 self.lower = max(self.lower, peaks_lower(problem, staircase, self._reached_within(PEAKS_TIME)))
+
+    def _prove_level(self, problem: NoiseProblem) -> None:
+        """Groups so large that they can cover the peak of what the loss stays at towards an open end [Thm 7]."""
+        m, level = 2, open_level(problem)
+        while level and not self._reached(self.lower) and (coarse := coarser(problem, m)) is not None:
+            bound = two_level_lower(coarse)
+            if bound <= self.lower and self.lower > 0.5 * level:
+                return
+            self.lower, m = max(self.lower, bound), 2 * m
 
     def _reached(self, lower: float) -> bool:
         """Nothing is left to do with such a lower bound, or no time."""

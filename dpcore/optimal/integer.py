@@ -135,7 +135,7 @@ class IntegerSearch(Anytime[NoiseProblem, Solution]):
         """Closed forms, then lattices from coarse to the query's own, then ever longer stretches of it."""
         self._start()
         self._report()
-        if self._settled:
+        if self._settled or self.problem.vanishes(self.upper):
             return self._solution()
         self._by_groups()
         self._by_chain()

@@ -390,6 +390,9 @@ def cheapest_place(
     problem: NoiseProblem, law: TruncatedLaplace | Uniform, support: tuple[float, float] | None = None
 ) -> float:
     """Where in a support, by default the problem's, the middle of the law costs least."""
+    free = problem.free_end
+    if free is not None and support in (None, problem.support):
+        return free[0] + free[1] * (law.radius + problem.sensitivity)
     support = problem.support if support is None else support
     wide, best = law.radius, problem.loss.minimiser(*support)[0]
     low, high = max(support[0], best - 2 * wide) + wide, min(support[1], best + 2 * wide) - wide
@@ -414,11 +417,19 @@ TOPS, WORTH = 41, 0.9
 """On a plateau so many places for a top step are tried, and one is kept that costs at most this share."""
 
 
+FAR_AWAY = 40.0
+"""A staircase has e^(−40) of its mass farther from its middle, in sensitivities divided by ε."""
+
+
 def best_staircase(problem: NoiseProblem) -> Staircase:
     """The staircase whose γ, and for losses that are not even whose location, cost least [GV14]; for losses without
     symmetry by a search: for large ε along either end of the top step in turn, which hardly depend on one another, for
     small ε along γ and the location."""
     loss, D = problem.paid_loss, problem.sensitivity
+    free = problem.free_end
+    if free is not None and not (problem.folds or problem.monotone):
+        place = free[0] + free[1] * D * (2 + FAR_AWAY / problem.privacy.epsilon)
+        return Staircase(problem.privacy.epsilon, D, amplitude_gamma(problem.privacy.epsilon), 0.0, place)
     if not problem.folds and problem.privacy.epsilon >= SEPARATE_ENDS:
         tops = {top_of(problem), _on_plateau(problem)}
         return min((_with_best_ends(problem, top) for top in tops), key=lambda law: law.expected_loss(loss))

@@ -198,6 +198,8 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
         self.lower = max(self.lower, variance_lower(self.problem), exceed_lower(self.problem))
         self._start()
         self._report()
+        if self.problem.vanishes(self.upper):
+            return self._solution()
         if self.problem.monotone:
             self._by_pairs()
         else:
@@ -397,7 +399,12 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
         mu, D = self.profile.mu, self.problem.sensitivity
         k = max(1, round(64 * mu))
         sigma = 1.00005 / mu  # in sensitivities
-        if not (self.problem.folds or self.problem.monotone):
+        free = self.problem.free_end
+        if self.problem.folds or self.problem.monotone:
+            pass
+        elif free is not None:
+            self._centre = free[0] + free[1] * 9 * D * sigma
+        else:
             spread = D * sigma
             best = self.problem.loss.minimiser()[0]
             scores = np.linspace(-8, 8, CENTRED_WITH)

@@ -39,7 +39,7 @@ def two_level_lower(problem: NoiseProblem) -> float:
     if not loss.grows_from_zero:
         return 0.0
     if not loss.even:
-        D, level = problem.sensitivity, _level(problem)
+        D, level = problem.sensitivity, open_level(problem)
         return max(
             _uneven_lower(loss, p, D) if p.epsilon >= UNEVEN_FROM else _level_lower(loss, level, p, D)
             for p in problem.privacies
@@ -47,7 +47,7 @@ def two_level_lower(problem: NoiseProblem) -> float:
     return max(_lower(loss, privacy, problem.sensitivity) for privacy in problem.privacies)
 
 
-def _level(problem: NoiseProblem) -> float:
+def open_level(problem: NoiseProblem) -> float:
     """What the loss stays at towards an open end of the support, or towards both at least; 0 where there is none."""
     pieces, (lo, hi) = problem.paid_loss.pieces, problem.support
     ends = ((pieces[0], lo), (pieces[-1], hi))

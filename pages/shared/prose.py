@@ -132,11 +132,19 @@ def headline(problem: NoiseProblem, certificate: Certificate, unit: str) -> str:
         return f"This {promise(problem)} {verb} at most **{upper}**{tail}. Nothing is proved about the best possible."
     lower, upper = bracket(certificate.lower, certificate.upper)
     if certificate.lower <= 0:
-        return f"This {promise(problem)} {verb} at most **{upper}**{tail}; the lower bound is still 0."
+        open_ = free_end(problem.free_end, unit) if problem.free_end else "the lower bound is still 0"
+        return f"This {promise(problem)} {verb} at most **{upper}**{tail}; {open_}."
     return (
         f"Any {promise(problem)} {verb} at least **{lower}**{tail}; this one at most **{upper}** "
         f"— {distance(certificate.gap or 0.0)}."
     )
+
+
+def free_end(end: tuple[float, int], unit: str) -> str:
+    """Why there is no least cost, in words [method: free ends]."""
+    place, side = end
+    errors = f"errors of {plain(place)} {unit}".rstrip() + (" or more" if side > 0 else " or less")
+    return f"{errors} cost nothing, so there is noise that costs as little as you like"
 
 
 def unbroken(sentence: str) -> str:

@@ -21,6 +21,7 @@ from dpcore.noise import Staircase, TruncatedLaplace
 from dpcore.optimal import solve, solve_many
 from dpcore.optimal.laws import far_uniform
 from dpcore.privacy import Privacy
+from dpcore.privacy_profile import GaussianProfile
 from dpcore.problem import NoiseProblem, SolverSettings, noise_problem
 from dpcore.solution import Solution
 
@@ -454,3 +455,40 @@ def test_neighbours_save_work(epsilon, share):
     together, alone = list(solve_many(problems, settings)), [solve(problem, settings) for problem in problems]
     assert all(solution.certificate.gap <= 1e-3 for solution in together)
     assert sum(s.trace[-1].pairs for s in together) < share * sum(s.trace[-1].pairs for s in alone)
+
+
+FREE = "table:-4.8=0,-1.2=0,0=0,0.27=1"
+"""Errors below 0 cost nothing, those above ever more."""
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"epsilon": 1.0, "delta": 1e-6},
+        {"epsilon": 1.0, "delta": 0.0},
+        {"epsilon": 0.01, "delta": 1e-9, "monotone": True},
+        {"epsilon": 1.0, "delta": 1e-6, "second": Privacy(4.0, 0.0)},
+        {"epsilon": 0.01, "delta": 1e-3, "sensitivity": 2.0, "granularity": 1.0},
+        {"epsilon": 1.0, "delta": 1e-6, "profile": GaussianProfile(0.4)},
+    ],
+)
+def test_noise_may_cost_as_little_as_one_likes(asked):
+    """Where an end of the line is free; the search ends at once."""
+    asked = {"sensitivity": 1.0, **asked}
+    problem = noise_problem(asked.pop("epsilon"), asked.pop("delta"), asked.pop("sensitivity"), FREE, **asked)
+    solution = solve(problem, SolverSettings(time_limit=20))
+    assert solution.certificate.lower == 0 <= solution.certificate.upper <= 1e-5
+    assert solution.source == "closed form" and len(solution.trace) <= 2
+
+
+def test_a_level_that_groups_have_to_cover():
+    """On the left 0.23 at most, on the right far more, and a dip between: closed forms prove the level."""
+    steep, slow = (
+        "table:-4.7=0.23,-0.7=0.23,-0.25=0.005,-0.13=0.065,0=0,5.1=10.2",
+        "table:-4.7=0.23,-1.7=0.23,0=0,5.1=0.24",
+    )
+    for epsilon, delta, loss in ((0.00165, 6.45e-6, steep), (0.0034, 1.63e-9, steep), (0.00165, 6.45e-6, slow)):
+        for monotone in (True, False):
+            problem = noise_problem(epsilon, delta, 1.0, loss, monotone=monotone)
+            proof = solve(problem, SolverSettings(gap=1e-6)).certificate
+            assert 0.23 * (1 - 3 * delta * 2**6) <= proof.lower <= proof.upper <= 0.23 * (1 - delta) * (1 + 1e-8)
