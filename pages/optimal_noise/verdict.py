@@ -251,9 +251,11 @@ NARROW_STEPS_FROM = 4.0
 
 def why_open(solution: Solution) -> str:
     """Why the bounds are further apart than was asked for, in a sentence; "" where they are not, and where nothing is
-    proved at all, which the headline says."""
+    proved at all or the least cost is 0, which the headline says."""
     proof, settings, profile = solution.certificate, solution.settings, solution.problem.profile
-    if proof.lower is None or (proof.gap is not None and proof.gap <= settings.gap):
+    if proof.lower is None or solution.problem.free_end is not None:
+        return ""
+    if proof.gap is not None and proof.gap <= settings.gap:
         return ""
     apart = f"The bounds are further apart than the {prose.plain(100 * settings.gap)}\u202f% asked for"
     if isinstance(profile, Composed) and profile.releases > 1:

@@ -126,7 +126,7 @@ def headline(problem: NoiseProblem, certificate: Certificate, unit: str) -> str:
     verb, tail = errs(problem.loss, unit)
     tail = f" {tail}" if tail else ""
     if certificate.upper == 0:
-        return f"**No error at all is needed**: this {promise(problem)} {verb} **0**{tail}, exactly."
+        return f"**Errors need not cost anything**: this {promise(problem)} {verb} **0**{tail}, exactly."
     if certificate.lower is None:
         upper = bracket(certificate.upper, certificate.upper)[1]
         return f"This {promise(problem)} {verb} at most **{upper}**{tail}. Nothing is proved about the best possible."
@@ -144,7 +144,7 @@ def free_end(end: tuple[float, int], unit: str) -> str:
     """Why there is no least cost, in words [method: free ends]."""
     place, side = end
     errors = f"errors of {plain(place)} {unit}".rstrip() + (" or more" if side > 0 else " or less")
-    return f"{errors} cost nothing, so there is noise that costs as little as you like"
+    return f"{errors} cost nothing, so ever farther away there is noise that costs as little as you like"
 
 
 def unbroken(sentence: str) -> str:

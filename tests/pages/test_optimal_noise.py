@@ -242,7 +242,7 @@ def test_honest_when_it_hardly_matters():
 
 
 def test_no_error_at_all_is_needed():
-    assert "No error at all is needed" in words(visit(loss="exceed", threshold="5"))
+    assert "Errors need not cost anything" in words(visit(loss="exceed", threshold="5"))
 
 
 def test_pure_privacy_and_pure_delta():

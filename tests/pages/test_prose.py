@@ -116,11 +116,11 @@ def test_headlines():
         "this one at most **0.133** — within 6.3\u202f% of the best possible."
     )
     assert "Nothing is proved" in prose.headline(problem, Certificate(None, 0.13, 1e-6, 2.0), "")
-    assert "No error at all is needed" in prose.headline(problem, Certificate(0.0, 0.0, 1e-6, 2.0), "")
+    assert "Errors need not cost anything" in prose.headline(problem, Certificate(0.0, 0.0, 1e-6, 2.0), "")
     assert "the lower bound is still 0." in prose.headline(problem, Certificate(0.0, 1.0, 1e-6, 2.0), "")
     free = noise_problem(1.0, 1e-6, 1.0, "table:-2=1,-1=0,0=1,0.5=0,3=0", monotone=True)
     assert prose.headline(free, Certificate(0.0, 1e-9, 1e-6, 1.0), "km").endswith(
-        "; errors of 0.5 km or more cost nothing, so there is noise that costs as little as you like."
+        "; errors of 0.5 km or more cost nothing, so ever farther away there is noise that costs as little as you like."
     )
 
 

@@ -340,8 +340,9 @@ def test_the_visitors_place_is_framed():
             SolverSettings(gap=1e-5, time_limit=0.5),
             "the best noise in a support has steps far narrower",
         ),
+        (noise_problem(1.13, 2.21e-6, 1.0, "table:-2=0,-0.6=0,-0.1=1,0=0,1=1", monotone=True), SolverSettings(), ""),
     ],
-    ids=["closed", "time", "reference", "releases", "curve", "support"],
+    ids=["closed", "time", "reference", "releases", "curve", "support", "free"],
 )  # fmt: skip
 def test_why_the_bounds_are_apart(problem, settings, told):
     why = verdict.why_open(solve(problem, settings))
