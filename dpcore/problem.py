@@ -241,6 +241,10 @@ class NoiseProblem:
         free += [(max(right[-1].lo, lo), 1)] if right and math.isinf(hi) else []
         return min(free, key=lambda end: abs(end[0]), default=None) if self.budget is None else None
 
+    def far_out(self, reach: float) -> float | None:
+        """The place so far out in the free end; None where there is none."""
+        return None if self.free_end is None else self.free_end[0] + self.free_end[1] * reach
+
     def vanishes(self, cost: float) -> bool:
         """A law of this expected loss is as good as free where the least one is 0."""
         loss = self.paid_loss

@@ -312,9 +312,7 @@ class Search(Anytime[NoiseProblem, Solution]):
 
     def _prove_closed(self, problem: NoiseProblem) -> None:
         """Lower bounds without a program, for a problem that asks no more than this one."""
-        for asked in dict.fromkeys((problem, replace(problem, loss=problem.loss.grown))):
-            self.lower = max(self.lower, *(bound(asked) for bound in CLOSED))
-        self._prove_level(replace(problem, loss=problem.loss.grown))
+        self._prove_by_formula(problem)
         least = LINEAR_PEAKS_FROM if power_of(problem.paid_loss) == 1 else PEAKS_FROM
         epsilon = problem.joint.epsilon
         small = epsilon >= VALLEYS_FROM and problem.privacy.delta <= VALLEYS_TO
@@ -326,6 +324,13 @@ class Search(Anytime[NoiseProblem, Solution]):
                 self.lower = max(self.lower, valley_lower(problem, staircase, self._reached))
             if epsilon >= least and not self._reached(self.lower):
                 self.lower = max(self.lower, peaks_lower(problem, staircase, self._reached_within(PEAKS_TIME)))
+
+    def _prove_by_formula(self, problem: NoiseProblem) -> None:
+        """Closed forms, also for the largest loss below that grows away from 0, of which most need that."""
+        below = replace(problem, loss=problem.loss.grown)
+        for asked in dict.fromkeys((problem, below)):
+            self.lower = max(self.lower, *(bound(asked) for bound in CLOSED))
+        self._prove_level(below)
 
     def _prove_level(self, problem: NoiseProblem) -> None:
         """Groups so large that they can cover the peak of what the loss stays at towards an open end [Thm 7]."""

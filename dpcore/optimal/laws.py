@@ -390,9 +390,9 @@ def cheapest_place(
     problem: NoiseProblem, law: TruncatedLaplace | Uniform, support: tuple[float, float] | None = None
 ) -> float:
     """Where in a support, by default the problem's, the middle of the law costs least."""
-    free = problem.free_end
+    free = problem.far_out(law.radius + problem.sensitivity)
     if free is not None and support in (None, problem.support):
-        return free[0] + free[1] * (law.radius + problem.sensitivity)
+        return free
     support = problem.support if support is None else support
     wide, best = law.radius, problem.loss.minimiser(*support)[0]
     low, high = max(support[0], best - 2 * wide) + wide, min(support[1], best + 2 * wide) - wide
@@ -426,10 +426,9 @@ def best_staircase(problem: NoiseProblem) -> Staircase:
     symmetry by a search: for large ε along either end of the top step in turn, which hardly depend on one another, for
     small ε along γ and the location."""
     loss, D = problem.paid_loss, problem.sensitivity
-    free = problem.free_end
+    free = problem.far_out(D * (2 + FAR_AWAY / problem.privacy.epsilon))
     if free is not None and not (problem.folds or problem.monotone):
-        place = free[0] + free[1] * D * (2 + FAR_AWAY / problem.privacy.epsilon)
-        return Staircase(problem.privacy.epsilon, D, amplitude_gamma(problem.privacy.epsilon), 0.0, place)
+        return Staircase(problem.privacy.epsilon, D, amplitude_gamma(problem.privacy.epsilon), 0.0, free)
     if not problem.folds and problem.privacy.epsilon >= SEPARATE_ENDS:
         tops = {top_of(problem), _on_plateau(problem)}
         return min((_with_best_ends(problem, top) for top in tops), key=lambda law: law.expected_loss(loss))

@@ -15,7 +15,7 @@ from ..noise.base import Noise
 from ..noise.truncated_laplace import TruncatedLaplace
 from ..problem import NoiseProblem
 from ..solution import Progress, Solution
-from .additive import CLOSED, Search
+from .additive import Search
 from .laws import spiked
 
 SHARE = 0.6
@@ -51,7 +51,7 @@ class PartsSearch(Search):
 
     def _prove_closed(self, problem: NoiseProblem) -> None:
         """What costs nothing; the rest is proved by the searches for the parts."""
-        self.lower = max(self.lower, *(bound(problem) for bound in CLOSED))
+        self._prove_by_formula(problem)
 
     def _without_support(self) -> None:
         super()._without_support()

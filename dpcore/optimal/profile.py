@@ -399,12 +399,10 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
         mu, D = self.profile.mu, self.problem.sensitivity
         k = max(1, round(64 * mu))
         sigma = 1.00005 / mu  # in sensitivities
-        free = self.problem.free_end
-        if self.problem.folds or self.problem.monotone:
-            pass
-        elif free is not None:
-            self._centre = free[0] + free[1] * 9 * D * sigma
-        else:
+        free, moves = self.problem.far_out(9 * D * sigma), not (self.problem.folds or self.problem.monotone)
+        if moves and free is not None:
+            self._centre = free
+        elif moves:
             spread = D * sigma
             best = self.problem.loss.minimiser()[0]
             scores = np.linspace(-8, 8, CENTRED_WITH)

@@ -132,8 +132,8 @@ def headline(problem: NoiseProblem, certificate: Certificate, unit: str) -> str:
         return f"This {promise(problem)} {verb} at most **{upper}**{tail}. Nothing is proved about the best possible."
     lower, upper = bracket(certificate.lower, certificate.upper)
     if certificate.lower <= 0:
-        open_ = free_end(problem.free_end, unit) if problem.free_end else "the lower bound is still 0"
-        return f"This {promise(problem)} {verb} at most **{upper}**{tail}; {open_}."
+        why = free_end(problem.free_end, unit) if problem.free_end else "the lower bound is still 0"
+        return f"This {promise(problem)} {verb} at most **{upper}**{tail}; {why}."
     return (
         f"Any {promise(problem)} {verb} at least **{lower}**{tail}; this one at most **{upper}** "
         f"— {distance(certificate.gap or 0.0)}."
