@@ -13,6 +13,7 @@ from dpcore.noise import MultiGaussian
 from dpcore.optimal import solve
 from dpcore.privacy import Privacy
 from dpcore.problem import SolverSettings, noise_problem
+from dpcore.rows.interior import InteriorProgram, Limits
 from dpcore.solution import Solution
 
 
@@ -25,6 +26,9 @@ def warm() -> Solution:
     apart = abs(np.subtract.outer(np.arange(6.0), np.arange(6.0)))
     shared = GroupedProgram(apart, (apart > 0) & (apart < 4), 9.0, 0.1, 3, True, distances=1, laws=1)
     shared.solve(math.inf, lambda: False, accuracy=0.01)
+    steps, first, one = np.arange(1, 8), np.zeros(8, dtype=np.int64), np.ones(8)
+    few = Limits(2.0, steps, steps - 1, np.array([0, 7]), 0.1 * one[:1], np.arange(2), first[:1], one[:1], first, one)
+    InteriorProgram(np.arange(8.0), few).solve(math.inf, lambda: False, accuracy=0.01)
     MultiGaussian.calibrate(Privacy(1.0, 0.2), 1.0)
     return solve(noise_problem(1, 0.2), SolverSettings(gap=0.02))
 

@@ -65,6 +65,21 @@ def condensed(starts, s, r, a, inverse, g, ks, kr, missed_slacks, missed_rates):
 
 
 @njit(cache=True, nogil=True)
+def spread(starts, moved, e, rates, a, inverse, missed, wanted, here, there, step_here, step_there):
+    """What a direction does to slacks and their rows' room, and to what is complementary to either: the first and the
+    second half of step_here and step_there. moved : x_e − E x_c of every term.   rates : of the limits."""
+    T = len(moved)
+    for limit in range(len(rates)):
+        for t in range(starts[limit], starts[limit + 1]):
+            step = (e[t] - rates[limit] + a[t] * moved[t]) * inverse[t]
+            step_here[t] = step
+            step_there[t] = (wanted[t] - there[t] * step) / here[t]
+            step = step - moved[t] + missed[t]
+            step_here[T + t] = step
+            step_there[T + t] = (wanted[T + t] - there[T + t] * step) / here[T + t]
+
+
+@njit(cache=True, nogil=True)
 def longest(values, steps):
     """The longest step, at most 1, for which nothing becomes negative."""
     length = 1.0
@@ -74,7 +89,7 @@ def longest(values, steps):
     return length
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def assemble(panels, events, covers, starts, E, w, g, loose_starts, loose_columns, loose_values, D):
     """Add Vᵀ diag(w) V + Gᵀ diag(1/D) G to the upper half of a banded matrix, V the terms, row ℓ of G the sum of g_t
     times the terms of limit ℓ (starts[ℓ] to starts[ℓ + 1]) and its loose entries.
@@ -114,6 +129,25 @@ def assemble(panels, events, covers, starts, E, w, g, loose_starts, loose_column
             row, factor = panels[block, cs[i] - block * size], vs[i] / D[r]
             for k in range(i, count):
                 row[cs[k] - block * size] += factor * vs[k]
+
+
+@njit(cache=True, nogil=True)
+def apart(panels, rows, events, covers, starts, E, w, g, loose_starts, loose_columns, loose_values):
+    """Add Vᵀ diag(w) V to the upper half of a matrix in panels of rows, and those of G to `rows`, (limits, columns); V,
+    G, panels as in `assemble`."""
+    size = panels.shape[1]
+    for r in range(len(starts) - 1):
+        row = rows[r]
+        for t in range(starts[r], starts[r + 1]):
+            e, c = events[t], covers[t]
+            row[e] += g[t]
+            row[c] -= E * g[t]
+            low, high = min(e, c), max(e, c)
+            panels[e // size, e % size, e % size] += w[t]
+            panels[c // size, c % size, c % size] += E * E * w[t]
+            panels[low // size, low % size, high - low // size * size] -= E * w[t]
+        for t in range(loose_starts[r], loose_starts[r + 1]):
+            row[loose_columns[t]] += loose_values[t]
 
 
 @njit(cache=True, nogil=True)

@@ -25,10 +25,11 @@ from ..noise.steps import lattice_points
 from ..places import Places
 from ..problem import NoiseProblem
 from . import laws
+from .all_pairs import solved
 from .chain import chain_on
 from .lattice import ROUNDED, Array, Lattice
 from .program import LatticeProgram, Outcome, Seed
-from .step import AUDIT_ROOM, LEAST_DELTA, TIGHTER, TINY, Limits
+from .step import AUDIT_ROOM, LEAST_DELTA, TIGHTER, TINY, Limits, seed_of
 
 TOLERANCE = 1e-10
 """Tolerance of the linear programs; bounds are to agree to 1e-9."""
@@ -119,13 +120,12 @@ def lower_bound(problem: NoiseProblem, m: int, stretch: Stretch, seed: Seed | No
     costs = _node_costs(problem, lattice, anchor, m)
     delta = max(problem.privacy.delta, LEAST_DELTA)
     program = _program(problem, lattice, costs, delta, limits, (best_point(problem) - anchor) / m, own=m == 1)
-    program.start(seed, limits.deadline)
 
     def enough(outcome: Outcome) -> bool:
         slack = outcome.rates.sum() * (outcome.shortfall - delta)
         return bool(0 < slack <= SETTLED * limits.gap * outcome.objective)
 
-    outcome = program.solve(limits.deadline, limits.stop, enough=enough)
+    outcome = solved(program, seed, limits, enough)
     shifts, events, weights = program.multipliers(outcome)
     bound = audit.multiplier_bound_lower(
         costs,
@@ -142,7 +142,7 @@ def lower_bound(problem: NoiseProblem, m: int, stretch: Stretch, seed: Seed | No
     used = events[weights > TINY * weights.max(initial=0.0)]
     reach = (anchor + m * float(used.min()), anchor + m * float(used.max())) if used.size else None
     status = outcome.status
-    return Found(bound, None, 0.0, 0, False, _seed(lattice, outcome), reach, lattice.classes, outcome.pairs, status)
+    return Found(bound, None, 0.0, 0, False, seed_of(lattice, outcome), reach, lattice.classes, outcome.pairs, status)
 
 
 def chain_lower(problem: NoiseProblem, stretch: Stretch) -> float:
@@ -191,20 +191,6 @@ def _nodes(problem: NoiseProblem, m: int, stretch: Stretch) -> tuple[Lattice, in
     if math.isfinite(hi) and last >= -((anchor - hi) // m):
         last = event_last = int(-((anchor - hi) // m))
     return Lattice(k, first, last, event_first, event_last, problem.folds), anchor
-
-
-def _seed(lattice: Lattice, outcome: Outcome) -> Seed:
-    """The density of an outcome, in sensitivities from its node 0, and its active shifts."""
-    density = np.concatenate([[0.0], lattice.unfold(outcome.masses) * lattice.k, [0.0]])
-
-    def at(x: Array) -> Array:
-        index = np.floor(x * lattice.k + 0.5 + ROUNDED).astype(int) - lattice.first
-        near: Array = density[np.clip(index + 1, 0, len(density) - 1)]
-        return near
-
-    rates = np.atleast_2d(outcome.rates)[0]
-    active = np.unique(np.abs(lattice.shifts[rates > TINY * rates.max(initial=0.0)])) / lattice.k
-    return Seed(at, (active,), lattice.k, lattice.k)
 
 
 def seed_of_law(problem: NoiseProblem, law: LatticeNoise, stretch: Stretch) -> Seed:
@@ -303,8 +289,7 @@ def upper_bound(problem: NoiseProblem, m: int, stretch: Stretch, seed: Seed | No
     # Without a law to repair with, the solver's tolerance must be kept off δ: little at first, then generously.
     for reserve in (spare,) if strict else (TOLERANCE * delta + spare, TIGHTER * delta + spare):
         program = _program(problem, lattice, costs, delta - reserve, limits, middle, own=m == 1)
-        program.start(seed, limits.deadline)
-        outcome = program.solve(limits.deadline, limits.stop, enough=enough)
+        outcome = solved(program, seed, limits, enough)
         masses = lattice.unfold(outcome.masses)
         if problem.monotone:
             masses = _falling(masses, -lattice.first)
@@ -316,7 +301,7 @@ def upper_bound(problem: NoiseProblem, m: int, stretch: Stretch, seed: Seed | No
             break
     else:
         law = None
-    pairs, status, seed = outcome.pairs, outcome.status, _seed(lattice, outcome)
+    pairs, status, seed = outcome.pairs, outcome.status, seed_of(lattice, outcome)
     if outcome.status == "infeasible" or not masses.sum() > 0 or law is None:
         return Found(math.inf, None, math.inf, 0.0, False, seed, None, lattice.classes, pairs, status)
     kept = lattice.indices[masses > TINY * delta]

@@ -11,6 +11,7 @@ from ..loss import Loss
 from ..loss.cells import infima_lower, minorants, node_values
 from ..places import Places
 from ..problem import NoiseProblem
+from .all_pairs import solved
 from .lattice import Array, Lattice
 from .mesh import Grading, Mesh
 from .program import BudgetRow, LatticeProgram, Outcome, Seed
@@ -80,7 +81,6 @@ def lower_step(
         further=further_limits(problem),
         budget=budget,
     )
-    program.start(seed, limits.deadline)
     deltas = [delta, *(limit for _, limit in further_limits(problem))]
 
     def enough(outcome: Outcome) -> bool:
@@ -93,7 +93,7 @@ def lower_step(
             little = max(little, OPEN * (limits.scale - outcome.objective))
         return bool(0 < slack <= little)
 
-    outcome = program.solve(limits.deadline, limits.stop, enough=enough)
+    outcome = solved(program, seed, limits, enough)
     shifts, events, weights = program.multipliers(outcome)
     order = program.order_multipliers(outcome) if problem.monotone else None
     further = tuple(program.multipliers(outcome, level) for level in range(1, len(deltas)))
@@ -116,7 +116,7 @@ def lower_step(
         0.0,
         False,
         seed_of(lattice, outcome),
-        _grown(window, used, problem.folds),
+        _grown(window, used, problem.folds) if outcome.sharp else window,
         lattice.classes,
         outcome.pairs,
         outcome.status,

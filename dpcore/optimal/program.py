@@ -40,13 +40,18 @@ class Seed:
 
     density : law's density at points given in units of the sensitivity, from the lattice's origin.
     active : per pair (ε, δ), shifts with a positive rate, in units of the sensitivity.   k : its lattice.   cells : its
-    larger steps per sensitivity.
+    larger steps per sensitivity.   pairs : how many it needed.   shifts, rates : of the first (ε, δ), in sensitivities,
+    with their signs; None where there was no program.   sharp : as of the outcome.
     """
 
     density: Callable[[Array], Array]
     active: tuple[Array, ...]
     k: int
     cells: int
+    pairs: int = 0
+    shifts: Array | None = None
+    rates: Array | None = None
+    sharp: bool = True
 
 
 @dataclass
@@ -57,7 +62,7 @@ class Outcome:
     level, event, cover, weight : which (ε, δ), classes and multiplier y of every pair.
     order : multipliers of the monotone rows, per class.   budget_rate : multiplier μ of the budget.
     shortfalls : per (ε, δ) the largest shortfall of the masses over all shifts.
-    status : "optimal", "time", "stopped", "failed", ….
+    status : "optimal", "time", "stopped", "failed", ….   sharp : what does not count is 0, as at a vertex.
     """
 
     masses: Array
@@ -73,6 +78,7 @@ class Outcome:
     shortfalls: tuple[float, ...]
     status: str
     pairs: int
+    sharp: bool = True
 
     @property
     def shortfall(self) -> float:

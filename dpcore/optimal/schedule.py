@@ -60,6 +60,9 @@ LEAST_GROWTH, GROWTH, STEEP_GROWTH = 1.2, 2.2, 1.7
 """A lattice has at least and at most this many times as many cells as the largest before; fewer where it is graded and
 the loss has a power, so that one size less often takes the whole time."""
 
+ALL_PAIRS_GROWTH = 1.6
+"""And at least so many times where programs take all pairs: their time grows less with their size."""
+
 OVERSHOT = 1.25
 """A multiple that is more than so many times what is wanted is not taken."""
 
@@ -381,7 +384,9 @@ class Schedule:
             largest = max(step.k for step in steps[kind])
             most = STEEP_GROWTH if self._nearly_staircase and self._power > 1 else GROWTH
             most = TOP_GROWTH if self._top_widths or not (self._continuous or self.problem.whole_line) else most
-            wanted = min(max(math.sqrt(quality / goal), LEAST_GROWTH * largest), most * largest)
+            last = steps[kind][-1].seed
+            least = LEAST_GROWTH if last is None or last.sharp else ALL_PAIRS_GROWTH
+            wanted = min(max(math.sqrt(quality / goal), least * largest), max(most, least) * largest)
             multiple = max(2, math.ceil(wanted / base - ROUNDED))
             multiple += kind == "centred" and multiple % 2 == 0  # even multiples of centred cells are offset cells
             if kind in LOWER and self._sparse:

@@ -205,4 +205,5 @@ def seed_of(lattice: Lattice, outcome: Outcome) -> Seed:
 
     used = outcome.rates > TINY * outcome.rates.max(initial=0.0)
     active = tuple(np.unique(np.abs(lattice.shifts[mine])) / lattice.k for mine in used)
-    return Seed(at, active, lattice.k, lattice.cells)
+    shifts = lattice.shifts / lattice.k
+    return Seed(at, active, lattice.k, lattice.cells, outcome.pairs, shifts, outcome.rates[0], outcome.sharp)

@@ -15,6 +15,7 @@ from ..noise.staircase import amplitude_gamma
 from ..places import Places
 from ..problem import NoiseProblem
 from . import laws
+from .all_pairs import solved
 from .blocks import Blocks
 from .lattice import NOT_ZERO, Array, Lattice
 from .mesh import Grading
@@ -94,7 +95,6 @@ def upper_step(
         most = spending.most * tight
         budget = BudgetRow(lattice.shares(spending.means), most, spending.at_atom)
     program = program_for(means, float(loss.value(atom_x)), tight, budget)
-    program.start(seed, limits.deadline)
     span = repair.cost if repair else math.inf
 
     def enough(outcome: Outcome) -> bool:
@@ -105,7 +105,7 @@ def upper_step(
         )
         return weight * max(span - outcome.objective, 0.0) <= SETTLED * limits.gap * outcome.objective
 
-    outcome = program.solve(limits.deadline, limits.stop, enough=enough)
+    outcome = solved(program, seed, limits, enough)
     noise, delta_upper, worst_shift, repaired = None, math.inf, 0.0, False
     if outcome.status == "optimal":
         noise, delta_upper, worst_shift, repaired = certified(

@@ -45,6 +45,15 @@ apart."""
 
 ROUNDS = 150
 
+SLOW = 12
+"""A start that leaves more than half of what was open after so many rounds leads nowhere."""
+
+OPEN = 0.2
+"""Share of the value by which the ends of the bracket are apart at a point next to a solution of another program."""
+
+NEXT_TO = 1e-12
+"""Least share of two rooms that one of them may have there."""
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -200,6 +209,33 @@ class _System:
         return x[: self.n].reshape(right.shape)
 
 
+class _FullSystem(_System):
+    """The same matrix where most limits join most columns: what they add is one product of matrices."""
+
+    MOST = 1 << 22
+    """Entries of the limits' rows, at most."""
+
+    @classmethod
+    def serves(cls, limits: Limits) -> bool:
+        """Whether limits are few and long."""
+        every = len(limits.most) * len(limits.laws)
+        return every <= cls.MOST and 4 * len(limits.events) >= every
+
+    def fill(self, diagonal: Array, limits: Limits, w: Array, g: Array, D: Array) -> None:
+        from ..kernels.privacy_system import apart
+
+        self.start(diagonal)
+        size, rows = self.size, np.zeros((len(D), self.blocks * self.size))
+        apart(
+            self.panels, rows, limits.events, limits.covers, limits.starts, limits.amplification, w, g,
+            limits.loose_starts, limits.loose_columns, limits.loose_values,
+        )  # fmt: skip
+        rows /= np.sqrt(D)[:, None]
+        for j, panel in enumerate(self.panels):
+            others = rows[:, j * size : j * size + self.width]
+            panel[:, : others.shape[1]] += others[:, :size].T @ others
+
+
 class _PartedSystem:
     """The same matrix where terms join columns of one part only and limits, without loose entries, are few: parts of
     `size` columns are factorised by themselves, and the limits are one small system of their own."""
@@ -284,18 +320,33 @@ class InteriorProgram:
         """The system is not too large."""
         return columns * (min(band, columns) + BLOCK) <= LARGEST
 
-    def solve(self, deadline: float, stop: Callable[[], bool], *, accuracy: float) -> Interior | None:
-        """Until the ends of the bracket are within the relative accuracy of each other; None: no step was made."""
+    def solve(
+        self,
+        deadline: float,
+        stop: Callable[[], bool],
+        *,
+        accuracy: float,
+        start: tuple[Array, Array] | None = None,
+    ) -> Interior | None:
+        """Until the ends of the bracket are within the relative accuracy of each other; None: no step was made.
+        start : laws and rates of the limits, all positive, that may be near to the solution's; None if they are not."""
 
         def watch() -> None:
             if time.perf_counter() > deadline or stop():
                 raise _Stopped
 
         n, part = len(self.costs), self._part
-        system = _PartedSystem(n, part, watch) if part else _System(n, self.limits.band, watch)
-        point, best, status = self._first(), None, "rounds"
-        for _ in range(ROUNDS):
+        if part:
+            system: _System | _PartedSystem = _PartedSystem(n, part, watch)
+        else:
+            kind = _FullSystem if _FullSystem.serves(self.limits) else _System
+            system = kind(n, self.limits.band, watch)
+        point, best, status = self._first() if start is None else self._beside(*start), None, "rounds"
+        products = float(point.here @ point.there)
+        for rounds in range(ROUNDS):
             gap, missed = self._state(point)
+            if rounds == SLOW and start is not None and float(point.here @ point.there) > 0.5 * products:
+                return None
             if gap < accuracy and missed < accuracy:
                 status = "optimal"
                 break
@@ -334,6 +385,21 @@ class InteriorProgram:
         here, there = np.concatenate([x, s, r, u]), np.concatenate([zx, lam[limits.owners] - y, y, lam])
         return _Point(here, there, np.zeros(len(self._laws)))
 
+    def _beside(self, x: Array, rates: Array) -> _Point:
+        """A point next to laws and rates whose products are all the same: slacks s, multipliers y and their rows' room
+        s − d and λ − y solve s (λ − y) = (s − d) y = μ."""
+        limits, lam = self.limits, rates / self.scale
+        size = float(self.costs @ x)
+        mu = OPEN * size / (len(x) + 2 * len(limits.events) + len(lam))
+        d, rate = self._differences(x), lam[limits.owners]
+        root = np.sqrt((2 * mu) ** 2 + (rate * d) ** 2)
+        s, r = ((2 * mu + sign * rate * d + root) / (2 * rate) for sign in (1, -1))
+        s, r = (np.maximum(room, NEXT_TO * (s + r)) for room in (s, r))  # rounding may leave nothing
+        y = mu / r
+        nu = ((1 - OPEN) * size + float(limits.most @ lam)) / len(self._laws) * np.ones(len(self._laws))
+        zx = np.maximum(self.costs - self._laws.T @ nu + self._gathered(y) + limits.loosely(lam), mu / x)
+        return _Point(np.concatenate([x, s, r, mu / lam]), np.concatenate([zx, mu / s, y, lam]), nu)
+
     def _differences(self, x: Array) -> Array:
         from ..kernels.privacy_system import differences
 
@@ -362,7 +428,7 @@ class InteriorProgram:
 
     def _next(self, system: _System | _PartedSystem, p: _Point) -> _Point:
         """One step: predictor, corrector, corrections of outliers."""
-        from ..kernels.privacy_system import condensed, moves, pulled
+        from ..kernels.privacy_system import condensed, moves, pulled, spread
 
         limits = self.limits
         terms = limits.events, limits.covers, limits.starts, limits.amplification
@@ -391,10 +457,14 @@ class InteriorProgram:
             dx = free + across @ nu
             moved, sums = moves(*terms, dx, g)
             dlam = (sums + limits.loose(dx) + d) / D
-            ds = (e - dlam[limits.owners] + a * moved) * inverse
-            here = np.concatenate([dx, ds, ds - moved + missed_slacks, (ku - u * dlam) / lam])
-            there = (wanted - p.there * here) / p.here
-            there[self._parts[2] :] = dlam
+            here, there = np.empty_like(wanted), np.empty_like(wanted)
+            n, _, end = self._parts
+            here[:n], there[:n] = dx, (kx - zx * dx) / x
+            here[end:], there[end:] = (ku - u * dlam) / lam, dlam
+            spread(
+                limits.starts, moved, e, dlam, a, inverse, missed_slacks, wanted[n:end], p.here[n:end],
+                p.there[n:end], here[n:end], there[n:end],
+            )  # fmt: skip
             return _Point(here, there, nu)
 
         mean = float(p.here @ p.there) / len(p.here)

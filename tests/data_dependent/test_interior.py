@@ -11,7 +11,7 @@ from dpcore.data_dependent.constraints import rows_upper
 from dpcore.data_dependent.costs import cell_costs_upper
 from dpcore.data_dependent.program import ChannelProgram
 from dpcore.data_dependent.whole import WholeProgram
-from dpcore.rows.interior import _System
+from dpcore.rows.interior import Limits, _FullSystem, _System
 
 NEVER = 1e18
 
@@ -73,6 +73,33 @@ def test_a_factorised_band_solves_its_system():
     system.factorise()
     right = rng.normal(size=(n, 3))
     assert np.allclose(system.solve(right), np.linalg.solve(dense, right), atol=1e-10)
+
+
+def test_both_ways_of_filling_a_system_agree():
+    rng, n, shifts = np.random.default_rng(6), 150, 20
+    events = np.tile(np.arange(n - shifts), shifts) + np.repeat(np.arange(1, shifts + 1), n - shifts)
+    covers = np.tile(np.arange(n - shifts), shifts)
+    limits = Limits(
+        3.0,
+        events,
+        covers,
+        np.arange(0, len(events) + 1, n - shifts),
+        np.full(shifts, 0.1),
+        np.arange(shifts + 1) * 2,
+        rng.integers(0, n, 2 * shifts),
+        rng.random(2 * shifts),
+        np.zeros(n, dtype=np.int64),
+        np.ones(n),
+    )
+    assert _FullSystem.serves(limits)
+    given = (1 + rng.random(n), limits, rng.random(len(events)), rng.random(len(events)), 1 + rng.random(shifts))
+    right, found = rng.normal(size=n), []
+    for kind in (_System, _FullSystem):
+        system = kind(n, n, lambda: None)
+        system.fill(*given)
+        system.factorise()
+        found.append(system.solve(right))
+    assert np.allclose(*found, rtol=1e-9, atol=1e-12)
 
 
 def test_points_may_be_left_out_and_a_stop_ends_it_with_what_there_is():

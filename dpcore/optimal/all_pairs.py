@@ -1,0 +1,149 @@
+"""A lattice program with all of its pairs at once, by an interior point method [method: all pairs].
+
+Where most shifts bind, each at many events, the simplex method takes time like the square of the pairs that it finds
+out it needs; a step of `rows.interior` takes time like the number of all pairs, and some forty steps do. It may begin
+next to the solution on a coarser lattice.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from ..rows.interior import Interior, InteriorProgram
+from ..rows.interior import Limits as Terms
+from .lattice import NOT_ZERO, Array, Ints, Lattice, sums_at
+from .program import LatticeProgram, Outcome, Seed
+from .step import Limits
+
+EACH, CUBED = 60.0, 0.012
+"""The simplex method takes as long for p pairs as this method where p² is so many times the number of all pairs, and so
+many times n² (n + 1.5 s) for n classes and s shifts."""
+
+FEWEST_PAIRS, MOST_PAIRS, MOST_CLASSES = 6_000, 600_000, 1600
+"""Smaller and larger programs are left to the simplex method."""
+
+ACCURACY, CLOSEST = 0.05, 1e-7
+"""The ends of a program's own bracket meet to this share of the gap aimed at, and no closer."""
+
+LEAST_MASS, LEAST_RATE = 1e-4, 1e-3
+"""Least share of the largest mass, and of the mean rate, to begin with."""
+
+
+def solved(program: LatticeProgram, seed: Seed | None, limits: Limits, enough: Callable[[Outcome], bool]) -> Outcome:
+    """The program's outcome by whichever method is likely to be faster.   enough : for the simplex method."""
+    if seed is not None and _faster(program, seed):
+        outcome = all_at_once(program, seed, limits)
+        if outcome is not None:
+            return outcome
+    program.start(seed, limits.deadline)
+    return program.solve(limits.deadline, limits.stop, enough=enough)
+
+
+def _faster(program: LatticeProgram, seed: Seed) -> bool:
+    """Whether the pairs that the simplex method is likely to need, as many as for the seed on a finer lattice, are so
+    many, or a blurred seed would have it begin with more. For one (ε, δ), laws that need not be monotone and evenly
+    spaced indices."""
+    lattice = program.lattice
+    plain = type(lattice) is Lattice and program.delta > 0 and not program.monotone
+    if not plain or program.further or program.exchange is not None or program.budget is not None:
+        return False
+    every = len(lattice.shifts) * len(lattice.events)
+    if lattice.classes > MOST_CLASSES or not FEWEST_PAIRS <= every <= MOST_PAIRS:
+        return False
+    return not seed.sharp or seed.pairs * (lattice.k / seed.k) ** 2 > _worth(every, lattice)
+
+
+def _worth(every: int, lattice: Lattice) -> float:
+    """How many pairs the simplex method finds in the time that this one takes for all."""
+    n, shifts = lattice.classes, len(lattice.shifts)
+    return math.sqrt(EACH * every + CUBED * n * n * (n + 1.5 * shifts))
+
+
+def all_at_once(program: LatticeProgram, seed: Seed | None, limits: Limits) -> Outcome | None:
+    """The outcome of the program with all its pairs, beginning next to the seed's. None: there was no time for a step,
+    or it came to no end."""
+    lattice = program.lattice
+    terms = _terms(program)
+    costs = lattice.multiplicity * program.costs
+    if program.atom_cost is not None:
+        costs = np.append(costs, program.atom_cost)
+    found = InteriorProgram(costs, terms).solve(
+        limits.deadline, limits.stop, accuracy=max(ACCURACY * limits.gap, CLOSEST), start=_start(program, seed, terms)
+    )
+    return None if found is None or found.status == "rounds" else _outcome(program, terms, found, costs)
+
+
+def _terms(program: LatticeProgram) -> Terms:
+    """All terms of all shifts, events without a cover and the atom."""
+    lattice = program.lattice
+    n, atom = lattice.classes, int(program.atom_cost is not None)
+    pairs = [lattice.pairs(j, np.ones(len(lattice.events), dtype=bool)) for j in lattice.shifts.tolist()]
+    pairs = [(event[event != cover], cover[event != cover]) for event, cover in pairs]
+    loose = []
+    for j in lattice.shifts.tolist():
+        weights = np.bincount(lattice.classify(lattice.bare(j)), minlength=n + atom)
+        weights[n:] = 1
+        loose.append((np.flatnonzero(weights), weights[weights > 0].astype(float)))
+    return Terms(
+        program.amplification,
+        np.concatenate([event for event, _ in pairs]),
+        np.concatenate([cover for _, cover in pairs]),
+        np.cumsum([0, *(len(event) for event, _ in pairs)]),
+        np.full(len(pairs), program.delta),
+        np.cumsum([0, *(len(columns) for columns, _ in loose)]),
+        np.concatenate([columns for columns, _ in loose]),
+        np.concatenate([values for _, values in loose]),
+        np.zeros(n + atom, dtype=np.int64),
+        np.append(lattice.multiplicity, np.ones(atom)),
+    )
+
+
+def _start(program: LatticeProgram, seed: Seed | None, terms: Terms) -> tuple[Array, Array] | None:
+    """The seed's law and its rates, spread over the shifts next to its own; None if it has no rates or costs
+    nothing."""
+    lattice = program.lattice
+    if seed is None or seed.rates is None or seed.shifts is None or not seed.rates.any():
+        return None
+    law = lattice.shares(lattice.masses(seed.density(lattice.places)))
+    law = np.maximum(law, max(LEAST_MASS * law.max(), NOT_ZERO))
+    if program.atom_cost is not None:
+        law = np.append(law, program.delta * (law @ lattice.multiplicity))
+    law /= law @ terms.counts
+    if not law[: lattice.classes] @ (lattice.multiplicity * program.costs) > 0:
+        return None
+    rates, shifts, own = np.zeros(len(terms.most)), lattice.shifts / lattice.k, np.arange(len(terms.most))
+    for sign in (1, -1):
+        theirs, mine = np.sign(seed.shifts) == sign, own[np.sign(shifts) == sign]
+        if mine.size and theirs.any():
+            order = np.argsort(np.abs(seed.shifts[theirs]))
+            ends = np.append(0.0, np.abs(seed.shifts[theirs])[order])
+            below = np.append(0.0, np.cumsum(seed.rates[theirs][order]))
+            mine = mine[np.argsort(np.abs(shifts[mine]))]
+            rates[mine] = np.diff(np.interp(np.abs(shifts[mine]), ends, below), prepend=0.0)
+    return law, np.maximum(rates, LEAST_RATE * rates.mean())
+
+
+def _outcome(program: LatticeProgram, terms: Terms, found: Interior, costs: Array) -> Outcome:
+    lattice = program.lattice
+    n = lattice.classes
+    masses, rates = np.maximum(found.x[:n], 0.0), np.maximum(found.limits, 0.0)
+    weight = np.minimum(np.maximum(found.terms, 0.0), rates[terms.owners])
+    event, cover, weight = _together(terms.events, terms.covers, weight, n)
+    r = lattice.unfold(masses)
+    atom = float(found.x[n]) if program.atom_cost is not None else 0.0
+    shortfall = float(lattice.shortfalls(r, program.amplification).max(initial=0.0)) + atom
+    worth = round(_worth(len(terms.events), lattice))
+    status = "time" if found.status == "stopped" else "optimal"
+    return Outcome(
+        masses, atom, float(costs @ found.x), rates[None, :], np.zeros_like(event), event, cover, weight, np.zeros(n),
+        0.0, (shortfall,), status, worth, sharp=False,
+    )  # fmt: skip
+
+
+def _together(event: Ints, cover: Ints, weight: Array, n: int) -> tuple[Ints, Ints, Array]:
+    """Pairs of classes, each once, with the sum of its weights."""
+    names, where = np.unique(event * n + cover, return_inverse=True)
+    return names // n, names % n, sums_at(where, weight, len(names))
