@@ -89,6 +89,16 @@ def longest(values, steps):
     return length
 
 
+@njit(cache=True, nogil=True, inline="always")
+def joined(panels, e, c, E, weight):
+    """Add a term's part of Vᵀ diag(w) V, panels as in `assemble`."""
+    size = panels.shape[1]
+    low, high = min(e, c), max(e, c)
+    panels[e // size, e % size, e % size] += weight
+    panels[c // size, c % size, c % size] += E * E * weight
+    panels[low // size, low % size, high - low // size * size] -= E * weight
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
 def assemble(panels, events, covers, starts, E, w, g, loose_starts, loose_columns, loose_values, D):
     """Add Vᵀ diag(w) V + Gᵀ diag(1/D) G to the upper half of a banded matrix, V the terms, row ℓ of G the sum of g_t
@@ -110,10 +120,7 @@ def assemble(panels, events, covers, starts, E, w, g, loose_starts, loose_column
                     place[column], columns[count], values[count] = count, column, 0.0
                     count += 1
                 values[place[column]] += value
-            low, high = min(e, c), max(e, c)
-            panels[e // size, e % size, e % size] += w[t]
-            panels[c // size, c % size, c % size] += E * E * w[t]
-            panels[low // size, low % size, high - low // size * size] -= E * w[t]
+            joined(panels, e, c, E, w[t])
         for t in range(loose_starts[r], loose_starts[r + 1]):
             column = loose_columns[t]
             if place[column] < 0:
@@ -135,17 +142,13 @@ def assemble(panels, events, covers, starts, E, w, g, loose_starts, loose_column
 def apart(panels, rows, events, covers, starts, E, w, g, loose_starts, loose_columns, loose_values):
     """Add Vᵀ diag(w) V to the upper half of a matrix in panels of rows, and those of G to `rows`, (limits, columns); V,
     G, panels as in `assemble`."""
-    size = panels.shape[1]
     for r in range(len(starts) - 1):
         row = rows[r]
         for t in range(starts[r], starts[r + 1]):
             e, c = events[t], covers[t]
             row[e] += g[t]
             row[c] -= E * g[t]
-            low, high = min(e, c), max(e, c)
-            panels[e // size, e % size, e % size] += w[t]
-            panels[c // size, c % size, c % size] += E * E * w[t]
-            panels[low // size, low % size, high - low // size * size] -= E * w[t]
+            joined(panels, e, c, E, w[t])
         for t in range(loose_starts[r], loose_starts[r + 1]):
             row[loose_columns[t]] += loose_values[t]
 

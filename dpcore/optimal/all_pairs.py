@@ -80,7 +80,8 @@ def _terms(program: LatticeProgram) -> Terms:
     """All terms of all shifts, events without a cover and the atom."""
     lattice = program.lattice
     n, atom = lattice.classes, int(program.atom_cost is not None)
-    pairs = [lattice.pairs(j, np.ones(len(lattice.events), dtype=bool)) for j in lattice.shifts.tolist()]
+    every = np.ones(len(lattice.events), dtype=bool)
+    pairs = [lattice.pairs(j, every) for j in lattice.shifts.tolist()]
     pairs = [(event[event != cover], cover[event != cover]) for event, cover in pairs]
     loose = []
     for j in lattice.shifts.tolist():

@@ -29,7 +29,7 @@ from .all_pairs import solved
 from .chain import chain_on
 from .lattice import ROUNDED, Array, Lattice
 from .program import LatticeProgram, Outcome, Seed
-from .step import AUDIT_ROOM, LEAST_DELTA, TIGHTER, TINY, Limits, seed_of
+from .step import AUDIT_ROOM, LEAST_DELTA, TIGHTER, TINY, Limits, Proof, seed_of
 
 TOLERANCE = 1e-10
 """Tolerance of the linear programs; bounds are to agree to 1e-9."""
@@ -127,18 +127,10 @@ def lower_bound(problem: NoiseProblem, m: int, stretch: Stretch, seed: Seed | No
 
     outcome = solved(program, seed, limits, enough)
     shifts, events, weights = program.multipliers(outcome)
-    bound = audit.multiplier_bound_lower(
-        costs,
-        lattice.first,
-        epsilon=problem.privacy.epsilon,
-        delta=problem.privacy.delta,
-        shifts=shifts,
-        events=events,
-        weights=weights,
-        monotone=program.order_multipliers(outcome) if problem.monotone else None,
-        mirrored=lattice.folded,
-        at_zero=program.multipliers_at_zero() if isinstance(program, MonotoneAtZero) else None,
-    )
+    order = program.order_multipliers(outcome) if problem.monotone else None
+    at_zero = program.multipliers_at_zero() if isinstance(program, MonotoneAtZero) else None
+    proof = Proof(costs, lattice.first, shifts, events, weights, order, lattice.folded, at_zero=at_zero)
+    bound = proof.lower(problem.privacy)
     used = events[weights > TINY * weights.max(initial=0.0)]
     reach = (anchor + m * float(used.min()), anchor + m * float(used.max())) if used.size else None
     status = outcome.status

@@ -7,12 +7,12 @@ import math
 import numpy as np
 import pytest
 
-from dpcore import audit, noise_problem
+from dpcore import noise_problem
 from dpcore.loss.cells import means as cell_means
 from dpcore.optimal.all_pairs import all_at_once
 from dpcore.optimal.lower import lower_step, rounded_costs, rounding_lattice
 from dpcore.optimal.program import LatticeProgram
-from dpcore.optimal.step import Limits, Window, places_of, reference_density, seed_of
+from dpcore.optimal.step import Limits, Proof, Window, places_of, reference_density, seed_of
 from dpcore.optimal.upper import cell_lattice
 from dpcore.problem import LINE
 
@@ -54,17 +54,7 @@ def nodes(problem, window, k):
 
 
 def proved(problem, program, costs, lattice, outcome):
-    shifts, events, weights = program.multipliers(outcome)
-    return audit.multiplier_bound_lower(
-        costs,
-        lattice.first,
-        epsilon=problem.privacy.epsilon,
-        delta=problem.privacy.delta,
-        shifts=shifts,
-        events=events,
-        weights=weights,
-        mirrored=lattice.folded,
-    )
+    return Proof(costs, lattice.first, *program.multipliers(outcome), None, lattice.folded).lower(problem.privacy)
 
 
 def by_simplex(program):
