@@ -14,6 +14,9 @@ import numpy as np
 from .lattice import Array, Ints, Lattice, Tests, sums_at
 from .mesh import Grading
 
+PARTS = 4
+"""Blocks between two nodes, at most."""
+
 
 @dataclass(frozen=True)
 class Blocks(Lattice):
@@ -53,6 +56,11 @@ class Blocks(Lattice):
     def classify(self, i: Ints) -> Ints:
         i = np.where(i >= 0, i, -i - 1) if self.folded else i
         return np.searchsorted(self._starts, i, side="right") - 1
+
+    @property
+    def pieces(self) -> int:
+        """Pieces of a law that are chosen one by one, if it is folded on one side of 0."""
+        return self.classes
 
     @property
     def multiplicity(self) -> Array:
@@ -112,3 +120,55 @@ class Blocks(Lattice):
         """Evenly over the cells of which this lattice's are parts."""
         whole: Array = np.repeat(masses.reshape(-1, self.coarse).mean(axis=1), self.coarse)
         return whole
+
+
+@dataclass(frozen=True)
+class Slopes(Blocks):
+    """Blocks that cut what lies between neighbouring nodes into up to `PARTS` each, for laws whose density is linear
+    between nodes but for the steps of these blocks. Unknowns are its heights at the nodes.
+
+    nodes : from end to end, if it is folded from 0 on.
+    """
+
+    nodes: tuple[int, ...] = (0,)
+
+    @staticmethod
+    def of(lattice: Lattice, grading: Grading) -> Slopes:
+        """The cells of `lattice`, cut into `grading.coarse` new ones each, and the grading's nodes."""
+        k, first, end = (grading.coarse * i for i in (lattice.k, lattice.first, lattice.last + 1))
+        nodes = grading.nodes(k, first, end)
+        nodes = nodes[nodes >= 0] if lattice.folded else nodes
+        widths = np.diff(nodes)
+        parts = np.minimum(widths, PARTS)
+        each = np.arange(parts.sum()) - np.repeat(np.cumsum(parts) - parts, parts)
+        starts = np.repeat(nodes[:-1], parts) + each * np.repeat(widths, parts) // np.repeat(parts, parts)
+        bare = Slopes(k, first, end - 1, first, end - 1, lattice.folded, edge=1, coarse=grading.coarse)
+        return replace(bare, starts=tuple(starts.tolist()), nodes=tuple(nodes.tolist()))
+
+    @property
+    def pieces(self) -> int:
+        return len(self.nodes) - 1
+
+    @cached_property
+    def _hats(self) -> Array:
+        """Density in the middle of every block that is 1 at a node, 0 at the others and linear between. (classes,
+        nodes)"""
+        nodes, middle = np.array(self.nodes), self._starts + 0.5 * self._widths
+        left = np.searchsorted(nodes, middle, side="right") - 1
+        share = (middle - nodes[left]) / (nodes[left + 1] - nodes[left])
+        hats, each = np.zeros((self.classes, len(nodes))), np.arange(self.classes)
+        hats[each, left], hats[each, left + 1] = 1 - share, share
+        return hats
+
+    def of_unknowns(self, unknowns: Array) -> Array:
+        found: Array = self._hats @ unknowns
+        return found
+
+    def for_unknowns(self, coefficients: Array) -> Array:
+        found: Array = coefficients @ self._hats
+        return found
+
+    def unknowns_of(self, values: Array) -> Array:
+        weights = self.multiplicity[:, None] * self._hats
+        found: Array = (values @ weights) / weights.sum(axis=0)
+        return found

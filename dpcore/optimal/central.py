@@ -21,14 +21,14 @@ from .curve import CLOSE, CurveProgram, Cut
 from .lattice import Array, Ints, sums_at
 from .step import Limits
 
-FIRST, PER_ROUND = 30, 8
-"""Rows that a shift may add at the beginning and in a round, spread over the curve."""
-
-AIM, SETTLED = 0.3, 0.5
-"""The central path is followed to this share of the gap so far, at least, and steps aim at this share of that."""
+SETTLED = 0.5
+"""Steps aim at this share of what the central path is followed to."""
 
 LOTS, STEPS = 300, 30
 """Most lots of rows, and most steps after one."""
+
+PER_TEST = 2.0
+"""What looking at a test once counts for, in entries of the rows of linear programs."""
 
 TO_BORDER = 0.98
 """Share of the way to the border that a step goes."""
@@ -36,8 +36,8 @@ TO_BORDER = 0.98
 FEASIBLE = 1e-6
 """What a point's rows and its sum may be off by."""
 
-UNUSED, IDLE = 1e-3, 5
-"""Rows whose multipliers stay below this share of the mean for so many rounds leave."""
+IDLE = 5
+"""Rows that have not counted for so many rounds leave."""
 
 TRIES, LEAST_SHARE = 2, 0.01
 """Laws that are looked at on the way from a private law to a central point, and the least share of it."""
@@ -47,6 +47,27 @@ LEAST_MASS = 1e-12
 
 SPARED = 0.02
 """Multipliers are left out that prove less than this share of the gap so far."""
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How rounds go.
+
+    first, each : rows that a shift may add at the beginning and in a round, spread over the curve.   aim : the central
+    path is followed to this share of the gap so far, at least.   every : rows are looked for at all shifts, and laws
+    between, in one of so many rounds; in the others at those of which rows count.   unused : rows do not count whose
+    multipliers are below this share of the mean.
+    """
+
+    first: int
+    each: int
+    aim: float
+    every: int
+    unused: float
+
+
+FEW_COLUMNS, MANY_COLUMNS = Pace(10, 3, 0.5, 6, 1e-2), Pace(30, 8, 0.3, 1, 1e-3)
+"""Where looking for rows takes longer than the steps, and where it does not."""
 
 
 @dataclass(frozen=True)
@@ -115,28 +136,35 @@ class CentralProgram(CurveProgram):
     """The same programs as `CurveProgram`, for lattices with many shifts.
 
     strict : (laws, n) masses of laws that are more private than asked, of which the first that is so on the lattice is
-    mixed in.
+    mixed in.   pace : how its rounds go.
     """
 
     strict: tuple[Array, ...] = ()
+    pace: Pace = MANY_COLUMNS
     _bases: list[Array] = field(default_factory=list, init=False)
+    _looks: int = field(default=0, init=False)
     _rows: Array = field(init=False)
     _idle: Ints = field(init=False)
     _tried: list[float] = field(default_factory=lambda: [0.5, 0.5], init=False)
 
     def _set_up(self) -> None:
-        rho = self.lattice.shares(self.inner)
-        self._rho = np.maximum(rho, LEAST_MASS * rho.max())
-        self._mass = self.lattice.multiplicity * self._rho
-        shape = self.lattice.unfold(np.ones(self._classes))
-        self._paid = sums_at(self._owners, self.costs * shape, self._classes) * self._rho / self.scale
-        self._rows, self._idle = np.empty((0, self._classes)), np.empty(0, dtype=np.int64)
+        lattice, shares = self.lattice, self.lattice.shares(self.inner)
+        rho = lattice.unknowns_of(np.maximum(shares, LEAST_MASS * shares.max()))
+        self._rho, self._mass = rho, lattice.for_unknowns(lattice.multiplicity) * rho
+        shape = lattice.unfold(np.ones(self._classes))
+        costs = sums_at(self._owners, self.costs * shape, self._classes)
+        self._paid = lattice.for_unknowns(costs) * rho / self.scale
+        self._rows, self._idle = np.empty((0, len(rho))), np.empty(0, dtype=np.int64)
+
+    def _unknowns(self) -> Array:
+        """The best law, in units of the reference."""
+        return self.lattice.unknowns_of(self.lattice.shares(self.inner)) / self._rho
 
     def _add(self, cuts: list[Cut]) -> None:
         if cuts:
             tests, owners, growth, limit = self._together(cuts)
             events, covers = self._tests.rows(tests, owners, len(cuts), self._classes)
-            rows = (events - growth[:, None] * covers) * (self._rho / limit[:, None])
+            rows = self.lattice.for_unknowns(events - growth[:, None] * covers) * (self._rho / limit[:, None])
             self._rows = np.concatenate([self._rows, rows])
             self._idle = np.append(self._idle, np.zeros(len(cuts), dtype=np.int64))
             self.cuts += cuts
@@ -148,19 +176,20 @@ class CentralProgram(CurveProgram):
             if not self.outside(law):
                 self._bases = [law]
                 break
-        self._add(self.violated(self.inner, -CLOSE, FIRST))
+        self._add(self.violated(self.inner, -CLOSE, self.pace.first))
 
     def solve(self, limits: Limits, near: Callable[[float, float], bool]) -> str:
         """Rounds of steps and cutting, until `near(lower, upper)` of the program."""
-        masses, aim = np.maximum(self.lattice.shares(self.inner) / self._rho, LEAST_MASS), AIM
+        masses, aim = np.maximum(self._unknowns(), LEAST_MASS), self.pace.aim
         room = np.maximum(1 - self._rows @ masses, 1e-3)
-        each = AIM / (len(masses) + len(room))
+        each = aim / (len(masses) + len(room))
         point = _Point(masses, room, each / masses, each / room, -1.0)
         for _ in range(LOTS):
             for _ in range(STEPS):
                 if time.perf_counter() >= limits.deadline or limits.stop():
+                    if not limits.stop():
+                        self._improve(self._law(point), private=False)
                     return "time"
-                self.effort += float(len(self._rows) * self._classes)
                 try:
                     point = point.next(self._rows, self._paid, self._mass, SETTLED * aim)
                 except linalg.LinAlgError:
@@ -170,7 +199,7 @@ class CentralProgram(CurveProgram):
                 late = -point.nu - proved - float(point.y.sum())  # what reduced costs below 0 take off
                 if point.gap < aim and missed < FEASIBLE and late < SETTLED * aim:
                     break
-            cuts = self._nearer(point)
+            cuts = self._nearer(self._law(point))
             if proved * self.scale > self.lower:
                 self.lower = proved * self.scale
                 self._keep(point.y, proved)
@@ -178,7 +207,7 @@ class CentralProgram(CurveProgram):
             if near(self.lower, upper):
                 return "optimal"
             left = min(upper / self.lower - 1, 1.0) if self.lower > 0 else 1.0
-            aim = AIM * left if self.lower > 0 else 0.5 * aim
+            aim = self.pace.aim * left if self.lower > 0 else 0.5 * aim
             point = self._with_cuts(point, cuts, aim, left)
         return "rounds"
 
@@ -200,19 +229,34 @@ class CentralProgram(CurveProgram):
         self.rates = [(self.cuts[i], float(rates[i]) * self.scale) for i in kept.tolist()]
         self._proofs = [(self.lower, self.rates)]
 
-    def _nearer(self, point: _Point) -> list[Cut]:
-        """Rows that a point violates. Private laws on the way to it, from the best so far and from the strict one, are
-        kept if they are better."""
-        shares = point.u * self._rho
-        law = self.lattice.unfold(shares / float(self.lattice.multiplicity @ shares))
-        cuts = self.violated(law, stretches=PER_ROUND)
+    def _law(self, point: _Point) -> Array:
+        """The law of a point, per index."""
+        shares = self.lattice.of_unknowns(point.u * self._rho)
+        return self.lattice.unfold(shares / float(self.lattice.multiplicity @ shares))
+
+    def _nearer(self, law: Array) -> list[Cut]:
+        """Rows that a law violates; if it is looked at at all shifts, better private ones are kept."""
+        self._looks += 1
+        self.effort += PER_TEST * self._tests.count
+        if self._looks % self.pace.every:
+            tests = [self.cuts[i].tests[0] for i in np.flatnonzero(self._idle <= 1).tolist()]
+            shifts = np.unique(self._owner[np.array(tests, dtype=np.int64)])
+            cuts = self.violated(law, stretches=self.pace.each, shifts=shifts) if len(shifts) else []
+            if cuts:
+                return cuts
+        cuts = self.violated(law, stretches=self.pace.each)
+        self._improve(law, private=not cuts)
+        return cuts
+
+    def _improve(self, law: Array, *, private: bool) -> None:
+        """Keep the law, if it is private, or laws on the way to it, from the best so far and from the strict one, if
+        they are better."""
         bases = [*self._bases, *([self.inner] if self.private else [])]
-        for number, base in enumerate(bases if cuts else [law]):
-            share = self._farthest(number, base, law) if cuts else 1.0
+        for number, base in enumerate([law] if private else bases):
+            share = 1.0 if private else self._farthest(number, base, law)
             tried = (1 - share) * base + share * law
             if share > 0 and (not self.private or float(self.costs @ tried) < self.upper):
                 self.inner, self.upper, self.private = tried, float(self.costs @ tried), True
-        return cuts
 
     def _farthest(self, number: int, base: Array, law: Array) -> float:
         """How far towards a law a private law was found, of few that are tried, near to where it was before."""
@@ -227,13 +271,13 @@ class CentralProgram(CurveProgram):
 
     def _with_cuts(self, point: _Point, cuts: list[Cut], aim: float, left: float) -> _Point:
         """Let idle rows go, add others, and begin again between the point and the best law."""
-        self._idle = np.where(point.y > UNUSED * point.y.sum() / max(len(point.y), 1), 0, self._idle + 1)
+        self._idle = np.where(point.y > self.pace.unused * point.y.sum() / max(len(point.y), 1), 0, self._idle + 1)
         kept = np.flatnonzero(self._idle <= IDLE)
         self._rows, self._idle, self.cuts = self._rows[kept], self._idle[kept], [self.cuts[i] for i in kept.tolist()]
         if not cuts:
             return _Point(point.u, point.s[kept], point.w, point.y[kept], point.nu)
         self._add(cuts)
-        u = 0.5 * (point.u + self.lattice.shares(self.inner) / self._rho)
+        u = 0.5 * (point.u + self._unknowns())
         s = np.maximum(1 - self._rows @ u, 1e-2 * left)
         least = 0.1 * aim / len(s)
         y = np.maximum(np.append(point.y[kept], np.zeros(len(cuts))), least / s)

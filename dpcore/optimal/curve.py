@@ -19,9 +19,11 @@ import numpy as np
 
 from ..audit import multiplier_bound_lower
 from ..errors import SolverError
+from ..kernels import faster
 from ..lp import INFINITY, LinearProgram
 from ..privacy import EPSILON_RANGE
 from ..privacy_profile import GaussianProfile
+from . import polygons
 from .lattice import NOT_ZERO, Array, Ints, Lattice, sums_at
 from .step import Limits
 
@@ -94,6 +96,7 @@ class CurveProgram:
         self._classes, self._owners = lattice.classes, lattice.classify(lattice.indices)
         self._tests = lattice.tests
         self._by_shift = self._tests.by_shift()
+        self._among = np.arange(len(self._by_shift))[::-1].copy()  # the longest shifts first
         self._owner = np.cumsum(np.diff(self._tests.shift, prepend=self._tests.shift[0]) != 0)
         self.begin(self.inner)
         self._set_up()
@@ -176,8 +179,15 @@ class CurveProgram:
         return found
 
     def outside(self, masses: Array) -> bool:
-        """Whether a law violates the curve."""
-        return bool(len(self._corners(masses, WITHIN, None)[2]))
+        """Whether a law violates the curve, or nearly does, between its chords and it."""
+        across, above, rises = self._chords
+        means, more = self._tests.means(self.lattice.shares(masses)), 1 + WITHIN
+        at: int = faster("polygons", polygons).first_outside(
+            *means, self._by_shift, self._among, across, more * above, more * rises, NOT_ZERO
+        )
+        if at > 0:  # the next law is likely to do so at the same shift
+            self._among[1 : at + 1], self._among[0] = self._among[:at].copy(), self._among[at]
+        return at >= 0
 
     def _corners(self, masses: Array, over: float, shifts: Ints | None) -> tuple[Ints, Ints, Ints, Ints, Array, Array]:
         """(the tests of every shift, their order by the ratio of event and cover; of all corners outside: number of the
@@ -186,10 +196,11 @@ class CurveProgram:
 
         by_shift = self._by_shift if shifts is None else self._by_shift[shifts]
         means = self._tests.means(self.lattice.shares(masses))
-        here, there = (np.append(x, 0.0)[by_shift] for x in means)
-        order = np.argsort(-here / np.maximum(there, NOT_ZERO), axis=1, kind="stable")
-        P, Q = (np.cumsum(np.take_along_axis(x, order, 1), axis=1) for x in (here, there))
-        row, corner = np.nonzero(P > np.interp(Q, *self._chords) if over >= 0 else P > 0)
+        across, above, rises = self._chords
+        if over < 0:  # all corners are looked at
+            above, rises = np.zeros_like(above), np.zeros_like(rises)
+        order, P, Q, beyond = faster("polygons", polygons).corners(*means, by_shift, across, above, rises, NOT_ZERO)
+        row, corner = np.nonzero(beyond)
         P, Q = P[row, corner], Q[row, corner]
         z = -0.5 * (ndtri(np.clip(P, 1e-300, 1 - 1e-15)) + ndtri(np.clip(Q, 1e-300, 1 - 1e-15)))
         nearest = EPSILON_RANGE[0] / self.mu
@@ -200,12 +211,15 @@ class CurveProgram:
         return by_shift, order, row[outside], corner[outside], z[outside], excess[outside]
 
     @cached_property
-    def _chords(self) -> tuple[Array, Array]:
-        """Pairs (Q, P) that the curve just allows: between them, it being concave, it allows more than the chords."""
+    def _chords(self) -> tuple[Array, Array, Array]:
+        """Pairs (Q, P) that the tangents looked at just allow, and by how much P rises from one to the next: between,
+        the curve being concave, more than the chords is allowed."""
         from scipy.special import ndtr
 
-        scores = np.linspace(-14, 9, CHORDS)
-        return np.append(0.0, ndtr(scores)), np.append(0.0, ndtr(scores + self.mu)) * (1 - 1e-12)
+        scores = np.linspace(-self.last, 0.0, CHORDS) - self.mu / 2
+        Q = np.append(0.0, ndtr(scores))
+        P = np.append(self._line(self.last)[1], ndtr(scores + self.mu)) * (1 - 1e-12)
+        return Q, P, np.append(np.diff(P) / np.maximum(np.diff(Q), NOT_ZERO), 1.0)
 
     def _add(self, cuts: list[Cut]) -> None:
         tests, owners, growth, limit = self._together(cuts)
@@ -256,7 +270,7 @@ class CurveProgram:
             except SolverError:
                 return "failed"
             values = self._lp.primal()
-            if status != "optimal" or len(values) != self._classes:
+            if status != "optimal" or len(values) != self._lp.columns:
                 return status
             outer = self.lattice.unfold(np.maximum(self._of_masses(values * self._rho), 0.0))
             outer /= outer.sum()

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels import faster
-from . import lattice_terms
+from . import lattice_terms, polygons
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -58,18 +58,18 @@ class Tests:
 
     def means(self, r: Array) -> tuple[Array, Array]:
         """Every test's mean under a law, given per index of every class, and its cover's. (tests,) each."""
-        masses = r[self.column]
-        return sums_at(self.test, self.event * masses, self.count), sums_at(self.test, self.cover * masses, self.count)
+        found: tuple[Array, Array] = faster("polygons", polygons).means(
+            self.test, self.column, self.event, self.cover, r, self.count
+        )
+        return found
 
     def rows(self, tests: Ints, owners: Ints, count: int, classes: int) -> tuple[Array, Array]:
         """Coefficients of the sums of the tests that belong to each of `count` owners, and of those of their covers.
         (count, classes) each"""
-        first = self._starts[tests]
-        widths = self._starts[tests + 1] - first
-        mine = np.arange(widths.sum()) + np.repeat(first - np.cumsum(widths) + widths, widths)
-        entry = np.repeat(owners, widths) * classes + self.column[mine]
-        events, covers = (sums_at(entry, x[mine], count * classes) for x in (self.event, self.cover))
-        return events.reshape(count, classes), covers.reshape(count, classes)
+        found: tuple[Array, Array] = faster("polygons", polygons).rows(
+            self._starts, self.column, self.event, self.cover, tests, owners, count, classes
+        )
+        return found
 
     @cached_property
     def _starts(self) -> Ints:
@@ -202,6 +202,20 @@ class Lattice:
     def gathered(self, masses: Array) -> Array:
         """A law per index of the whole lattice as one on this, as private and nearly the same."""
         return masses
+
+    # Unknowns ------------------------------------------------------------------------------------------
+
+    def of_unknowns(self, unknowns: Array) -> Array:
+        """Values per class that a program's unknowns stand for: themselves."""
+        return unknowns
+
+    def for_unknowns(self, coefficients: Array) -> Array:
+        """Coefficients of unknowns for those of values per class, along the last axis."""
+        return coefficients
+
+    def unknowns_of(self, values: Array) -> Array:
+        """Unknowns that stand for about these values per class."""
+        return values
 
     # Pairs ---------------------------------------------------------------------------------------------
 

@@ -33,8 +33,8 @@ from ..problem import NoiseProblem, SolverSettings
 from ..search import bisections, least_argument_vectorised
 from ..solution import Certificate, Solution
 from .anytime import Anytime, ProgressCallback
-from .blocks import Blocks
-from .central import CentralProgram
+from .blocks import Blocks, Slopes
+from .central import FEW_COLUMNS, MANY_COLUMNS, CentralProgram
 from .curve import FLOOR, CurveProgram
 from .jumps import threshold
 from .lattice import Array, Lattice
@@ -90,8 +90,16 @@ STEEPEST, STEEPEST_LAW = 8.0, 13.0
 """And up to this ε′ in programs for lower bounds and for laws: what e^ε′ beyond it does, linear programs hardly
 resolve, and next to nothing is lost; but what a law does there, its tail has to mend."""
 
-NARROW_FROM, NARROWEST = 2.0, 8
-"""From this μ on the cells of laws are cut into so many next to whole sensitivities, where laws have poles."""
+POLES_FROM, COARSEST_AT_POLES = 2.0, 24.0
+"""From this μ on laws have poles at whole sensitivities that count, and densities are linear between nodes; next to
+poles first so many nodes per σ."""
+
+NARROW, NARROW_FLAT = 3.0, 1.0
+"""Where there are n nodes per sensitivity next to poles, elsewhere they are about √(NARROW·n) times as far apart; with
+the latter where the loss has no kink at its minimiser, for poles count less there."""
+
+HEAVY = 4.3
+"""Poles farther out than so many σ and half a sensitivity do not count."""
 
 LESS = 5e-5
 """By this share less than μ is asked of laws, and twice that of the Gaussian that a search begins with: room for chords
@@ -116,8 +124,8 @@ SEEN = 0.015
 EXACT, CENTRAL = 0.02, 0.1
 """A program's own bracket is narrowed to this share of the gap aimed at; by central points to that share."""
 
-OF_GAP = 0.01
-"""Or to this share of the gap so far."""
+OF_GAP, OF_GAP_SLOPES = 0.01, 0.03
+"""Or to this share of the gap so far, the latter for densities that are linear between nodes."""
 
 LITTLE = 0.1
 """A program is left when it can narrow the bracket by no more than this share."""
@@ -133,6 +141,9 @@ CENTRED_WITH = 2001
 
 LEAST_REACH = 2.5
 """Half-width of what programs look at, in sensitivities, at least."""
+
+WIDE, WIDE_BELOW = 1.3, 1.5
+"""And so many times as far below this μ where the problem is not even."""
 
 TAIL = 4.0
 """Mean of the tail, in σ."""
@@ -210,9 +221,11 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
         """Programs whose rows are tangents of the curve."""
         if self._distance is not None:
             self._by_fractions(self._distance)
-        sizes, efforts = dict.fromkeys((1, -1), max(1, round(COARSEST * self.profile.mu))), {1: 0.0, -1: 0.0}
+        for_laws = COARSEST_AT_POLES if self._poles else COARSEST
+        sizes = {side: max(1, round(n * self.profile.mu)) for side, n in ((1, COARSEST), (-1, for_laws))}
+        efforts = {1: 0.0, -1: 0.0}
         while True:
-            ahead = sizes[-1] > AHEAD * sizes[1]
+            ahead = not self._poles and sizes[-1] > AHEAD * sizes[1]
             side = 1 if ahead else min(efforts, key=efforts.__getitem__)  # whose last program was the smaller
             k = self._next_to_jumps(sizes[side], side)
             if self._over or k > self.settings.max_cells_per_sensitivity:
@@ -268,11 +281,14 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
             firsts = [(1 - share) * law + share * normals[-1] / normals[-1].sum() for share in MIXED] + normals
         last = min(FARTHEST + self.profile.mu / 2, (STEEPEST if proves else STEEPEST_LAW) / self.profile.mu)
         first, last = lattice.gathered(firsts[0]), max(last, self._far + BEYOND)
-        central = isinstance(lattice, (Events, Shaped))
+        sloped = isinstance(lattice, Slopes)
+        central = sloped or isinstance(lattice, (Events, Shaped))
         if central:
             strict = tuple(normal_masses(ends * self.profile.mu * share) for share in STRICT)
-            firsts = [*firsts, *strict]
-            program: CurveProgram = CentralProgram(mu, lattice, costs, first, self._scale, last, strict=strict)
+            firsts, pace = [*firsts, *strict], FEW_COLUMNS if sloped else MANY_COLUMNS
+            program: CurveProgram = CentralProgram(
+                mu, lattice, costs, first, self._scale, last, strict=strict, pace=pace
+            )  # fmt: skip
         else:
             floor = min(FLOOR, math.exp(-0.5 * (self._far + BEYOND) ** 2))
             margin = MARGIN if proves and self._least < RARE else 0.0
@@ -280,7 +296,8 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
         if not program.private:
             any(program.begin(lattice.gathered(first)) for first in firsts[1:])
         program.start()
-        room = max((CENTRAL if central else EXACT) * self._goal, OF_GAP * min(self._record().gap, 1.0))
+        of_gap = (OF_GAP_SLOPES if sloped else OF_GAP) * min(self._record().gap, 1.0)
+        room = max((CENTRAL if central else EXACT) * self._goal, of_gap)
 
         def near(lower: float, upper: float) -> bool:
             if upper - lower <= room * lower:
@@ -353,14 +370,27 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
         self._law(Shaped.around(k, fraction.numerator, normal_masses(places * mu / (1 + mu**4)), near))
 
     def _curve_cells(self, k: int, deadline: float = math.inf) -> float:
-        """A law constant on cells, with its tail [Thm 1]. Returns the effort."""
-        problem = self.problem
-        narrow = problem.loss.continuous and self.profile.mu >= NARROW_FROM
-        lattice = cell_lattice(problem, k, int(narrow or not problem.loss.continuous), self._window(1.0))
+        """A law constant on cells, with its tail [Thm 1], or nearly linear between k nodes per sensitivity next to the
+        poles and fewer elsewhere. Returns the effort."""
+        problem, edge = self.problem, int(self._poles or not self.problem.loss.continuous)
+        apart = 2 ** max(1, round(0.5 * math.log2(self._narrow * k))) if self._poles else 1
+        lattice = cell_lattice(problem, max(1, round(k / apart)), edge, self._window(1.0))
         assert lattice is not None  # the whole line has room
-        if narrow:
-            lattice = Blocks.of(lattice, Grading(NARROWEST, (0.0,), reach=math.inf))
+        if self._poles:
+            lattice = Slopes.of(lattice, Grading(apart, (0.0,), reach=HEAVY / self.profile.mu + 0.5))
         return self._law(lattice, deadline)
+
+    @property
+    def _poles(self) -> bool:
+        """Whether laws have poles at whole sensitivities that count."""
+        return self.problem.loss.continuous and self.profile.mu >= POLES_FROM
+
+    @property
+    def _narrow(self) -> float:
+        loss = self.problem.paid_loss
+        best = loss.minimiser()[0]
+        beside = (piece for piece in loss.pieces if best in (piece.lo, piece.hi))
+        return NARROW if all(piece.power == 1 for piece in beside) else NARROW_FLAT
 
     def _law(self, lattice: Lattice, deadline: float = math.inf) -> float:
         """The best law on the cells of a lattice, with its tail. Returns the effort."""
@@ -376,8 +406,9 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
                 masses=program.inner, origin=origin_of(problem),
             )  # fmt: skip
             self._offer(body, self._dense, False, "linear program")
-        blocks = lattice.classes * (1 + lattice.folded) if isinstance(lattice, Blocks) else len(costs)
-        self._note(blocks, len(program.cuts))
+        self._note(
+            lattice.pieces * (1 + lattice.folded) if isinstance(lattice, Blocks) else len(costs), len(program.cuts)
+        )
         return program.effort
 
     def _by_pairs(self) -> None:
@@ -447,8 +478,9 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
         reach = max((max(4.5, self._far + BEYOND) + past) * sigma + past, LEAST_REACH)
         if self.problem.folds:
             return Window(-reach, reach)
-        reach *= 1.3
-        return Window(min(best, 0.0) - reach, max(best, 0.0) + reach)
+        places = best, 0.0, self._centre / self.problem.sensitivity
+        reach *= WIDE if self.profile.mu < WIDE_BELOW else 1.0
+        return Window(min(places) - reach, max(places) + reach)
 
     def _next_to_jumps(self, k: int, side: int) -> int:
         """From k to twice as many cells per sensitivity, with an edge next to every jump of the loss: just beyond for
