@@ -12,6 +12,7 @@ from dpcore.data_dependent.problem import data_dependent_problem
 from dpcore.noise import MultiGaussian
 from dpcore.optimal import solve
 from dpcore.privacy import Privacy
+from dpcore.privacy_profile import GaussianProfile
 from dpcore.problem import SolverSettings, noise_problem
 from dpcore.rows.interior import InteriorProgram, Limits
 from dpcore.solution import Solution
@@ -29,6 +30,9 @@ def warm() -> Solution:
     steps, first, one = np.arange(1, 8), np.zeros(8, dtype=np.int64), np.ones(8)
     few = Limits(2.0, steps, steps - 1, np.array([0, 7]), 0.1 * one[:1], np.arange(2), first[:1], one[:1], first, one)
     InteriorProgram(np.arange(8.0), few).solve(math.inf, lambda: False, accuracy=0.01)
+    gaussian = GaussianProfile(2.2)
+    anchor = gaussian.anchor
+    solve(noise_problem(anchor.epsilon, anchor.delta, profile=gaussian), SolverSettings(gap=0.1))
     MultiGaussian.calibrate(Privacy(1.0, 0.2), 1.0)
     return solve(noise_problem(1, 0.2), SolverSettings(gap=0.02))
 
