@@ -30,7 +30,7 @@ from .step import Limits
 PER_SHIFT = 16
 """Rows that a shift may add in a round, spread over the curve."""
 
-FIRST = 300
+FIRST = 1500
 """And rows that it begins with, where the first law is within CLOSE of the curve, in shares of it."""
 
 CLOSE = 0.05
@@ -167,7 +167,7 @@ class CurveProgram:
     ) -> list[Cut]:
         """Corners of the polygons of all shifts, or of those with the numbers `shifts`, that lie outside the curve, by
         more than a share `over` of it (inside, if it is negative): the farthest out of every stretch of it."""
-        by_shift, order, row, corner, z, excess = self._corners(masses, over, shifts)
+        by_shift, order, row, corner, z, excess = self._corners(self._means(masses), over, shifts)
         stretch = np.minimum(np.floor(z / self.last * stretches), stretches - 1)
         ranked = np.lexsort((-excess, row, stretch))
         names = (stretch * len(order) + row)[ranked]
@@ -179,23 +179,31 @@ class CurveProgram:
         return found
 
     def outside(self, masses: Array) -> bool:
-        """Whether a law violates the curve, or nearly does, between its chords and it."""
+        """Whether a law violates the curve: looked for at one shift after the other, above its chords first."""
         across, above, rises = self._chords
-        means, more = self._tests.means(self.lattice.shares(masses)), 1 + WITHIN
-        at: int = faster("polygons", polygons).first_outside(
-            *means, self._by_shift, self._among, across, more * above, more * rises, NOT_ZERO
-        )
-        if at > 0:  # the next law is likely to do so at the same shift
-            self._among[1 : at + 1], self._among[0] = self._among[:at].copy(), self._among[at]
-        return at >= 0
+        means, terms, begin = self._means(masses), faster("polygons", polygons), 0
+        while True:
+            at: int = terms.first_outside(*means, self._by_shift, self._among[begin:], across, above, rises, NOT_ZERO)
+            if at < 0:
+                return False
+            begin += at + 1
+            if len(self._corners(means, WITHIN, self._among[begin - 1 : begin])[2]):
+                # The next law is likely to do so at the same shift.
+                self._among[:begin] = np.roll(self._among[:begin], 1)
+                return True
 
-    def _corners(self, masses: Array, over: float, shifts: Ints | None) -> tuple[Ints, Ints, Ints, Ints, Array, Array]:
+    def _means(self, masses: Array) -> tuple[Array, Array]:
+        """What of a law is in every test, and what covers it."""
+        return self._tests.means(self.lattice.shares(masses))
+
+    def _corners(
+        self, means: tuple[Array, Array], over: float, shifts: Ints | None
+    ) -> tuple[Ints, Ints, Ints, Ints, Array, Array]:
         """(the tests of every shift, their order by the ratio of event and cover; of all corners outside: number of the
         shift, place in the order, z of the nearest tangent, excess over it)."""
         from scipy.special import ndtri
 
         by_shift = self._by_shift if shifts is None else self._by_shift[shifts]
-        means = self._tests.means(self.lattice.shares(masses))
         across, above, rises = self._chords
         if over < 0:  # all corners are looked at
             above, rises = np.zeros_like(above), np.zeros_like(rises)

@@ -60,8 +60,8 @@ GROWTH = (1.2, 1.7)
 AHEAD = 1.5
 """Programs for laws have at most so many times the cells that the next one for a lower bound has."""
 
-ORDER = 1.3
-"""Brackets narrow about like this power of the cells' width."""
+AIMED = 1.1
+"""Brackets narrow at least like the cells' width, and a little more is wanted than what is asked for."""
 
 BESIDE, CLOSER = 0.1, 0.3
 """Fractions next to the distance of ±t are within so much of it, in sensitivities, first; then so near that what they
@@ -143,7 +143,8 @@ LEAST_REACH = 2.5
 """Half-width of what programs look at, in sensitivities, at least."""
 
 WIDE, WIDE_BELOW = 1.3, 1.5
-"""And so many times as far below this μ where the problem is not even."""
+"""And where the problem is not even so many times as far below this μ; from it on, as far from the Gaussian's middle
+as well."""
 
 TAIL = 4.0
 """Mean of the tail, in σ."""
@@ -222,20 +223,20 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
         if self._distance is not None:
             self._by_fractions(self._distance)
         for_laws = COARSEST_AT_POLES if self._poles else COARSEST
-        sizes = {side: max(1, round(n * self.profile.mu)) for side, n in ((1, COARSEST), (-1, for_laws))}
-        efforts = {1: 0.0, -1: 0.0}
+        firsts = {side: max(1, round(n * self.profile.mu)) for side, n in ((1, COARSEST), (-1, for_laws))}
+        sizes, efforts = {1: 0, -1: 0}, {1: 0.0, -1: 0.0}
         while True:
-            ahead = not self._poles and sizes[-1] > AHEAD * sizes[1]
+            more = min(max(AIMED * self._record().gap / self._goal, GROWTH[0]), GROWTH[1])
+            nexts = {side: max(k + 1, round(k * more)) if k else firsts[side] for side, k in sizes.items()}
+            ahead = not self._poles and nexts[-1] > AHEAD * nexts[1]
             side = 1 if ahead else min(efforts, key=efforts.__getitem__)  # whose last program was the smaller
-            k = self._next_to_jumps(sizes[side], side)
+            k = self._next_to_jumps(nexts[side], side)
             if self._over or k > self.settings.max_cells_per_sensitivity:
                 return
-            until = self._for_laws
+            sizes[side], until = k, self._for_laws
             efforts[side] = self._curve_nodes(k) if side > 0 else self._curve_cells(k, until)
             if time.perf_counter() >= until:  # the other side comes first
                 efforts[side] = max(efforts.values()) + 1
-            wanted = (1.1 * self._record().gap / self._goal) ** (1 / ORDER)
-            sizes[side] = max(k + 1, round(k * min(max(wanted, GROWTH[0]), GROWTH[1])))
 
     def _by_fractions(self, distance: Fraction) -> None:
         """Programs for errors beyond ±t on lattices that meet fractions next to the distance of ±t."""
@@ -478,8 +479,11 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
         reach = max((max(4.5, self._far + BEYOND) + past) * sigma + past, LEAST_REACH)
         if self.problem.folds:
             return Window(-reach, reach)
-        places = best, 0.0, self._centre / self.problem.sensitivity
-        reach *= WIDE if self.profile.mu < WIDE_BELOW else 1.0
+        places = [best, 0.0]
+        if self.profile.mu < WIDE_BELOW:
+            reach *= WIDE
+        else:
+            places.append(self._centre / self.problem.sensitivity)
         return Window(min(places) - reach, max(places) + reach)
 
     def _next_to_jumps(self, k: int, side: int) -> int:

@@ -45,7 +45,7 @@ apart."""
 
 ROUNDS = 150
 
-SLOW = 12
+SLOW = 25
 """A start that leaves more than half of what was open after so many rounds leads nowhere."""
 
 OPEN = 0.2

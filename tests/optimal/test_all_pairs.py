@@ -120,3 +120,14 @@ def test_large_programs_take_all_pairs():
     assert coarse.seed.sharp and not fine.seed.sharp
     assert fine.window == window  # what is not 0 at its ends does not make it longer
     assert 0.09643 < fine.bound < 0.09713
+
+
+def test_a_start_whose_products_fall_late_is_not_given_up():
+    """What is open hardly falls in the first dozen steps, and is closed after some forty; pair by pair it takes ten
+    times as long."""
+    problem = noise_problem(4.59, 0.000123, loss="pinball:0.25", support=(-12.32, 2.326))
+    window = Window(-4.025, 4.025)
+    coarse = lower_step(problem, 18, window, None, limits(problem), ends=True)
+    fine = lower_step(problem, 36, window, coarse.seed, limits(problem), ends=True)
+    assert coarse.seed.sharp and not fine.seed.sharp
+    assert 0.13538 < fine.bound < 0.13572
