@@ -46,7 +46,7 @@ NEAR = (0.0, 1e-6, 1e-5, 1e-4, 3e-4, 1e-3, 3e-3, 0.01, 0.02, 0.04, 0.07)
 PER_INTERVAL, BEYOND = 3, 3
 """Radii of the first rows."""
 
-PART, DENSE = 2_000_000, SLICE // 10
+PART, DENSE = 2_000_000, SLICE // 50
 """Numbers of rows that are made, and iterations times rows of the program, between two looks at the stop flag: about
 0.1 s. Rows are dense."""
 

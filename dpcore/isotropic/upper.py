@@ -108,7 +108,7 @@ class ShellProgram:
         self.rho = np.maximum(reference / reference.sum(), FLOOR)
         costs = loss.mean(dimension, edges[:-1], edges[1:])
         self.scale = float(costs @ self.rho)
-        self.lp = lp = LinearProgram(slice=SLICE // 3)  # cuts reach over many shells
+        self.lp = lp = LinearProgram(slice=SLICE // 15)  # cuts reach over many shells
         n, rho = self.n, self.rho
         most = 1 - SPARE
         lp.add_rows([1.0, -INFINITY], [1.0, most], starts=[0, 0], columns=[], values=[])

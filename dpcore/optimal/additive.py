@@ -94,8 +94,9 @@ BRIEFLY = 0.1
 PLACES = 0.7
 """Share of the time for places that do not tell all; lattices, which miss jumps and ends, bring soon what they can."""
 
-STAIRCASE_FROM, STAIRCASE_EVEN = 8.0, 6.1
-"""From this ε on, and for even problems from this `steepness` on, no program improves on the staircase with an atom."""
+STAIRCASE_FROM, STAIRCASE_EVEN, EACH_POWER = 8.0, 6.1, 1.8
+"""From this ε on, and for even problems from this `steepness` on, later by so much for every power of the loss beyond
+2, no program improves on the staircase with an atom."""
 
 PROGRESS = 0.95
 """A step that leaves the bracket wider than this share of what it was makes its side wait."""
@@ -423,9 +424,11 @@ class Search(Anytime[NoiseProblem, Solution]):
         if problem.budget is not None or len(problem.privacies) > 1:
             closed = closed and len(problem.privacies) == 1 and self._staircase_fits
         staircase = problem.folds or not problem.monotone
-        steep = steepness(sum(steps) / len(steps)) >= STAIRCASE_EVEN
+        power = max(p.power for loss in problem.paid_losses for p in loss.pieces)
+        steep = steepness(sum(steps) / len(steps)) >= STAIRCASE_EVEN + EACH_POWER * max(0.0, power - 2)
         steep = steep if problem.folds else problem.privacy.epsilon >= STAIRCASE_FROM
-        staircase = staircase and (steep or problem.privacy.delta < STAIRCASE_BELOW)
+        level = any(p.coefficient == 0 and p.constant == 0 for p in problem.paid_loss.pieces)
+        staircase = staircase and ((steep and not level) or problem.privacy.delta < STAIRCASE_BELOW)
         if problem.privacy.delta == 0 or (closed and problem.paid_loss.grows_from_zero and staircase):
             return ()
         fixed = not problem.folds and (not problem.whole_line or problem.monotone)
@@ -607,16 +610,17 @@ class Search(Anytime[NoiseProblem, Solution]):
 
     def _refine(self, schedule: Schedule) -> None:
         """Step after step for the side that promises the larger gain per pair; a side whose last steps brought nothing
-        loses half of its promise with each. What failed is not tried again."""
-        idle, failed = {schedule.lowers: 0, schedule.uppers: 0}, set()
+        loses half of its promise with each. What failed is not tried again in the same window."""
+        idle = {schedule.lowers: 0, schedule.uppers: 0}
+        failed: set[tuple[str, int, Window]] = set()
         while not self._over:
             promises = []
             for side in idle:
                 choice = schedule.next(side, self._steps, self.lower, self.upper)
-                if choice is not None and choice not in failed:
+                if choice is not None and (*choice, schedule.window(*choice, self._steps)) not in failed:
                     largest = max(self._steps[choice[0]], key=lambda step: step.pairs)
                     effort: float = largest.pairs
-                    if schedule.sizes_grow:
+                    if schedule.sizes_grow or not (largest.seed is None or largest.seed.sharp):
                         effort *= max(1.0, choice[1] / largest.k) ** 2
                     if schedule.graded(*choice, self._steps) is not None:
                         effort *= GRADED
@@ -624,9 +628,9 @@ class Search(Anytime[NoiseProblem, Solution]):
             if not promises:
                 return
             _, side, choice = max(promises)
-            width = self.upper - self.lower
-            if self._step(schedule, *choice).status in ("failed", "time"):
-                failed.add(choice)
+            width, looked = self.upper - self.lower, schedule.window(*choice, self._steps)
+            if self._step(schedule, *choice).status != "optimal":
+                failed.add((*choice, looked))
             idle[side] = idle[side] + 1 if self.upper - self.lower > PROGRESS * width else 0
 
     def _step(self, schedule: Schedule, kind: str, k: int) -> Step:

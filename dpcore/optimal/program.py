@@ -122,7 +122,7 @@ class LatticeProgram:
     further: tuple[tuple[float, float], ...] = ()
     exchange: tuple[Array, float] | None = None
     budget: BudgetRow | None = None
-    tolerance: float = 1e-9
+    tolerance: float = 1e-10
     rows: PrivacyProgram = field(init=False)
 
     def __post_init__(self) -> None:

@@ -56,6 +56,10 @@ GRADED_TO = 9.0
 """From this ε on events near the steps, on uniform lattices, serve as well as graded ones. For even problems this and
 `STEPS_FROM` are about the ε at which a staircase for |x| has such a top step: for x² it is that of a smaller ε."""
 
+NARROW, NARROW_POWER = 1.0, 2.0
+"""Even problems whose windows reach less far than that, and whose losses have a higher power, have uniform lattices
+with all events: programs with all of their pairs are small there."""
+
 LEAST_GROWTH, GROWTH, STEEP_GROWTH = 1.2, 2.2, 1.7
 """A lattice has at least and at most this many times as many cells as the largest before; fewer where it is graded and
 the loss has a power, so that one size less often takes the whole time."""
@@ -111,6 +115,9 @@ SHIFTS = 12
 BOTTOM, BOTTOM_PARTS, BOTTOM_SCAN, BOTTOM_SIZES = 2.0, 10_000, (5, 10, 25), (5, 10, 25, 50, 100)
 """Corners of the loss are nodes of lattices for lower bounds where it is at most so many times what the best law costs,
 if that takes at most so many nodes per sensitivity; so many cells per sensitivity have the first lattices, and all."""
+
+EVEN_ON_BOTTOM = 50
+"""Least lattices with the corners for nodes of which even multiples follow."""
 
 BOTTOM_BELOW, BOTTOM_EVEN = 0.06, 0.001
 """Where the law costs at most this share of the steepest slope per sensitivity: other lattices see more than that; for
@@ -184,7 +191,7 @@ class Schedule:
         if self.stretch is not None and (kind in LOWER or self.problem.monotone):
             near = self.stretch[kind in LOWER]
             first = near if (near.right - near.left) * k <= MOST_CELLS else first
-        near_steps = kind in LOWER and self._nearly_staircase and self._steepness >= STEPS_FROM
+        near_steps = kind in LOWER and self._nearly_staircase and self._steepness >= STEPS_FROM and not self._narrow
         reach = max(1.5 * self.peak, 1.2 * max(self.steps))
         return replace(first, near=((-reach, reach),)) if near_steps else first
 
@@ -206,6 +213,11 @@ class Schedule:
             return math.inf
         periods = math.ceil((math.log(15 / self.gap) + 2 * (self._power - 1) * math.log1p(1 / epsilon)) / epsilon) - 1
         return max(0, periods) + 2.2 * self.peak + end_moves(self.problem)
+
+    @property
+    def _narrow(self) -> bool:
+        """Whether programs with all pairs of uniform lattices are small."""
+        return self.problem.folds and self._periods < NARROW and self._power > NARROW_POWER
 
     def _around(self, wide: float) -> Window:
         """The loss's minimiser and nearer breaks, with `wide` on both sides (half as much again when not even)."""
@@ -337,6 +349,15 @@ class Schedule:
         odd = parts // (parts & -parts)
         return k if kind in LOWER or k == 1 or parts > BOTTOM_CELLS else odd * -(-k // odd)
 
+    def _next_on_bottom(self, wanted: float) -> int:
+        """The next lattice of about the size wanted: graded ones first; then, or from small ones on where windows are
+        narrow, even ones that have the corners for nodes, where the least such lattice is small."""
+        graded = BOTTOM_SIZES if self._periods >= NARROW else BOTTOM_SCAN
+        parts, even = self._bottom_parts, self.finest + 1
+        if parts <= EVEN_ON_BOTTOM:
+            even = next(k for k in itertools.count(parts * math.ceil(wanted / parts), parts) if k not in BOTTOM_SIZES)
+        return next((size for size in graded if size >= wanted), even)
+
     def _near_bottom(self, k: int) -> Grading | None:
         """A lattice that has the corners for nodes, fine near them and whole sensitivities away from them."""
         if k not in BOTTOM_SIZES:
@@ -397,7 +418,7 @@ class Schedule:
             if k > 2.5 * largest:
                 k = round(1.6 * largest) + 1
             if self._bottom and kind == "nodes":
-                k = next((size for size in BOTTOM_SIZES if size >= wanted), self.finest + 1)
+                k = self._next_on_bottom(wanted)
             elif self._apart and kind == "nodes":
                 k = next((k for k in map(self._met, APART_SIZES) if k > largest), self.finest + 1)
             elif (self._bottom or self._apart) and kind not in LOWER:
@@ -439,7 +460,7 @@ class Schedule:
             return Grading(coarse) if coarse > 1 else None
         if not self._nearly_staircase or self._steepness >= (GRADED_TO if self.problem.folds else STEPS_FROM):
             return None
-        if self.problem.monotone or not self.problem.whole_line:
+        if self.problem.monotone or not self.problem.whole_line or self._narrow:
             return None
         if not self.problem.folds and all(step.k == 1 for step in steps["nodes"]):
             return None  # so large a program begins with the pairs of a smaller one

@@ -27,6 +27,9 @@ KEEP = 0.02
 TIE = 0.98
 """A term of a coarser solution enters a finer program when its event reaches this share of its covered mass."""
 
+LOOSER = 10.0
+"""A tolerance with which a program seems unbounded is multiplied by this."""
+
 
 @dataclass(frozen=True)
 class Rows:
@@ -146,11 +149,16 @@ class PrivacyProgram:
         return len(names)
 
     def run(self, deadline: float, stop: Callable[[], bool], *, interior: bool = False) -> str:
-        """Solve, by the interior point method if asked: the status of `LinearProgram.run`, or "failed"."""
+        """Solve, by the interior point method if asked: the status of `LinearProgram.run`, or "failed". A law costs no
+        less than the least loss: "unbounded" is what too small a tolerance makes of steep programs."""
         try:
-            return (self.lp.run_interior if interior else self.lp.run)(deadline, stop)
+            status = (self.lp.run_interior if interior else self.lp.run)(deadline, stop)
+            if status == "unbounded":
+                self.lp.loosen(LOOSER)
+                status = self.lp.run(deadline, stop)
         except SolverError:
             return "failed"
+        return "failed" if status == "unbounded" else status
 
     def solution(self) -> Array:
         """x, at least 0; empty if the solver has nothing to show."""
