@@ -418,13 +418,17 @@ class InteriorProgram:
         return np.bincount(self.limits.owners, values, len(self.limits.most)).astype(float)
 
     def _state(self, p: _Point) -> tuple[float, float]:
-        """Relative distance of the bracket's ends, and by how much laws and slacks miss."""
-        (x, s, r, _), lam = self._split(p.here), self._split(p.there)[3]
+        """Relative distance of the bracket's ends, the lower one what multipliers prove, and by how much laws and slacks
+        miss."""
+        (x, s, r, _), (_, _, y, lam) = self._split(p.here), self._split(p.there)
         primal = float(self.costs @ x)
-        dual = float(p.nu.sum() - self.limits.most @ lam)
+        paid = self.costs + self._gathered(np.minimum(y, lam[self.limits.owners])) + self.limits.loosely(lam)
+        each = np.full(len(self._laws), np.inf)
+        np.minimum.at(each, self.limits.laws, paid / self.limits.counts)
+        proved = float(each.sum() - self.limits.most @ lam)
         missed = float(np.abs(1 - self._laws @ x).max())
         slack = float(np.abs(s - self._differences(x) - r).max(initial=0.0))
-        return abs(primal - dual) / max(abs(primal), 1e-300), max(missed, slack)
+        return abs(primal - proved) / max(abs(primal), 1e-300), max(missed, slack)
 
     def _next(self, system: _System | _PartedSystem, p: _Point) -> _Point:
         """One step: predictor, corrector, corrections of outliers."""
