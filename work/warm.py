@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from dpcore.data_dependent import search as data_dependent
 from dpcore.data_dependent.grouped import GroupedProgram
@@ -14,7 +15,7 @@ from dpcore.optimal import solve
 from dpcore.privacy import Privacy
 from dpcore.privacy_profile import GaussianProfile
 from dpcore.problem import SolverSettings, noise_problem
-from dpcore.rows.interior import InteriorProgram, Limits
+from dpcore.rows.interior import InteriorProgram, Limits, WideLimits
 from dpcore.solution import Solution
 
 
@@ -29,7 +30,11 @@ def warm() -> Solution:
     shared.solve(math.inf, lambda: False, accuracy=0.01)
     steps, first, one = np.arange(1, 8), np.zeros(8, dtype=np.int64), np.ones(8)
     few = Limits(2.0, steps, steps - 1, np.array([0, 7]), 0.1 * one[:1], np.arange(2), first[:1], one[:1], first, one)
-    InteriorProgram(np.arange(8.0), few).solve(math.inf, lambda: False, accuracy=0.01)
+    terms = np.repeat(steps - 1, 2), np.stack([steps - 1, steps], axis=1).ravel()
+    hats = csr_array((np.tile([-2.0, 1.0], 7), terms), (7, 8))
+    wide = WideLimits(hats, few.starts, few.most, few.loose_starts, first[:1], one[:1], first, one)
+    for limits in (few, wide):
+        InteriorProgram(np.arange(8.0), limits).solve(math.inf, lambda: False, accuracy=0.01)
     gaussian = GaussianProfile(2.2)
     anchor = gaussian.anchor
     solve(noise_problem(anchor.epsilon, anchor.delta, profile=gaussian), SolverSettings(gap=0.1))

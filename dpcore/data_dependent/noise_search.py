@@ -266,7 +266,7 @@ class _Rows:
     places: int
     atoms: bool
 
-    def program(self, costs: Array, amplification: float, delta: float) -> InteriorProgram | None:
+    def program(self, costs: Array, amplification: float, delta: float) -> InteriorProgram[Limits] | None:
         """None where it does not fit."""
         sets, wide = costs.shape
         if sum(1 for _ in self._names()) * self.places > MOST_TERMS:

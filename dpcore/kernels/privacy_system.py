@@ -154,6 +154,23 @@ def apart(panels, rows, events, covers, starts, E, w, g, loose_starts, loose_col
 
 
 @njit(cache=True, nogil=True)
+def wide(panels, rows, at, columns, values, starts, w, g):
+    """As `apart`, without loose entries, for terms with any coefficients: those of term t stand from at[t] to
+    at[t + 1], in ascending columns."""
+    size = panels.shape[1]
+    for r in range(len(starts) - 1):
+        row = rows[r]
+        for t in range(starts[r], starts[r + 1]):
+            for i in range(at[t], at[t + 1]):
+                c = columns[i]
+                row[c] += g[t] * values[i]
+                block = c // size
+                here, factor = panels[block, c - block * size], w[t] * values[i]
+                for k in range(i, at[t + 1]):
+                    here[columns[k] - block * size] += factor * values[k]
+
+
+@njit(cache=True, nogil=True)
 def parted(parts, rows, events, covers, starts, E, w, g):
     """Add Vᵀ diag(w) V to the upper halves of the parts of a matrix, Gᵀ to their rows (V, G as in `assemble`).
 

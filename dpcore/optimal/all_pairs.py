@@ -11,10 +11,12 @@ import math
 from collections.abc import Callable
 
 import numpy as np
+from scipy.sparse import csr_array
 
-from ..rows.interior import Interior, InteriorProgram
+from ..rows.interior import Interior, InteriorProgram, WideLimits
 from ..rows.interior import Limits as Terms
 from .lattice import NOT_ZERO, Array, Ints, Lattice, sums_at
+from .mesh import Mesh
 from .program import LatticeProgram, Outcome, Seed
 from .step import Limits
 
@@ -44,16 +46,21 @@ def solved(program: LatticeProgram, seed: Seed | None, limits: Limits, enough: C
 
 def _faster(program: LatticeProgram, seed: Seed) -> bool:
     """Whether the pairs that the simplex method is likely to need, as many as for the seed on a finer lattice, are so
-    many, or a blurred seed would have it begin with more. For one (ε, δ), laws that need not be monotone and evenly
-    spaced indices."""
+    many, or a blurred seed would have it begin with more. For one (ε, δ), laws that need not be monotone, and evenly
+    spaced indices or hat functions."""
     lattice = program.lattice
-    plain = type(lattice) is Lattice and program.delta > 0 and not program.monotone
+    plain = type(lattice) in (Lattice, Mesh) and program.delta > 0 and not program.monotone
     if not plain or program.further or program.exchange is not None or program.budget is not None:
         return False
-    every = len(lattice.shifts) * len(lattice.events)
+    every = _every(lattice)
     if lattice.classes > MOST_CLASSES or not FEWEST_PAIRS <= every <= MOST_PAIRS:
         return False
     return not seed.sharp or seed.pairs * (lattice.k / seed.k) ** 2 > _worth(every, lattice)
+
+
+def _every(lattice: Lattice) -> int:
+    """How many pairs there are; of hat functions, which join more masses than two, by these."""
+    return len(lattice.tests.test) // 2 if isinstance(lattice, Mesh) else len(lattice.shifts) * len(lattice.events)
 
 
 def _worth(every: int, lattice: Lattice) -> float:
@@ -70,15 +77,17 @@ def all_at_once(program: LatticeProgram, seed: Seed | None, limits: Limits) -> O
     costs = lattice.multiplicity * program.costs
     if program.atom_cost is not None:
         costs = np.append(costs, program.atom_cost)
-    found = InteriorProgram(costs, terms).solve(
+    found = InteriorProgram[Terms | WideLimits](costs, terms).solve(
         limits.deadline, limits.stop, accuracy=max(ACCURACY * limits.gap, CLOSEST), start=_start(program, seed, terms)
     )
     return None if found is None or found.status == "rounds" else _outcome(program, terms, found, costs)
 
 
-def _terms(program: LatticeProgram) -> Terms:
+def _terms(program: LatticeProgram) -> Terms | WideLimits:
     """All terms of all shifts, events without a cover and the atom."""
     lattice = program.lattice
+    if isinstance(lattice, Mesh):
+        return _hats(program, lattice)
     n, atom = lattice.classes, int(program.atom_cost is not None)
     every = np.ones(len(lattice.events), dtype=bool)
     pairs = [lattice.pairs(j, every) for j in lattice.shifts.tolist()]
@@ -102,7 +111,25 @@ def _terms(program: LatticeProgram) -> Terms:
     )
 
 
-def _start(program: LatticeProgram, seed: Seed | None, terms: Terms) -> tuple[Array, Array] | None:
+def _hats(program: LatticeProgram, lattice: Mesh) -> WideLimits:
+    """The same for hat functions; there is no atom, and all have covers."""
+    hats, n, none = lattice.tests, lattice.classes, np.empty(0, dtype=np.int64)
+    values = csr_array((hats.event - program.amplification * hats.cover, (hats.test, hats.column)), (hats.count, n))
+    values.sort_indices()
+    limits = np.searchsorted(lattice.shifts, hats.shift)
+    return WideLimits(
+        values,
+        np.searchsorted(limits, np.arange(len(lattice.shifts) + 1)),
+        np.full(len(lattice.shifts), program.delta),
+        np.zeros(len(lattice.shifts) + 1, dtype=np.int64),
+        none,
+        none.astype(float),
+        np.zeros(n, dtype=np.int64),
+        lattice.multiplicity,
+    )
+
+
+def _start(program: LatticeProgram, seed: Seed | None, terms: Terms | WideLimits) -> tuple[Array, Array] | None:
     """The seed's law and its rates, spread over the shifts next to its own; None if it has no rates or costs
     nothing."""
     lattice = program.lattice
@@ -127,16 +154,19 @@ def _start(program: LatticeProgram, seed: Seed | None, terms: Terms) -> tuple[Ar
     return law, np.maximum(rates, LEAST_RATE * rates.mean())
 
 
-def _outcome(program: LatticeProgram, terms: Terms, found: Interior, costs: Array) -> Outcome:
+def _outcome(program: LatticeProgram, terms: Terms | WideLimits, found: Interior, costs: Array) -> Outcome:
     lattice = program.lattice
     n = lattice.classes
     masses, rates = np.maximum(found.x[:n], 0.0), np.maximum(found.limits, 0.0)
     weight = np.minimum(np.maximum(found.terms, 0.0), rates[terms.owners])
-    event, cover, weight = _together(terms.events, terms.covers, weight, n)
+    if isinstance(terms, Terms):
+        event, cover, weight = _together(terms.events, terms.covers, weight, n)
+    else:
+        event, cover = np.arange(len(weight)), np.full(len(weight), -1)
     r = lattice.unfold(masses)
     atom = float(found.x[n]) if program.atom_cost is not None else 0.0
     shortfall = float(lattice.shortfalls(r, program.amplification).max(initial=0.0)) + atom
-    worth = round(_worth(len(terms.events), lattice))
+    worth = round(_worth(_every(lattice), lattice))
     status = "time" if found.status == "stopped" else "optimal"
     return Outcome(
         masses, atom, float(costs @ found.x), rates[None, :], np.zeros_like(event), event, cover, weight, np.zeros(n),

@@ -13,13 +13,16 @@ returned is believed: any multipliers prove a bound (`referee`).
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
+from scipy.sparse import csr_array
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -55,19 +58,14 @@ NEXT_TO = 1e-12
 """Least share of two rooms that one of them may have there."""
 
 
-@dataclass(frozen=True)
-class Limits:
-    """Terms and limits.
+class _Limits(ABC):
+    """What limits have in common.
 
-    events, covers : (T,) columns of the terms, different from each other.   starts : (R + 1,) limit r has the terms
-    starts[r] to starts[r + 1] − 1.   most : (R,) δ_r.
+    starts : (R + 1,) limit r has the terms starts[r] to starts[r + 1] − 1.   most : (R,) δ_r.
     loose_starts, loose_columns, loose_values : u of every limit, likewise; a limit without terms is a plain row.
     laws : (n,) law of every column, whose entries add up to 1 when counted `counts` times.
     """
 
-    amplification: float
-    events: Ints
-    covers: Ints
     starts: Ints
     most: Array
     loose_starts: Ints
@@ -82,28 +80,130 @@ class Limits:
         return np.repeat(np.arange(len(self.most)), np.diff(self.starts))
 
     @cached_property
-    def _loose_owners(self) -> Ints:
+    def loose_owners(self) -> Ints:
         """The limit of every loose entry."""
         return np.repeat(np.arange(len(self.most)), np.diff(self.loose_starts))
 
     def loose(self, x: Array) -> Array:
         """u·x of every limit."""
-        return np.bincount(self._loose_owners, self.loose_values * x[self.loose_columns], len(self.most)).astype(float)
+        return np.bincount(self.loose_owners, self.loose_values * x[self.loose_columns], len(self.most)).astype(float)
 
     def loosely(self, rates: Array) -> Array:
         """Σ rates·u at every column."""
-        values = self.loose_values * rates[self._loose_owners]
+        values = self.loose_values * rates[self.loose_owners]
         return np.bincount(self.loose_columns, values, len(self.laws)).astype(float)
+
+    @abstractmethod
+    def differences(self, x: Array) -> Array:
+        """Every term's v·x."""
+
+    @abstractmethod
+    def gathered(self, y: Array) -> Array:
+        """Σ y·v at every column."""
+
+    @abstractmethod
+    def pulled(self, y: Array, g: Array, rates: Array) -> Array:
+        """As `gathered`, of y + g·(rate of the limit)."""
+
+    @abstractmethod
+    def moves(self, x: Array, g: Array) -> tuple[Array, Array]:
+        """Every term's v·x, and g times these added up over every limit."""
+
+    @abstractmethod
+    def system(self, watch: Callable[[], None]) -> _System:
+        """The system of a step, of the kind that is likely to be filled and factorised fastest."""
+
+
+@dataclass(frozen=True)
+class Limits(_Limits):
+    """Limits whose terms are x_e − E x_c.
+
+    events, covers : (T,) columns of the terms, different from each other.
+    """
+
+    amplification: float
+    events: Ints
+    covers: Ints
+    starts: Ints
+    most: Array
+    loose_starts: Ints
+    loose_columns: Ints
+    loose_values: Array
+    laws: Ints
+    counts: Array
 
     @property
     def band(self) -> int:
         """How far apart two columns of one limit are at most."""
         low, high = np.full(len(self.most), len(self.laws)), np.zeros(len(self.most), dtype=np.int64)
-        columns = ((self.owners, self.events), (self.owners, self.covers), (self._loose_owners, self.loose_columns))
+        columns = ((self.owners, self.events), (self.owners, self.covers), (self.loose_owners, self.loose_columns))
         for limit, column in columns:
             np.minimum.at(low, limit, column)
             np.maximum.at(high, limit, column)
         return int(np.maximum(high - low, 0).max(initial=0)) + 1
+
+    def differences(self, x: Array) -> Array:
+        from ..kernels.privacy_system import differences
+
+        out: Array = differences(self.events, self.covers, self.amplification, x)
+        return out
+
+    def gathered(self, y: Array) -> Array:
+        from ..kernels.privacy_system import gathered
+
+        out: Array = gathered(self.events, self.covers, self.amplification, y, len(self.laws))
+        return out
+
+    def pulled(self, y: Array, g: Array, rates: Array) -> Array:
+        from ..kernels.privacy_system import pulled
+
+        out: Array = pulled(self.events, self.covers, self.starts, self.amplification, y, g, rates, len(self.laws))
+        return out
+
+    def moves(self, x: Array, g: Array) -> tuple[Array, Array]:
+        from ..kernels.privacy_system import moves
+
+        found: tuple[Array, Array] = moves(self.events, self.covers, self.starts, self.amplification, x, g)
+        return found
+
+    def system(self, watch: Callable[[], None]) -> _System:
+        return (_FullSystem if _FullSystem.serves(self) else _System)(len(self.laws), self.band, watch)
+
+
+@dataclass(frozen=True)
+class WideLimits(_Limits):
+    """Limits whose terms have any coefficients.   terms : (T, n), with sorted columns."""
+
+    terms: csr_array
+    starts: Ints
+    most: Array
+    loose_starts: Ints
+    loose_columns: Ints
+    loose_values: Array
+    laws: Ints
+    counts: Array
+
+    @cached_property
+    def _across(self) -> csr_array:
+        return self.terms.T.tocsr()
+
+    def differences(self, x: Array) -> Array:
+        out: Array = self.terms @ x
+        return out
+
+    def gathered(self, y: Array) -> Array:
+        out: Array = self._across @ y
+        return out
+
+    def pulled(self, y: Array, g: Array, rates: Array) -> Array:
+        return self.gathered(y + g * rates[self.owners])
+
+    def moves(self, x: Array, g: Array) -> tuple[Array, Array]:
+        moved = self.differences(x)
+        return moved, np.bincount(self.owners, g * moved, len(self.most)).astype(float)
+
+    def system(self, watch: Callable[[], None]) -> _System:
+        return _WideSystem(len(self.laws), len(self.laws), watch)
 
 
 @dataclass(frozen=True)
@@ -225,15 +325,33 @@ class _FullSystem(_System):
         from ..kernels.privacy_system import apart
 
         self.start(diagonal)
-        size, rows = self.size, np.zeros((len(D), self.blocks * self.size))
+        rows = np.zeros((len(D), self.blocks * self.size))
         apart(
             self.panels, rows, limits.events, limits.covers, limits.starts, limits.amplification, w, g,
             limits.loose_starts, limits.loose_columns, limits.loose_values,
         )  # fmt: skip
+        self.add_limits(rows, D)
+
+    def add_limits(self, rows: Array, D: Array) -> None:
+        """Add rowsᵀ diag(1/D) rows."""
+        size = self.size
         rows /= np.sqrt(D)[:, None]
         for j, panel in enumerate(self.panels):
             others = rows[:, j * size : j * size + self.width]
             panel[:, : others.shape[1]] += others[:, :size].T @ others
+
+
+class _WideSystem(_FullSystem):
+    """The same matrix for terms with any coefficients."""
+
+    def fill(self, diagonal: Array, limits: WideLimits, w: Array, g: Array, D: Array) -> None:  # type: ignore[override]
+        from ..kernels.privacy_system import wide
+
+        self.start(diagonal)
+        rows, terms = np.zeros((len(D), self.blocks * self.size)), limits.terms
+        wide(self.panels, rows, terms.indptr, terms.indices, terms.data, limits.starts, w, g)
+        np.add.at(rows, (limits.loose_owners, limits.loose_columns), limits.loose_values)
+        self.add_limits(rows, D)
 
 
 class _PartedSystem:
@@ -302,18 +420,21 @@ class _Point:
         return longest(self.here, way.here), longest(self.there, way.there)
 
 
-class InteriorProgram:
+Kind = TypeVar("Kind", bound=_Limits)
+
+
+class InteriorProgram(Generic[Kind]):
     """One program.   costs : (n,).   limits : everything else.   part : terms join columns in the same one of parts of
     so many columns, and there are few limits, without loose entries; 0 says nothing."""
 
-    def __init__(self, costs: Array, limits: Limits, part: int = 0) -> None:
+    def __init__(self, costs: Array, limits: Kind, part: int = 0) -> None:
         self.limits, self.scale = limits, max(float(np.abs(costs).mean()), 1e-300)
         self.costs = costs / self.scale
         self._part = part
         counts = int(limits.laws.max()) + 1
         self._laws = np.zeros((counts, len(costs)))
         self._laws[limits.laws, np.arange(len(costs))] = limits.counts
-        self._parts = np.cumsum([len(costs), len(limits.events), len(limits.events)])
+        self._parts = np.cumsum([len(costs), len(limits.owners), len(limits.owners)])
 
     @staticmethod
     def fits(columns: int, band: int) -> bool:
@@ -336,11 +457,7 @@ class InteriorProgram:
                 raise _Stopped
 
         n, part = len(self.costs), self._part
-        if part:
-            system: _System | _PartedSystem = _PartedSystem(n, part, watch)
-        else:
-            kind = _FullSystem if _FullSystem.serves(self.limits) else _System
-            system = kind(n, self.limits.band, watch)
+        system: Any = _PartedSystem(n, part, watch) if part else self.limits.system(watch)
         point, best, status = self._first() if start is None else self._beside(*start), None, "rounds"
         products = float(point.here @ point.there)
         for rounds in range(ROUNDS):
@@ -376,12 +493,12 @@ class InteriorProgram:
         x = 1 / self._laws.sum(axis=1)[limits.laws]
         terms = np.diff(limits.starts)
         room = np.maximum(np.maximum(limits.most, 1e-3)[limits.owners] / np.maximum(terms, 1)[limits.owners], 1e-6)
-        s = np.maximum(self._differences(x), 0.0) + room
-        r = np.maximum(s - self._differences(x), room)
+        s = np.maximum(self.limits.differences(x), 0.0) + room
+        r = np.maximum(s - self.limits.differences(x), room)
         u = np.maximum(limits.most - limits.loose(x), 1e-2 * (1 + np.abs(limits.most)))
         lam = np.full(len(limits.most), 0.1)
         y = 0.5 * lam[limits.owners]
-        zx = np.maximum(self.costs + self._gathered(y), 0.1)
+        zx = np.maximum(self.costs + self.limits.gathered(y), 0.1)
         here, there = np.concatenate([x, s, r, u]), np.concatenate([zx, lam[limits.owners] - y, y, lam])
         return _Point(here, there, np.zeros(len(self._laws)))
 
@@ -390,52 +507,38 @@ class InteriorProgram:
         s − d and λ − y solve s (λ − y) = (s − d) y = μ."""
         limits, lam = self.limits, rates / self.scale
         size = float(self.costs @ x)
-        mu = OPEN * size / (len(x) + 2 * len(limits.events) + len(lam))
-        d, rate = self._differences(x), lam[limits.owners]
+        mu = OPEN * size / (len(x) + 2 * len(limits.owners) + len(lam))
+        d, rate = self.limits.differences(x), lam[limits.owners]
         root = np.sqrt((2 * mu) ** 2 + (rate * d) ** 2)
         s, r = ((2 * mu + sign * rate * d + root) / (2 * rate) for sign in (1, -1))
         s, r = (np.maximum(room, NEXT_TO * (s + r)) for room in (s, r))  # rounding may leave nothing
         y = mu / r
         nu = ((1 - OPEN) * size + float(limits.most @ lam)) / len(self._laws) * np.ones(len(self._laws))
-        zx = np.maximum(self.costs - self._laws.T @ nu + self._gathered(y) + limits.loosely(lam), mu / x)
+        zx = np.maximum(self.costs - self._laws.T @ nu + self.limits.gathered(y) + limits.loosely(lam), mu / x)
         return _Point(np.concatenate([x, s, r, mu / lam]), np.concatenate([zx, mu / s, y, lam]), nu)
-
-    def _differences(self, x: Array) -> Array:
-        from ..kernels.privacy_system import differences
-
-        out: Array = differences(self.limits.events, self.limits.covers, self.limits.amplification, x)
-        return out
-
-    def _gathered(self, y: Array) -> Array:
-        from ..kernels.privacy_system import gathered
-
-        limits = self.limits
-        out: Array = gathered(limits.events, limits.covers, limits.amplification, y, len(self.costs))
-        return out
 
     def _summed(self, values: Array) -> Array:
         """Σ over the terms of every limit."""
         return np.bincount(self.limits.owners, values, len(self.limits.most)).astype(float)
 
     def _state(self, p: _Point) -> tuple[float, float]:
-        """Relative distance of the bracket's ends, the lower one what multipliers prove, and by how much laws and slacks
-        miss."""
+        """Relative distance of the bracket's ends, the lower one what multipliers prove, and by how much laws and
+        slacks miss."""
         (x, s, r, _), (_, _, y, lam) = self._split(p.here), self._split(p.there)
         primal = float(self.costs @ x)
-        paid = self.costs + self._gathered(np.minimum(y, lam[self.limits.owners])) + self.limits.loosely(lam)
+        paid = self.costs + self.limits.gathered(np.minimum(y, lam[self.limits.owners])) + self.limits.loosely(lam)
         each = np.full(len(self._laws), np.inf)
         np.minimum.at(each, self.limits.laws, paid / self.limits.counts)
         proved = float(each.sum() - self.limits.most @ lam)
         missed = float(np.abs(1 - self._laws @ x).max())
-        slack = float(np.abs(s - self._differences(x) - r).max(initial=0.0))
+        slack = float(np.abs(s - self.limits.differences(x) - r).max(initial=0.0))
         return abs(primal - proved) / max(abs(primal), 1e-300), max(missed, slack)
 
-    def _next(self, system: _System | _PartedSystem, p: _Point) -> _Point:
+    def _next(self, system: Any, p: _Point) -> _Point:
         """One step: predictor, corrector, corrections of outliers."""
-        from ..kernels.privacy_system import condensed, moves, pulled, spread
+        from ..kernels.privacy_system import condensed, spread
 
         limits = self.limits
-        terms = limits.events, limits.covers, limits.starts, limits.amplification
         (x, s, r, u), (zx, zs, y, lam) = self._split(p.here), self._split(p.there)
         a, b = y / r, zs / s
         inverse = 1 / (a + b)
@@ -446,20 +549,20 @@ class InteriorProgram:
         across = system.solve(self._laws.T)
         laws = linalg.cho_factor(self._laws @ across, check_finite=False)
         missed_laws = 1 - self._laws @ x
-        missed_slacks = s - self._differences(x) - r
+        missed_slacks = s - self.limits.differences(x) - r
         missed_limits = limits.most - self._summed(s) - limits.loose(x) - u
-        missed_costs = self.costs - self._laws.T @ p.nu + self._gathered(y) + limits.loosely(lam) - zx
+        missed_costs = self.costs - self._laws.T @ p.nu + self.limits.gathered(y) + limits.loosely(lam) - zx
         missed_rates = lam[limits.owners] - y - zs
 
         def direction(wanted: Array) -> _Point:
             kx, ks, kr, ku = self._split(wanted)
             e, fixed, sums = condensed(limits.starts, s, r, a, inverse, g, ks, kr, missed_slacks, missed_rates)
             d = sums + ku / lam - missed_limits
-            right = kx / x - missed_costs - pulled(*terms, fixed, g, d / D, len(x)) - limits.loosely(d / D)
+            right = kx / x - missed_costs - limits.pulled(fixed, g, d / D) - limits.loosely(d / D)
             free = system.solve(right)
             nu = linalg.cho_solve(laws, missed_laws - self._laws @ free, check_finite=False)
             dx = free + across @ nu
-            moved, sums = moves(*terms, dx, g)
+            moved, sums = limits.moves(dx, g)
             dlam = (sums + limits.loose(dx) + d) / D
             here, there = np.empty_like(wanted), np.empty_like(wanted)
             n, _, end = self._parts
