@@ -12,6 +12,7 @@ returned is believed: any multipliers prove a bound (`referee`).
 
 from __future__ import annotations
 
+import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -50,6 +51,10 @@ ROUNDS = 150
 
 SLOW = 25
 """A start that leaves more than half of what was open after so many rounds leads nowhere."""
+
+AGAIN, CLOSED = 100.0, 0.01
+"""What is open grows again, by this factor and to more than this share of the value, where rounding is all that steps
+do."""
 
 OPEN = 0.2
 """Share of the value by which the ends of the bracket are apart at a point next to a solution of another program."""
@@ -344,7 +349,7 @@ class _FullSystem(_System):
 class _WideSystem(_FullSystem):
     """The same matrix for terms with any coefficients."""
 
-    def fill(self, diagonal: Array, limits: WideLimits, w: Array, g: Array, D: Array) -> None:  # type: ignore[override]
+    def fill(self, diagonal: Array, limits: WideLimits, w: Array, g: Array, D: Array) -> None:  # type: ignore[override]  # its own
         from ..kernels.privacy_system import wide
 
         self.start(diagonal)
@@ -458,30 +463,33 @@ class InteriorProgram(Generic[Kind]):
 
         n, part = len(self.costs), self._part
         system: Any = _PartedSystem(n, part, watch) if part else self.limits.system(watch)
-        point, best, status = self._first() if start is None else self._beside(*start), None, "rounds"
-        products = float(point.here @ point.there)
+        point, status = self._first() if start is None else self._beside(*start), "rounds"
+        products, moved = float(point.here @ point.there), False
+        best, least = point, math.inf
         for rounds in range(ROUNDS):
-            gap, missed = self._state(point)
+            open_ = max(self._state(point))
+            if open_ < least:
+                best, least = point, open_
             if rounds == SLOW and start is not None and float(point.here @ point.there) > 0.5 * products:
                 return None
-            if gap < accuracy and missed < accuracy:
+            if open_ < accuracy:
                 status = "optimal"
+                break
+            if not open_ <= max(AGAIN * least, CLOSED):
+                status = "rounding"
                 break
             try:
                 with np.errstate(all="ignore"):
-                    point, best = self._next(system, point), point
+                    point, moved = self._next(system, point), True
             except _Stopped:
                 status = "stopped"
                 break
             except linalg.LinAlgError:
                 status = "rounding"
                 break
-            if not (np.isfinite(point.here).all() and np.isfinite(point.there).all()):
-                point, status = best, "rounding"
-                break
-        if best is None:
+        if not moved:
             return None
-        x, (_, _, y, lam) = self._split(point.here)[0], self._split(point.there)
+        x, (_, _, y, lam) = self._split(best.here)[0], self._split(best.there)
         return Interior(x, y * self.scale, lam * self.scale, status)
 
     def _split(self, values: Array) -> list[Array]:
@@ -522,8 +530,8 @@ class InteriorProgram(Generic[Kind]):
         return np.bincount(self.limits.owners, values, len(self.limits.most)).astype(float)
 
     def _state(self, p: _Point) -> tuple[float, float]:
-        """Relative distance of the bracket's ends, the lower one what multipliers prove, and by how much laws and
-        slacks miss."""
+        """What is open: relative distance of the bracket's ends, the lower one what multipliers prove, and by how much
+        laws and slacks miss."""
         (x, s, r, _), (_, _, y, lam) = self._split(p.here), self._split(p.there)
         primal = float(self.costs @ x)
         paid = self.costs + self.limits.gathered(np.minimum(y, lam[self.limits.owners])) + self.limits.loosely(lam)
