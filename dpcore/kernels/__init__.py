@@ -24,6 +24,11 @@ if "NUMBA_CACHE_DIR" not in os.environ and not any(
     atexit.register(shutil.rmtree, os.environ["NUMBA_CACHE_DIR"], ignore_errors=True)
 
 
+def loaded() -> bool:
+    """Whether numba is loaded, so that kernels take no time to begin with."""
+    return "numba" in sys.modules
+
+
 def faster(name: str, twin: ModuleType) -> ModuleType:
     """The kernels of this name if numba is loaded, else their NumPy twin."""
-    return importlib.import_module(f".{name}", __name__) if "numba" in sys.modules else twin
+    return importlib.import_module(f".{name}", __name__) if loaded() else twin

@@ -13,6 +13,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.sparse import csr_array
 
+from ..kernels import loaded
 from ..rows.interior import Interior, InteriorProgram, WideLimits
 from ..rows.interior import Limits as Terms
 from .lattice import NOT_ZERO, Array, Ints, Lattice, sums_at
@@ -23,6 +24,13 @@ from .step import Limits
 EACH, CUBED = 60.0, 0.012
 """The simplex method takes as long for p pairs as this method where p² is so many times the number of all pairs, and so
 many times n² (n + 1.5 s) for n classes and s shifts."""
+
+HATS = 6.0
+"""So many times fewer of hat functions, whose longer rows slow the simplex method down more."""
+
+UNLOADED = 4.0
+"""The pairs have to be so many times as many where kernels would have to be loaded first, and in a new installation
+compiled."""
 
 FEWEST_PAIRS, MOST_PAIRS, MOST_CLASSES = 6_000, 600_000, 1600
 """Smaller and larger programs are left to the simplex method."""
@@ -55,7 +63,9 @@ def _faster(program: LatticeProgram, seed: Seed) -> bool:
     every = _every(lattice)
     if lattice.classes > MOST_CLASSES or not FEWEST_PAIRS <= every <= MOST_PAIRS:
         return False
-    return not seed.sharp or seed.pairs * (lattice.k / seed.k) ** 2 > _worth(every, lattice)
+    most = _worth(lattice) * (1.0 if loaded() else UNLOADED)
+    growth = lattice.k / seed.k * lattice.cells / seed.cells  # of nodes, about, and of shifts
+    return not seed.sharp or seed.pairs * growth > most
 
 
 def _every(lattice: Lattice) -> int:
@@ -63,10 +73,11 @@ def _every(lattice: Lattice) -> int:
     return len(lattice.tests.test) // 2 if isinstance(lattice, Mesh) else len(lattice.shifts) * len(lattice.events)
 
 
-def _worth(every: int, lattice: Lattice) -> float:
+def _worth(lattice: Lattice) -> float:
     """How many pairs the simplex method finds in the time that this one takes for all."""
-    n, shifts = lattice.classes, len(lattice.shifts)
-    return math.sqrt(EACH * every + CUBED * n * n * (n + 1.5 * shifts))
+    n, shifts, every = lattice.classes, len(lattice.shifts), _every(lattice)
+    each = EACH / HATS if isinstance(lattice, Mesh) else EACH
+    return math.sqrt(each * every + CUBED * n * n * (n + 1.5 * shifts))
 
 
 def all_at_once(program: LatticeProgram, seed: Seed | None, limits: Limits) -> Outcome | None:
@@ -166,7 +177,7 @@ def _outcome(program: LatticeProgram, terms: Terms | WideLimits, found: Interior
     r = lattice.unfold(masses)
     atom = float(found.x[n]) if program.atom_cost is not None else 0.0
     shortfall = float(lattice.shortfalls(r, program.amplification).max(initial=0.0)) + atom
-    worth = round(_worth(_every(lattice), lattice))
+    worth = round(_worth(lattice))
     status = "time" if found.status == "stopped" else "optimal"
     return Outcome(
         masses, atom, float(costs @ found.x), rates[None, :], np.zeros_like(event), event, cover, weight, np.zeros(n),
