@@ -98,6 +98,10 @@ STAIRCASE_FROM, STAIRCASE_EVEN, EACH_POWER = 8.0, 6.1, 1.8
 """From this ε on, and for even problems from this `steepness` on, later by so much for every power of the loss beyond
 2, no program improves on the staircase with an atom."""
 
+CUT_PAIRS, CUT_GROWTH, CUT_SHARE, CUT_TRIALS = 300, 1.4, 0.08, 3
+"""Windows of events are cut on a lattice that needed so many pairs, before one so many times as fine, where that costs
+at most such a share of the gap on either side; so many places are tried."""
+
 PROGRESS = 0.95
 """A step that leaves the bracket wider than this share of what it was makes its side wait."""
 
@@ -136,6 +140,7 @@ class Search(Anytime[NoiseProblem, Solution]):
         super().__init__(problem.simplified, settings, progress, coarse)
         self.asked, self._neighbour = problem, neighbour
         self._steps: Steps = {kind: [] for kind in (*LOWER, "centred", "offset")}
+        self._cut: set[str] = set()  # kinds of lower bounds whose windows are cut
         self._groups: list[GroupProof] = []
         self._staircases: dict[float, Staircase] = {}
         self.best: _Found | None = None
@@ -622,16 +627,40 @@ class Search(Anytime[NoiseProblem, Solution]):
                     effort: float = largest.pairs
                     if schedule.sizes_grow or not (largest.seed is None or largest.seed.sharp):
                         effort *= max(1.0, choice[1] / largest.k) ** 2
-                    if schedule.graded(*choice, self._steps) is not None:
+                    if choice[0] in LOWER and schedule.graded(*choice, self._steps) is not None:
                         effort *= GRADED
                     promises.append((0.5 ** idle[side] / (1 + effort), side, choice))
             if not promises:
                 return
             _, side, choice = max(promises)
+            self._cut_window(schedule, *choice)
             width, looked = self.upper - self.lower, schedule.window(*choice, self._steps)
             if self._step(schedule, *choice).status != "optimal":
                 failed.add((*choice, looked))
             idle[side] = idle[side] + 1 if self.upper - self.lower > PROGRESS * width else 0
+
+    def _cut_window(self, schedule: Schedule, kind: str, k: int) -> None:
+        """Cut the window of events to what matters on the last lattice, before a much finer one."""
+        steps, plain = self._steps[kind], not self.problem.folds and not self.problem.monotone
+        if kind not in LOWER or kind in self._cut or not steps or self.best is None or not plain:
+            return
+        last, middle = steps[-1], float(self.best.noise.quantile(0.5)) / self.problem.sensitivity
+        large = last.pairs >= CUT_PAIRS and k >= CUT_GROWTH * last.k
+        if self.problem.joint.epsilon < ALIGNED_FROM or not large or last.seed is None:
+            return
+        self._cut.add(kind)
+        window, enough = last.window, last.bound * (1 - CUT_SHARE * self.settings.gap)
+        for side in ("left", "right"):
+            share = 1.0
+            for power in range(1, CUT_TRIALS + 1):
+                end = middle + (share - 0.5**power) * (getattr(last.window, side) - middle)
+                tried = replace(window, **{side: end})
+                step = self._lower_step(schedule, kind, last.k, tried, last.seed)
+                if self._over:
+                    return
+                if step.status == "optimal" and step.bound >= enough:
+                    share, window = share - 0.5**power, tried
+        steps[-1] = replace(last, window=window)
 
     def _step(self, schedule: Schedule, kind: str, k: int) -> Step:
         """One lower or upper bound on a lattice of k per sensitivity."""
@@ -641,13 +670,8 @@ class Search(Anytime[NoiseProblem, Solution]):
         if kind not in LOWER and self._cut_serves:
             limits = replace(limits, deadline=self._until(PARTLY))
         if kind in LOWER:
-            grading = schedule.graded(kind, k, self._steps)
-            cells = k // grading.coarse if grading and not grading.steps else k
-            problem, factor = trimmed(self.problem)
-            step = lower_step(problem, cells, window, seed, limits, grading, ends=kind == "ends")
-            if problem is not self.problem:
-                step = replace(step, bound=max(0.0, step.bound) * factor, proof=None)
-            step = replace(step, k=k, window=step.window.within(schedule.widest))
+            step = self._lower_step(schedule, kind, k, window, seed)
+            step = replace(step, window=window if kind in self._cut else step.window.within(schedule.widest))
             self.lower = max(self.lower, step.bound)
         else:
             narrowing = schedule.graded(kind, k, self._steps)
@@ -662,6 +686,15 @@ class Search(Anytime[NoiseProblem, Solution]):
         self._cells, self._pairs = max(self._cells, step.cells), self._pairs + step.pairs
         self._report()
         return step
+
+    def _lower_step(self, schedule: Schedule, kind: str, k: int, window: Window, seed: Seed | None) -> Step:
+        grading = schedule.graded(kind, k, self._steps)
+        cells = k // grading.coarse if grading and not grading.steps else k
+        problem, factor = trimmed(self.problem)
+        step = lower_step(problem, cells, window, seed, self._limits, grading, ends=kind == "ends")
+        if problem is not self.problem:
+            step = replace(step, bound=max(0.0, step.bound) * factor, proof=None)
+        return replace(step, k=k)
 
     def _upper_step(
         self, k: int, edge: int, window: Window, seed: Seed | None, limits: Limits, narrowing: Grading | None

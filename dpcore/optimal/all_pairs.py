@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ..kernels import loaded
@@ -21,7 +22,9 @@ from .mesh import Mesh
 from .program import LatticeProgram, Outcome, Seed
 from .step import Limits
 
-EACH, CUBED = 60.0, 0.012
+Flags = NDArray[np.bool_]
+
+EACH, CUBED = 20.0, 0.012
 """The simplex method takes as long for p pairs as this method where p² is so many times the number of all pairs, and so
 many times n² (n + 1.5 s) for n classes and s shifts."""
 
@@ -32,11 +35,21 @@ UNLOADED = 4.0
 """The pairs have to be so many times as many where kernels would have to be loaded first, and in a new installation
 compiled."""
 
-FEWEST_PAIRS, MOST_PAIRS, MOST_CLASSES = 6_000, 600_000, 1600
+FEWEST_PAIRS, MOST_PAIRS, MOST_CLASSES = 6_000, 2_400_000, 1600
 """Smaller and larger programs are left to the simplex method."""
+
+MOST_NEAR = 600_000
+"""And those with more pairs that may bind."""
 
 ACCURACY, CLOSEST = 0.05, 1e-7
 """The ends of a program's own bracket meet to this share of the gap aimed at, and no closer."""
+
+AWAY, MARGIN = (-1.0, -0.5, 0.0, 0.5, 1.0), 2.0
+"""Pairs are chosen by the densities so many steps of a coarser lattice away, and by this margin at least."""
+
+MISSED, ROUNDS = 0.2, 3
+"""Pairs that were wrongly left out are added where they are worth this share of the gap aimed at; in so many
+rounds, all of them in the last."""
 
 LEAST_MASS, LEAST_RATE = 1e-4, 1e-3
 """Least share of the largest mass, and of the mean rate, to begin with."""
@@ -82,29 +95,68 @@ def _worth(lattice: Lattice) -> float:
 
 def all_at_once(program: LatticeProgram, seed: Seed | None, limits: Limits) -> Outcome | None:
     """The outcome of the program with all its pairs, beginning next to the seed's. None: there was no time for a step,
-    or it came to no end."""
-    lattice = program.lattice
-    terms = _terms(program)
-    costs = lattice.multiplicity * program.costs
+    or it came to no end.
+
+    Pairs that are far from binding at the seed are left out at first, then those that were wrongly.
+    """
+    costs, chosen = program.lattice.multiplicity * program.costs, _near(program, seed)
+    if chosen.sum() > MOST_NEAR:
+        return None
     if program.atom_cost is not None:
         costs = np.append(costs, program.atom_cost)
-    found = InteriorProgram[Terms | WideLimits](costs, terms).solve(
-        limits.deadline, limits.stop, accuracy=max(ACCURACY * limits.gap, CLOSEST), start=_start(program, seed, terms)
-    )
-    return None if found is None or found.status == "rounds" else _outcome(program, terms, found, costs)
+    accuracy = max(ACCURACY * limits.gap, CLOSEST)
+    best, found = None, None
+    for round_ in range(ROUNDS):
+        terms = _terms(program, chosen)
+        interior, start = InteriorProgram[Terms | WideLimits](costs, terms), _start(program, seed, terms)
+        start = start if found is None else _again(found)
+        found = interior.solve(limits.deadline, limits.stop, accuracy=accuracy, start=start)
+        if start is not None and (found is None or found.status == "rounds"):
+            found = interior.solve(limits.deadline, limits.stop, accuracy=accuracy)
+        if found is None or found.status == "rounds" or (best is not None and found.status == "stopped"):
+            break
+        best = _outcome(program, terms, found, costs, chosen)
+        left = _left_out(program, chosen, found, MISSED * limits.gap)
+        if found.status == "stopped" or not left.any():
+            break
+        chosen = chosen | left if round_ + 2 < ROUNDS or chosen.size > MOST_NEAR else np.ones_like(chosen)
+    return best
 
 
-def _terms(program: LatticeProgram) -> Terms | WideLimits:
-    """All terms of all shifts, events without a cover and the atom."""
+def _near(program: LatticeProgram, seed: Seed | None) -> Flags:
+    """Which pairs may bind, of every shift in turn: those whose event weighs at the seed, or next to it, not much less
+    than e^ε times its cover. Without a seed all."""
+    lattice = program.lattice
+    if seed is None:
+        return np.ones(sum(map(len, lattice.excesses(np.zeros(len(lattice.indices)), lattice.shifts, 1.0))), dtype=bool)
+    near = np.array([seed.density(lattice.places + away / seed.cells) for away in AWAY])
+    least, most = (lattice.masses(bound) for bound in (near.min(axis=0), near.max(axis=0)))
+    margin = MARGIN * max(1.0, lattice.cells / seed.cells)
+    return np.concatenate([z >= 0 for z in lattice.excesses_up_to(least / margin, most, program.amplification)])
+
+
+def _left_out(program: LatticeProgram, chosen: Flags, found: Interior, share: float) -> Flags:
+    """Pairs that were left out and are violated; none where they are worth less than this share of the value."""
+    lattice = program.lattice
+    r = lattice.unfold(np.maximum(found.x[: lattice.classes], 0.0))
+    excesses = list(lattice.excesses(r, lattice.shifts, program.amplification))
+    missed = np.where(chosen, 0.0, np.maximum(np.concatenate(excesses), 0.0))
+    rates = np.repeat(found.limits, [len(z) for z in excesses])
+    little = share * float(lattice.multiplicity * program.costs @ found.x[: lattice.classes])
+    return (missed > 0) & (float(rates @ missed) > little)
+
+
+def _terms(program: LatticeProgram, chosen: Flags) -> Terms | WideLimits:
+    """The chosen terms of all shifts, events without a cover and the atom."""
     lattice = program.lattice
     if isinstance(lattice, Mesh):
-        return _hats(program, lattice)
+        return _hats(program, lattice, np.flatnonzero(chosen))
     n, atom = lattice.classes, int(program.atom_cost is not None)
-    every = np.ones(len(lattice.events), dtype=bool)
-    pairs = [lattice.pairs(j, every) for j in lattice.shifts.tolist()]
+    shifts = lattice.shifts.tolist()
+    pairs = [lattice.pairs(j, mine) for j, mine in zip(shifts, chosen.reshape(len(shifts), -1))]
     pairs = [(event[event != cover], cover[event != cover]) for event, cover in pairs]
     loose = []
-    for j in lattice.shifts.tolist():
+    for j in shifts:
         weights = np.bincount(lattice.classify(lattice.bare(j)), minlength=n + atom)
         weights[n:] = 1
         loose.append((np.flatnonzero(weights), weights[weights > 0].astype(float)))
@@ -122,12 +174,13 @@ def _terms(program: LatticeProgram) -> Terms | WideLimits:
     )
 
 
-def _hats(program: LatticeProgram, lattice: Mesh) -> WideLimits:
+def _hats(program: LatticeProgram, lattice: Mesh, chosen: Ints) -> WideLimits:
     """The same for hat functions; there is no atom, and all have covers."""
     hats, n, none = lattice.tests, lattice.classes, np.empty(0, dtype=np.int64)
     values = csr_array((hats.event - program.amplification * hats.cover, (hats.test, hats.column)), (hats.count, n))
+    values = values[chosen]
     values.sort_indices()
-    limits = np.searchsorted(lattice.shifts, hats.shift)
+    limits = np.searchsorted(lattice.shifts, hats.shift[chosen])
     return WideLimits(
         values,
         np.searchsorted(limits, np.arange(len(lattice.shifts) + 1)),
@@ -165,7 +218,15 @@ def _start(program: LatticeProgram, seed: Seed | None, terms: Terms | WideLimits
     return law, np.maximum(rates, LEAST_RATE * rates.mean())
 
 
-def _outcome(program: LatticeProgram, terms: Terms | WideLimits, found: Interior, costs: Array) -> Outcome:
+def _again(found: Interior) -> tuple[Array, Array]:
+    """What was found, to begin with once more."""
+    law, rates = np.maximum(found.x, LEAST_MASS * found.x.max()), np.maximum(found.limits, 0.0)
+    return law, np.maximum(rates, LEAST_RATE * rates.mean())
+
+
+def _outcome(
+    program: LatticeProgram, terms: Terms | WideLimits, found: Interior, costs: Array, chosen: Flags
+) -> Outcome:
     lattice = program.lattice
     n = lattice.classes
     masses, rates = np.maximum(found.x[:n], 0.0), np.maximum(found.limits, 0.0)
@@ -173,7 +234,7 @@ def _outcome(program: LatticeProgram, terms: Terms | WideLimits, found: Interior
     if isinstance(terms, Terms):
         event, cover, weight = _together(terms.events, terms.covers, weight, n)
     else:
-        event, cover = np.arange(len(weight)), np.full(len(weight), -1)
+        event, cover = np.flatnonzero(chosen), np.full(len(weight), -1)
     r = lattice.unfold(masses)
     atom = float(found.x[n]) if program.atom_cost is not None else 0.0
     shortfall = float(lattice.shortfalls(r, program.amplification).max(initial=0.0)) + atom

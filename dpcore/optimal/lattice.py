@@ -282,6 +282,14 @@ class Lattice:
         """`excess` at each of the shifts."""
         return (self.excess(r, shift, amplification) for shift in shifts.tolist())
 
+    def excesses_up_to(self, least: Array, most: Array, amplification: float) -> Iterator[Array]:
+        """The largest `excess` at every shift of laws between these two, given per index."""
+        width, at = len(least), self._event_positions
+        for shift in self.shifts.tolist():
+            covers = at - shift
+            inside = (covers >= 0) & (covers < width)
+            yield most[at] - amplification * np.where(inside, least[np.clip(covers, 0, width - 1)], 0.0)
+
     def shortfalls(self, r: Array, amplification: float) -> Array:
         """Σ_i max(0, r_i − E r_{i−j}) for every shift j in `shifts`."""
         terms = faster("lattice_terms", lattice_terms)

@@ -224,19 +224,26 @@ class Mesh(Lattice):
     def masses(self, density: Array) -> Array:
         return density / self.fineness
 
-    def _balance(self, r: Array, amplification: float) -> Array:
-        """Every hat's mean under the law less e^ε times that of its shifted copy; `r` is per index."""
-        hats = self.tests
-        return sums_at(
-            hats.test, (hats.event - amplification * hats.cover) * r[self.representatives][hats.column], self.names
-        )
+    def _balance(self, r: Array, amplification: float, least: Array | None = None) -> Array:
+        """Every hat's mean under the law less e^ε times that of its shifted copy, whose masses are `least` if that is
+        given; both are per index."""
+        hats, least = self.tests, r if least is None else least
+        event, cover = (law[self.representatives][hats.column] for law in (r, least))
+        return sums_at(hats.test, hats.event * event - amplification * hats.cover * cover, self.names)
 
     def excess(self, r: Array, shift: int, amplification: float) -> Array:
         return next(self.excesses(r, np.array([shift]), amplification))
 
     def excesses(self, r: Array, shifts: Ints, amplification: float) -> Iterator[Array]:
-        balance = self._balance(r, amplification)
-        return (balance[self.tests.shift == shift] for shift in shifts.tolist())
+        return self._by_shift(self._balance(r, amplification), shifts)
+
+    def excesses_up_to(self, least: Array, most: Array, amplification: float) -> Iterator[Array]:
+        return self._by_shift(self._balance(most, amplification, least), self.shifts)
+
+    def _by_shift(self, values: Array, shifts: Ints) -> Iterator[Array]:
+        """A test function's value each, of every one of these shifts."""
+        first, last = (np.searchsorted(self.tests.shift, shifts, side=side) for side in ("left", "right"))
+        return (values[i:j] for i, j in zip(first.tolist(), last.tolist()))
 
     def shortfalls(self, r: Array, amplification: float) -> Array:
         positive = np.maximum(self._balance(r, amplification), 0.0)

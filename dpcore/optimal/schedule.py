@@ -18,6 +18,7 @@ import numpy as np
 
 from .._validate import decimal
 from ..problem import NoiseProblem
+from .all_pairs import MOST_CLASSES
 from .lattice import NOT_ZERO, ROUNDED
 from .lower import CELL, atom_serves
 from .mesh import BEYOND, Grading
@@ -66,6 +67,9 @@ the loss has a power, so that one size less often takes the whole time."""
 
 ALL_PAIRS_GROWTH = 1.6
 """And at least so many times where programs take all pairs: their time grows less with their size."""
+
+ROOM = 0.96
+"""Share of the largest program with all pairs that a lattice is chosen for: what it is rounded to may be larger."""
 
 OVERSHOT = 1.25
 """A multiple that is more than so many times what is wanted is not taken."""
@@ -408,6 +412,9 @@ class Schedule:
             last = steps[kind][-1].seed
             least = LEAST_GROWTH if last is None or last.sharp else ALL_PAIRS_GROWTH
             wanted = min(max(math.sqrt(quality / goal), least * largest), max(most, least) * largest)
+            if last is not None and not last.sharp:  # as large as still is one with all pairs
+                room = ROOM * MOST_CLASSES / steps[kind][-1].cells * steps[kind][-1].k
+                wanted = room if LEAST_GROWTH * largest <= room < wanted else wanted
             multiple = max(2, math.ceil(wanted / base - ROUNDED))
             multiple += kind == "centred" and multiple % 2 == 0  # even multiples of centred cells are offset cells
             if kind in LOWER and self._sparse:

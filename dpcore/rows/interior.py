@@ -324,7 +324,7 @@ class _FullSystem(_System):
     def serves(cls, limits: Limits) -> bool:
         """Whether limits are few and long."""
         every = len(limits.most) * len(limits.laws)
-        return every <= cls.MOST and 4 * len(limits.events) >= every
+        return every <= cls.MOST and 16 * len(limits.events) >= every
 
     def fill(self, diagonal: Array, limits: Limits, w: Array, g: Array, D: Array) -> None:
         from ..kernels.privacy_system import apart

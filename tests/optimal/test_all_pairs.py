@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from scipy.sparse import csr_array
 
 from dpcore import noise_problem
 from dpcore.loss.cells import means as cell_means
-from dpcore.optimal.all_pairs import all_at_once
+from dpcore.optimal.all_pairs import MISSED, _near, all_at_once
 from dpcore.optimal.lower import lower_step, rounded_costs, rounding_lattice
 from dpcore.optimal.mesh import Grading, Mesh
 from dpcore.optimal.program import LatticeProgram
@@ -110,6 +111,24 @@ def test_a_coarser_solution_is_a_start(name):
     simplex = by_simplex(program)
     assert found.objective == pytest.approx(simplex.objective, rel=WITHIN)
     assert proved(problem, program, costs, lattice, found) == pytest.approx(simplex.objective, rel=2 * WITHIN)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_pairs_that_a_seed_wrongly_leaves_out_come_back(name):
+    """A seed whose law stands one sensitivity away, with twice its mass where the other has next to none."""
+    problem, window = CASES[name]
+    coarse, _, lattice = nodes(problem, window, 5)
+    seed = seed_of(lattice, all_at_once(coarse, None, limits(problem)))
+    astray = replace(seed, density=lambda x: seed.density(x + 1) + 2 * seed.density(x - 1))
+    program, costs, lattice = nodes(problem, window, 10)
+    near, far = (_near(program, one) for one in (seed, astray))
+    assert near.sum() < near.size and (near & ~far).any()
+    expected = all_at_once(program, None, limits(problem)).objective
+    for start in (seed, astray):
+        found = all_at_once(program, start, limits(problem))
+        assert found.objective == pytest.approx(expected, rel=WITHIN + MISSED * GAP)
+        bound = proved(problem, program, costs, lattice, found)
+        assert bound == pytest.approx(expected, rel=2 * WITHIN + MISSED * GAP)
 
 
 GRADED = {
