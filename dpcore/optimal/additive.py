@@ -91,7 +91,7 @@ OUTSIDE_IN_FROM = 0.7
 BRIEFLY = 0.1
 """Or for multipliers without a program where programs serve as well."""
 
-PLACES = 0.7
+PLACES = 0.85
 """Share of the time for places that do not tell all; lattices, which miss jumps and ends, bring soon what they can."""
 
 STAIRCASE_FROM, STAIRCASE_EVEN, EACH_POWER = 8.0, 6.1, 1.8
@@ -623,7 +623,7 @@ class Search(Anytime[NoiseProblem, Solution]):
             for side in idle:
                 choice = schedule.next(side, self._steps, self.lower, self.upper)
                 if choice is not None and (*choice, schedule.window(*choice, self._steps)) not in failed:
-                    largest = max(self._steps[choice[0]], key=lambda step: step.pairs)
+                    largest = max(self._steps[choice[0]], key=lambda step: step.k)
                     effort: float = largest.pairs
                     if schedule.sizes_grow or not (largest.seed is None or largest.seed.sharp):
                         effort *= max(1.0, choice[1] / largest.k) ** 2

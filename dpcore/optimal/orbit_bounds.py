@@ -26,8 +26,11 @@ LATER = (
 MANY = 2
 """Of many marks so many attempts are worth their time."""
 
-GROWTH = 1.5
-"""From one depth to the next with few shifts."""
+FIRST_DEPTH, GROWTH = 4, 1.5
+"""Depths with few shifts are larger than that, and grow at least by this factor."""
+
+DEEP, DEEPER = 30, 100
+"""Before depths beyond the first a law is looked for; from about the second on more shifts may count."""
 
 
 def _attempts(orbits: Orbits) -> Iterator[tuple[str, int, float]]:
@@ -40,12 +43,24 @@ def _attempts(orbits: Orbits) -> Iterator[tuple[str, int, float]]:
     if not orbits.few:
         yield "again", 4, 1
     yield from (("upper", 1, 1.5), ("lower", 4, 1))
-    last = 4
-    for depth in orbits.telling:
-        if depth >= GROWTH * last:
-            yield "again", depth, 1
-            last = depth
+    depths = _depths(orbits.telling)
+    yield from (("again", depth, 1) for depth in depths if depth <= DEEP)
+    if depths:
+        yield "upper", 3, 4.0
+    yield from (("again", depth, 1) for depth in depths if DEEP < depth <= DEEPER)
+    if depths and depths[-1] > DEEPER:  # with shifts that count among more
+        yield "lower", 16, 1
+        yield from (("again", depth, 1) for depth in depths if depth > DEEPER)
     yield from LATER
+
+
+def _depths(telling: list[int]) -> list[int]:
+    """The last of these and, before each, the last that is so much smaller."""
+    found: list[int] = []
+    for depth in reversed(telling):
+        if depth > FIRST_DEPTH and (not found or GROWTH * depth <= found[-1]):
+            found.append(depth)
+    return found[::-1]
 
 
 def orbit_bounds(

@@ -18,6 +18,9 @@ SETTLED, FEW, SLIGHTLY = 0.1, 5.0, 0.02
 """A program ends when what its limits are exceeded by is worth less than this share of what is open, and is not more
 than so many times δ and so much probability: limits that do not count yet may be worth more."""
 
+COUNTS = 0.01
+"""Where no rate is 0, limits count of which at most this share is left."""
+
 LEAST = 1e-8
 """Smaller losses are scaled like this one: HiGHS takes no entries beyond 1e15."""
 
@@ -49,32 +52,46 @@ def orbit_lower(
     # mass that costs is about √V, so that neither its cost, in units of V, nor the error of its D is large
     scaling = np.where(costs > 0, math.sqrt(min(1.0, max(limits.scale, LEAST))), 1.0)
     terms, intervals = _terms(frame, shifts, classes, scaling, privacy.amplification)
-    program = OrbitProgram(terms, costs, masses, np.zeros((len(shifts), count)), delta, limits.scale, scaling)
-    program.rows.add_terms(np.flatnonzero(np.abs(shifts[terms.limit]) == q))
-    falls = _add_falls(program, frame, classes) if problem.monotone else None
     best, counting = 0.0, np.zeros(len(shifts))
 
-    def judge(over: Array) -> bool:
-        """Every solution on the way is one of a relaxation, whose multipliers prove a bound, too. What limits are still
-        exceeded by is worth about the rates times that: enough if that is little of what is open."""
+    def prove(rates: Array, names: Ints, found: Array, order: Array | None = None) -> float:
+        """Judge multipliers of the limits and of some terms."""
         nonlocal best, counting
-        duals = program.rows.lp.row_duals()
-        rates, found = program.rows.multipliers(duals, limits.scale)
-        limit, interval = terms.limit[program.rows.names], intervals[program.rows.names]
+        limit, interval = terms.limit[names], intervals[names]
         weights, found = nothing.copy(), np.minimum(found, rates[limit])
         if problem.folds:
             weights[limit, interval] = weights[len(right) + limit, len(edges) - interval] = 0.5 * found
         else:
             weights[limit, interval] = found
+        proof = replace(frame, weights=weights, falls=order)
+        bound = proof.lower(problem.paid_loss, privacy.epsilon, privacy.delta)
+        if bound > best:
+            best, counting = bound, rates
+        return bound
+
+    bare = np.zeros((len(shifts), count))
+    solved = None if problem.monotone else terms.all_at_once(costs, masses, bare, delta, limits)
+    if solved is not None:
+        rates = np.maximum(solved.limits, 0.0)
+        prove(rates, np.arange(len(terms.limit)), np.maximum(solved.terms, 0.0))
+        if solved.status in ("optimal", "stopped"):
+            reached = sums_at(terms.limit, terms.at(solved.x), len(shifts)) >= (1 - COUNTS) * delta
+            return best, np.unique(np.abs(shifts[reached]))
+    program = OrbitProgram(terms, costs, masses, bare, delta, limits.scale, scaling)
+    program.rows.add_terms(np.flatnonzero(np.abs(shifts[terms.limit]) == q))
+    falls = _add_falls(program, frame, classes) if problem.monotone else None
+
+    def judge(over: Array) -> bool:
+        """Every solution on the way is one of a relaxation, whose multipliers prove a bound, too. What limits are still
+        exceeded by is worth about the rates times that: enough if that is little of what is open."""
+        duals = program.rows.lp.row_duals()
+        rates, found = program.rows.multipliers(duals, limits.scale)
         order = None
         if falls is not None:
             numbers, rows, copies, large = falls
             order = np.zeros(n - 1)
             order[numbers] = np.maximum(duals[rows], 0.0) * limits.scale / (copies * large)
-        proof = replace(frame, weights=weights, falls=order)
-        bound = proof.lower(problem.paid_loss, privacy.epsilon, privacy.delta)
-        if bound > best:
-            best, counting = bound, rates
+        bound = prove(rates, program.rows.names, found, order)
         little = rates @ over <= SETTLED * (limits.scale - best)
         return bool(little and bound > 0 and over.max(initial=0.0) <= min(FEW * delta, SLIGHTLY))
 

@@ -55,12 +55,16 @@ def orbit_upper(problem: NoiseProblem, depth: int, reach: float, limits: Limits)
         delta = privacy.delta * (1 - tighter) - room
         if delta <= 0:
             return None
-        program = OrbitProgram(terms, costs, masses, bare, delta, limits.scale, np.ones(n + 1))
-        if problem.monotone:
-            _add_falls(program, cells, privacy.epsilon)
-        status, x = program.solve(limits)
-        if status != "optimal":
-            return None
+        solved = None if problem.monotone else terms.all_at_once(costs, masses, bare, delta, limits)
+        if solved is not None and solved.status == "optimal":
+            x = np.maximum(solved.x, 0.0)
+        else:
+            program = OrbitProgram(terms, costs, masses, bare, delta, limits.scale, np.ones(n + 1))
+            if problem.monotone:
+                _add_falls(program, cells, privacy.epsilon)
+            status, x = program.solve(limits)
+            if status != "optimal":
+                return None
         noise = PiecewiseNoise.from_masses(
             sensitivity=problem.sensitivity,
             resolution=q,

@@ -14,10 +14,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from .._validate import decimal
+from ..kernels import loaded
 from ..problem import NoiseProblem
+from ..rows.interior import Interior, InteriorProgram, WideLimits
 from ..rows.program import KEEP, PrivacyProgram, Rows, Uncovered
+from .all_pairs import ACCURACY, CLOSEST
 from .lattice import Array, Ints, sums_at
 from .step import Limits
 
@@ -33,7 +37,7 @@ MOST_MARKS = 2
 MOST_FOLLOWING, MANY_FROM = 30, 1.0
 """But not from this ε on, if so few places per sensitivity follow from them at depth 2."""
 
-MOST_PLACES = 120
+MOST_PLACES = 400
 """No depth adds to more places per sensitivity than these."""
 
 WIDEST = 24
@@ -44,6 +48,10 @@ TOLERANCE = 1e-9
 
 OVER = 1e-7
 """Shares of δ that do not count as a violation."""
+
+MANY_TERMS, UNLOADED = 700, 4.0
+"""From so many terms on all are taken at once, for laws that need not be monotone; where kernels would have to be
+loaded first, from so many times as many on."""
 
 ROUNDS = 100
 """Most linear programs for one bound."""
@@ -193,6 +201,21 @@ class Terms:
         mine = np.arange(int(widths.sum())) + np.repeat(self.starts[names] - starts, widths)
         owners = np.arange(len(names))
         return Rows(starts, self.columns[mine], self.values[mine], self.sizes[names], owners, self.limit[names])
+
+    def all_at_once(self, costs: Array, masses: Array, bare: Array, delta: float, limits: Limits) -> Interior | None:
+        """Where the program of these terms (`OrbitProgram`) ends with all of them at once, by the interior point
+        method; None: there are too few for that, or it made no step."""
+        if len(self.limit) < MANY_TERMS * (1.0 if loaded() else UNLOADED):
+            return None
+        n, most = len(costs), np.full(len(bare), delta)
+        values = csr_array((self.values, self.columns, np.append(self.starts, len(self.columns))), (len(self.limit), n))
+        values.sort_indices()
+        starts = np.searchsorted(self.limit, np.arange(len(most) + 1))
+        owners, columns = np.nonzero(bare)
+        loose = np.searchsorted(owners, np.arange(len(most) + 1)), columns, bare[owners, columns]
+        rows = WideLimits(values, starts, most, *loose, np.zeros(n, dtype=np.int64), masses)
+        accuracy = max(ACCURACY * limits.gap, CLOSEST)
+        return InteriorProgram(costs, rows).solve(limits.deadline, limits.stop, accuracy=accuracy)
 
     def at(self, x: Array) -> Array:
         """(terms,)"""

@@ -21,8 +21,10 @@ from dpcore.loss import parse_loss
 from dpcore.noise.piecewise import PiecewiseNoise
 from dpcore.optimal import jumps, solve
 from dpcore.optimal import orbit_lower as orbit_lower_module
+from dpcore.optimal import orbits as orbits_module
 from dpcore.optimal.integer import IntegerSearch
 from dpcore.optimal.nearest import real_valued, rounded
+from dpcore.optimal.orbit_bounds import _depths
 from dpcore.optimal.orbit_lower import orbit_lower
 from dpcore.optimal.orbit_upper import orbit_upper
 from dpcore.optimal.orbits import Orbits, steps_only
@@ -218,13 +220,38 @@ def test_marks_and_places():
 
 
 def test_depths_tell_nearer_fractions_apart():
-    """.7588 is below 4/5, 7/9, 10/13, 13/17, 16/21, 19/25, 41/54, 63/83 and 85/112, of denominators up to 120;
-    .99 below 1 alone."""
+    """.7588 is below 4/5, 7/9, 10/13, 13/17, 16/21, 19/25, 41/54, 63/83, 85/112, 107/141, 129/170 and 280/369, of
+    denominators up to 400; .99 below 1 alone."""
     found = Orbits.of(noise_problem(0.00585, 0.171, 1.0, "exceed:5.28", support=(-8.798, 0.4788))).telling
-    assert found == [1, 3, 5, 7, 9, 11, 13, 27, 42, 56]
+    assert found == [1, 3, 5, 7, 9, 11, 13, 27, 42, 56, 71, 85, 185]
+    assert _depths(found) == [7, 13, 27, 56, 85, 185]
     assert Orbits.of(noise_problem(5.83, 1e-7, 1.0, "exceed:5.99", support=(-math.inf, 0))).telling == [1, 50]
     assert Orbits.of(noise_problem(1.0, 0.1, 1.0, "exceed:0.3")).telling == [1, 2, 3]
     assert Orbits.of(noise_problem(3.72, 0.00705, 1.0, "exceed:0.347", support=(-1.056, 5.245))).telling == []
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "spec", "support", "depth"),
+    [
+        (0.00585, 0.171, "exceed:5.28", (-8.798, 0.4788), 4),
+        (3.72, 0.00705, "exceed:0.347", (-1.056, 5.245), 2),
+        (1.0, 0.1, "exceed:0.3", (-math.inf, math.inf), 3),
+        (0.5, 0.1, "exceed:0.406", (0.0, math.inf), 3),
+    ],
+)
+def test_all_terms_at_once_say_the_same(epsilon, delta, spec, support, depth, monkeypatch):
+    """By the interior point method as by the simplex method, which adds terms as they are violated."""
+    monkeypatch.setattr(orbit_lower_module, "SETTLED", -1.0)  # to the end
+    problem = noise_problem(epsilon, delta, 1.0, spec, support=support)
+    found = []
+    for many in (1, 10**9):
+        monkeypatch.setattr(orbits_module, "MANY_TERMS", many)
+        law = orbit_upper(problem, min(depth, 2), 1.5, limits())
+        assert law is not None and audit.shortfall_upper(law, epsilon, 1.0)[0] <= delta
+        upper = audit.loss_upper(law, problem.loss)
+        found.append((upper, orbit_lower(problem, depth, 0, limits(upper))[0]))
+    one, other = found
+    assert one == pytest.approx(other, rel=3e-4)
 
 
 @pytest.mark.parametrize(
