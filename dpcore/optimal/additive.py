@@ -85,6 +85,9 @@ WITHOUT_SUPPORT = 0.5
 PARTLY = 0.25
 """Share of the time for a law of a program where a closed form serves."""
 
+SCANNED = 0.5
+"""Share of the time left for laws on any of the first lattices: at tiny δ some programs do not end."""
+
 OUTSIDE_IN_FROM = 0.7
 """From this ε on multipliers for monotone laws from outside in fade soon enough."""
 
@@ -99,8 +102,8 @@ STAIRCASE_FROM, STAIRCASE_EVEN, EACH_POWER = 8.0, 6.1, 1.8
 2, no program improves on the staircase with an atom."""
 
 CUT_PAIRS, CUT_GROWTH, CUT_SHARE, CUT_TRIALS = 300, 1.4, 0.08, 3
-"""Windows of events are cut on a lattice that needed so many pairs, before one so many times as fine, where that costs
-at most such a share of the gap on either side; so many places are tried."""
+"""Windows of events are cut on the first lattice that needed so many pairs, before one so many times as fine as the
+last, where that costs at most such a share of the gap; on either side so many places are tried."""
 
 PROGRESS = 0.95
 """A step that leaves the bracket wider than this share of what it was makes its side wait."""
@@ -574,7 +577,7 @@ class Search(Anytime[NoiseProblem, Solution]):
                 if kind in late or any(step.k == k for step in self._steps[kind]) or (large and self._steps[kind]):
                     continue
                 fits = k <= schedule.finest and schedule.fits(kind, k, self._steps)
-                step = self._step(schedule, kind, k) if fits else None
+                step = self._step(schedule, kind, k, 1.0 if kind in LOWER else SCANNED) if fits else None
                 most = max(most, step.pairs if step else PAIRS_PER_STEP)
                 late |= {kind} if step and step.status == "time" else set()
             large = large or most >= PAIRS_PER_STEP
@@ -623,7 +626,7 @@ class Search(Anytime[NoiseProblem, Solution]):
             for side in idle:
                 choice = schedule.next(side, self._steps, self.lower, self.upper)
                 if choice is not None and (*choice, schedule.window(*choice, self._steps)) not in failed:
-                    largest = max(self._steps[choice[0]], key=lambda step: step.k)
+                    largest = max(self._steps[choice[0]], key=lambda step: step.pairs)
                     effort: float = largest.pairs
                     if schedule.sizes_grow or not (largest.seed is None or largest.seed.sharp):
                         effort *= max(1.0, choice[1] / largest.k) ** 2
@@ -640,37 +643,37 @@ class Search(Anytime[NoiseProblem, Solution]):
             idle[side] = idle[side] + 1 if self.upper - self.lower > PROGRESS * width else 0
 
     def _cut_window(self, schedule: Schedule, kind: str, k: int) -> None:
-        """Cut the window of events to what matters on the last lattice, before a much finer one."""
+        """Cut the window of events to what matters on a coarse lattice, before a much finer one than so far."""
         steps, plain = self._steps[kind], not self.problem.folds and not self.problem.monotone
-        if kind not in LOWER or kind in self._cut or not steps or self.best is None or not plain:
+        told = [step for step in steps if step.pairs >= CUT_PAIRS and step.seed is not None]
+        if kind not in LOWER or kind in self._cut or not told or self.best is None or not plain:
             return
-        last, middle = steps[-1], float(self.best.noise.quantile(0.5)) / self.problem.sensitivity
-        large = last.pairs >= CUT_PAIRS and k >= CUT_GROWTH * last.k
-        if self.problem.joint.epsilon < ALIGNED_FROM or not large or last.seed is None:
+        if self.problem.joint.epsilon < ALIGNED_FROM or k < CUT_GROWTH * steps[-1].k:
             return
         self._cut.add(kind)
-        window, enough = last.window, last.bound * (1 - CUT_SHARE * self.settings.gap)
+        coarse, middle = told[0], float(self.best.noise.quantile(0.5)) / self.problem.sensitivity
+        window, enough = coarse.window, coarse.bound * (1 - CUT_SHARE * self.settings.gap)
         for side in ("left", "right"):
             share = 1.0
             for power in range(1, CUT_TRIALS + 1):
-                end = middle + (share - 0.5**power) * (getattr(last.window, side) - middle)
+                end = middle + (share - 0.5**power) * (getattr(coarse.window, side) - middle)
                 tried = replace(window, **{side: end})
-                step = self._lower_step(schedule, kind, last.k, tried, last.seed)
+                step = self._lower_step(schedule, kind, coarse.k, tried, coarse.seed, self._limits)
                 if self._over:
                     return
                 if step.status == "optimal" and step.bound >= enough:
                     share, window = share - 0.5**power, tried
-        steps[-1] = replace(last, window=window)
+        steps[-1] = replace(steps[-1], window=window)
 
-    def _step(self, schedule: Schedule, kind: str, k: int) -> Step:
-        """One lower or upper bound on a lattice of k per sensitivity."""
+    def _step(self, schedule: Schedule, kind: str, k: int, share: float = 1.0) -> Step:
+        """One lower or upper bound on a lattice of k per sensitivity, in at most that share of the time left."""
         before = self._steps[kind]
         window, seed = schedule.window(kind, k, self._steps), before[-1].seed if before else None
-        limits = self._limits
         if kind not in LOWER and self._cut_serves:
-            limits = replace(limits, deadline=self._until(PARTLY))
+            share = min(share, PARTLY)
+        limits = self._limits if share == 1 else replace(self._limits, deadline=self._until(share))
         if kind in LOWER:
-            step = self._lower_step(schedule, kind, k, window, seed)
+            step = self._lower_step(schedule, kind, k, window, seed, limits)
             step = replace(step, window=window if kind in self._cut else step.window.within(schedule.widest))
             self.lower = max(self.lower, step.bound)
         else:
@@ -687,11 +690,13 @@ class Search(Anytime[NoiseProblem, Solution]):
         self._report()
         return step
 
-    def _lower_step(self, schedule: Schedule, kind: str, k: int, window: Window, seed: Seed | None) -> Step:
+    def _lower_step(
+        self, schedule: Schedule, kind: str, k: int, window: Window, seed: Seed | None, limits: Limits
+    ) -> Step:
         grading = schedule.graded(kind, k, self._steps)
         cells = k // grading.coarse if grading and not grading.steps else k
         problem, factor = trimmed(self.problem)
-        step = lower_step(problem, cells, window, seed, self._limits, grading, ends=kind == "ends")
+        step = lower_step(problem, cells, window, seed, limits, grading, ends=kind == "ends")
         if problem is not self.problem:
             step = replace(step, bound=max(0.0, step.bound) * factor, proof=None)
         return replace(step, k=k)

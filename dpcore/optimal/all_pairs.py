@@ -12,14 +12,14 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, vstack
 
 from ..kernels import loaded
 from ..rows.interior import Interior, InteriorProgram, WideLimits
 from ..rows.interior import Limits as Terms
 from .lattice import NOT_ZERO, Array, Ints, Lattice, sums_at
 from .mesh import Mesh
-from .program import LatticeProgram, Outcome, Seed
+from .program import COARSE, LatticeProgram, Outcome, Seed
 from .step import Limits
 
 Flags = NDArray[np.bool_]
@@ -44,12 +44,15 @@ MOST_NEAR = 600_000
 ACCURACY, CLOSEST = 0.05, 1e-7
 """The ends of a program's own bracket meet to this share of the gap aimed at, and no closer."""
 
-AWAY, MARGIN = (-1.0, -0.5, 0.0, 0.5, 1.0), 2.0
+AWAY, MARGIN = (-2.0, -1.0, 0.0, 1.0, 2.0), 2.0
 """Pairs are chosen by the densities so many steps of a coarser lattice away, and by this margin at least."""
 
-MISSED, ROUNDS = 0.2, 3
-"""Pairs that were wrongly left out are added where they are worth this share of the gap aimed at; in so many
-rounds, all of them in the last."""
+MISSED, ROUNDS = 0.2, 4
+"""Pairs that were wrongly left out are added where they are worth this share of the gap aimed at, in so many
+rounds; all where the program comes to no end without them."""
+
+OVER = 0.05
+"""And where some limit is exceeded by more than this share of it."""
 
 LEAST_MASS, LEAST_RATE = 1e-4, 1e-3
 """Least share of the largest mass, and of the mean rate, to begin with."""
@@ -67,30 +70,33 @@ def solved(program: LatticeProgram, seed: Seed | None, limits: Limits, enough: C
 
 def _faster(program: LatticeProgram, seed: Seed) -> bool:
     """Whether the pairs that the simplex method is likely to need, as many as for the seed on a finer lattice, are so
-    many, or a blurred seed would have it begin with more. For one (ε, δ), laws that need not be monotone, and evenly
-    spaced indices or hat functions."""
+    many, or a blurred seed would have it begin with more. For laws that need not be monotone, δ > 0, and evenly spaced
+    indices or hat functions."""
     lattice = program.lattice
-    plain = type(lattice) in (Lattice, Mesh) and program.delta > 0 and not program.monotone
-    if not plain or program.further or program.exchange is not None or program.budget is not None:
-        return False
-    every = _every(lattice)
+    plain = type(lattice) in (Lattice, Mesh) and min(delta for _, delta in program.levels) > 0
+    if not plain or program.monotone or program.exchange is not None or (seed.sharp and seed.k <= COARSE):
+        return False  # so coarse a seed's pairs say nothing
+    every = _every(program)
     if lattice.classes > MOST_CLASSES or not FEWEST_PAIRS <= every <= MOST_PAIRS:
         return False
-    most = _worth(lattice) * (1.0 if loaded() else UNLOADED)
+    most = _worth(program) * (1.0 if loaded() else UNLOADED)
     growth = lattice.k / seed.k * lattice.cells / seed.cells  # of nodes, about, and of shifts
     return not seed.sharp or seed.pairs * growth > most
 
 
-def _every(lattice: Lattice) -> int:
+def _every(program: LatticeProgram) -> int:
     """How many pairs there are; of hat functions, which join more masses than two, by these."""
-    return len(lattice.tests.test) // 2 if isinstance(lattice, Mesh) else len(lattice.shifts) * len(lattice.events)
+    lattice, levels = program.lattice, len(program.levels)
+    each = len(lattice.tests.test) // 2 if isinstance(lattice, Mesh) else len(lattice.shifts) * len(lattice.events)
+    return levels * each
 
 
-def _worth(lattice: Lattice) -> float:
+def _worth(program: LatticeProgram) -> float:
     """How many pairs the simplex method finds in the time that this one takes for all."""
-    n, shifts, every = lattice.classes, len(lattice.shifts), _every(lattice)
+    lattice = program.lattice
+    n, shifts = lattice.classes, len(lattice.shifts) * len(program.levels)
     each = EACH / HATS if isinstance(lattice, Mesh) else EACH
-    return math.sqrt(each * every + CUBED * n * n * (n + 1.5 * shifts))
+    return math.sqrt(each * _every(program) + CUBED * n * n * (n + 1.5 * shifts))
 
 
 def all_at_once(program: LatticeProgram, seed: Seed | None, limits: Limits) -> Outcome | None:
@@ -106,7 +112,7 @@ def all_at_once(program: LatticeProgram, seed: Seed | None, limits: Limits) -> O
         costs = np.append(costs, program.atom_cost)
     accuracy = max(ACCURACY * limits.gap, CLOSEST)
     best, found = None, None
-    for round_ in range(ROUNDS):
+    for _ in range(ROUNDS):
         terms = _terms(program, chosen)
         interior, start = InteriorProgram[Terms | WideLimits](costs, terms), _start(program, seed, terms)
         start = start if found is None else _again(found)
@@ -116,80 +122,104 @@ def all_at_once(program: LatticeProgram, seed: Seed | None, limits: Limits) -> O
         if found is None or found.status == "rounds" or (best is not None and found.status == "stopped"):
             break
         best = _outcome(program, terms, found, costs, chosen)
-        left = _left_out(program, chosen, found, MISSED * limits.gap)
+        left = _left_out(program, terms, chosen, found, MISSED * limits.gap)
         if found.status == "stopped" or not left.any():
             break
-        chosen = chosen | left if round_ + 2 < ROUNDS or chosen.size > MOST_NEAR else np.ones_like(chosen)
+        astray = found.status == "rounding" and chosen.size <= MOST_NEAR
+        chosen = np.ones_like(chosen) if astray else chosen | left
     return best
 
 
 def _near(program: LatticeProgram, seed: Seed | None) -> Flags:
-    """Which pairs may bind, of every shift in turn: those whose event weighs at the seed, or next to it, not much less
-    than e^ε times its cover. Without a seed all."""
+    """Which pairs may bind, of every (ε, δ) and shift in turn: those whose event weighs at the seed, or next to it, not
+    much less than e^ε times its cover. Without a seed all."""
     lattice = program.lattice
     if seed is None:
-        return np.ones(sum(map(len, lattice.excesses(np.zeros(len(lattice.indices)), lattice.shifts, 1.0))), dtype=bool)
+        nothing = np.zeros(len(lattice.indices))
+        count = sum(map(len, lattice.excesses(nothing, lattice.shifts, 1.0)))
+        return np.ones(count * len(program.levels), dtype=bool)
     near = np.array([seed.density(lattice.places + away / seed.cells) for away in AWAY])
     least, most = (lattice.masses(bound) for bound in (near.min(axis=0), near.max(axis=0)))
-    margin = MARGIN * max(1.0, lattice.cells / seed.cells)
-    return np.concatenate([z >= 0 for z in lattice.excesses_up_to(least / margin, most, program.amplification)])
+    least /= MARGIN * max(1.0, lattice.cells / seed.cells)
+    excesses = (lattice.excesses_up_to(least, most, amplification) for amplification, _ in program.levels)
+    return np.concatenate([z >= 0 for level in excesses for z in level])
 
 
-def _left_out(program: LatticeProgram, chosen: Flags, found: Interior, share: float) -> Flags:
-    """Pairs that were left out and are violated; none where they are worth less than this share of the value."""
+def _left_out(
+    program: LatticeProgram, terms: Terms | WideLimits, chosen: Flags, found: Interior, share: float
+) -> Flags:
+    """Pairs that were left out and are violated, of limits that are exceeded; none where that is worth less than this
+    share of the value, and next to nothing for every limit: those that do not count yet may be worth more."""
     lattice = program.lattice
     r = lattice.unfold(np.maximum(found.x[: lattice.classes], 0.0))
-    excesses = list(lattice.excesses(r, lattice.shifts, program.amplification))
-    missed = np.where(chosen, 0.0, np.maximum(np.concatenate(excesses), 0.0))
-    rates = np.repeat(found.limits, [len(z) for z in excesses])
+    levels = (lattice.excesses(r, lattice.shifts, amplification) for amplification, _ in program.levels)
+    excesses = [np.maximum(z, 0.0) for level in levels for z in level]
+    count = len(excesses)
+    most = terms.most[:count]
+    over = np.maximum(np.array([z.sum() for z in excesses]) + terms.loose(found.x)[:count] - most, 0.0)
     little = share * float(lattice.multiplicity * program.costs @ found.x[: lattice.classes])
-    return (missed > 0) & (float(rates @ missed) > little)
+    if found.limits[:count] @ over <= little and (over <= OVER * most).all():
+        return np.zeros_like(chosen)
+    return (np.concatenate([z * (more > 0) for z, more in zip(excesses, over)]) > 0) & ~chosen
 
 
 def _terms(program: LatticeProgram, chosen: Flags) -> Terms | WideLimits:
-    """The chosen terms of all shifts, events without a cover and the atom."""
-    lattice = program.lattice
+    """The chosen terms of all limits, events without a cover and the atom; a budget last."""
+    lattice, levels = program.lattice, program.levels
     if isinstance(lattice, Mesh):
-        return _hats(program, lattice, np.flatnonzero(chosen))
-    n, atom = lattice.classes, int(program.atom_cost is not None)
+        return _hats(program, lattice, chosen)
     shifts = lattice.shifts.tolist()
-    pairs = [lattice.pairs(j, mine) for j, mine in zip(shifts, chosen.reshape(len(shifts), -1))]
+    flags = chosen.reshape(len(levels) * len(shifts), -1)
+    pairs = [lattice.pairs(j, mine) for j, mine in zip(shifts * len(levels), flags)]
     pairs = [(event[event != cover], cover[event != cover]) for event, cover in pairs]
+    events, covers = (np.concatenate([pair[i] for pair in pairs]) for i in (0, 1))
+    sizes = [len(event) for event, _ in pairs]
+    if len(levels) == 1 and program.budget is None:
+        return Terms(program.amplification, events, covers, *_shared(program, sizes))
+    count, E = len(events), np.repeat(np.repeat([E for E, _ in levels], len(shifts)), sizes)
+    entries = np.append(np.ones(count), -E), (np.tile(np.arange(count), 2), np.append(events, covers))
+    return _wide(program, csr_array(entries, (count, lattice.classes + (program.atom_cost is not None))), sizes)
+
+
+def _hats(program: LatticeProgram, lattice: Mesh, chosen: Flags) -> WideLimits:
+    """The same for hat functions; there is no atom, and all have covers."""
+    hats, shape = lattice.tests, (lattice.tests.count, lattice.classes)
+    values = (hats.event - E * hats.cover for E, _ in program.levels)
+    rows = vstack([csr_array((value, (hats.test, hats.column)), shape) for value in values])
+    limit = np.searchsorted(lattice.shifts, hats.shift)
+    limits = np.concatenate([level * len(lattice.shifts) + limit for level in range(len(program.levels))])[chosen]
+    sizes = np.bincount(limits, minlength=len(program.levels) * len(lattice.shifts))
+    return _wide(program, rows.tocsr()[np.flatnonzero(chosen)], sizes.tolist())
+
+
+def _wide(program: LatticeProgram, terms: csr_array, sizes: list[int]) -> WideLimits:
+    terms.sort_indices()
+    return WideLimits(terms, *_shared(program, sizes if program.budget is None else [*sizes, 0]))
+
+
+def _shared(program: LatticeProgram, sizes: list[int]) -> tuple[Ints, Array, Ints, Ints, Array, Ints, Array]:
+    """What the limits of one (ε, δ) after the other, with so many terms each, have besides these."""
+    lattice = program.lattice
+    n, atom = lattice.classes, int(program.atom_cost is not None)
     loose = []
-    for j in shifts:
-        weights = np.bincount(lattice.classify(lattice.bare(j)), minlength=n + atom)
+    for j in lattice.shifts.tolist() * len(program.levels):
+        weights = np.bincount(lattice.classify(lattice.bare(j)), minlength=n + atom).astype(float)
         weights[n:] = 1
-        loose.append((np.flatnonzero(weights), weights[weights > 0].astype(float)))
-    return Terms(
-        program.amplification,
-        np.concatenate([event for event, _ in pairs]),
-        np.concatenate([cover for _, cover in pairs]),
-        np.cumsum([0, *(len(event) for event, _ in pairs)]),
-        np.full(len(pairs), program.delta),
-        np.cumsum([0, *(len(columns) for columns, _ in loose)]),
-        np.concatenate([columns for columns, _ in loose]),
-        np.concatenate([values for _, values in loose]),
+        loose.append(weights)
+    most = np.repeat([delta for _, delta in program.levels], len(lattice.shifts))
+    if program.budget is not None:
+        spent = lattice.multiplicity * program.budget.costs
+        loose.append(np.append(spent, [program.budget.atom_cost] * atom) / program.budget_scale)
+        most = np.append(most, program.budget.most / program.budget_scale)
+    columns = [np.flatnonzero(weights) for weights in loose]
+    return (
+        np.cumsum([0, *sizes]),
+        most,
+        np.cumsum([0, *map(len, columns)]),
+        np.concatenate(columns),
+        np.concatenate([weights[mine] for weights, mine in zip(loose, columns)]),
         np.zeros(n + atom, dtype=np.int64),
         np.append(lattice.multiplicity, np.ones(atom)),
-    )
-
-
-def _hats(program: LatticeProgram, lattice: Mesh, chosen: Ints) -> WideLimits:
-    """The same for hat functions; there is no atom, and all have covers."""
-    hats, n, none = lattice.tests, lattice.classes, np.empty(0, dtype=np.int64)
-    values = csr_array((hats.event - program.amplification * hats.cover, (hats.test, hats.column)), (hats.count, n))
-    values = values[chosen]
-    values.sort_indices()
-    limits = np.searchsorted(lattice.shifts, hats.shift[chosen])
-    return WideLimits(
-        values,
-        np.searchsorted(limits, np.arange(len(lattice.shifts) + 1)),
-        np.full(len(lattice.shifts), program.delta),
-        np.zeros(len(lattice.shifts) + 1, dtype=np.int64),
-        none,
-        none.astype(float),
-        np.zeros(n, dtype=np.int64),
-        lattice.multiplicity,
     )
 
 
@@ -206,7 +236,7 @@ def _start(program: LatticeProgram, seed: Seed | None, terms: Terms | WideLimits
     law /= law @ terms.counts
     if not law[: lattice.classes] @ (lattice.multiplicity * program.costs) > 0:
         return None
-    rates, shifts, own = np.zeros(len(terms.most)), lattice.shifts / lattice.k, np.arange(len(terms.most))
+    rates, shifts, own = np.zeros(len(terms.most)), lattice.shifts / lattice.k, np.arange(len(lattice.shifts))
     for sign in (1, -1):
         theirs, mine = np.sign(seed.shifts) == sign, own[np.sign(shifts) == sign]
         if mine.size and theirs.any():
@@ -231,22 +261,33 @@ def _outcome(
     n = lattice.classes
     masses, rates = np.maximum(found.x[:n], 0.0), np.maximum(found.limits, 0.0)
     weight = np.minimum(np.maximum(found.terms, 0.0), rates[terms.owners])
-    if isinstance(terms, Terms):
-        event, cover, weight = _together(terms.events, terms.covers, weight, n)
+    levels, shifts = len(program.levels), len(lattice.shifts)
+    level, budget_rate = terms.owners // shifts, 0.0
+    if isinstance(lattice, Mesh):
+        event, cover = np.flatnonzero(chosen) % lattice.names, np.full(len(weight), -1)
     else:
-        event, cover = np.flatnonzero(chosen), np.full(len(weight), -1)
+        pairs = (terms.events, terms.covers) if isinstance(terms, Terms) else _of_rows(terms.terms)
+        level, event, cover, weight = _together(level, *pairs, weight, n)
     r = lattice.unfold(masses)
     atom = float(found.x[n]) if program.atom_cost is not None else 0.0
-    shortfall = float(lattice.shortfalls(r, program.amplification).max(initial=0.0)) + atom
-    worth = round(_worth(lattice))
+    shortfalls = tuple(float(lattice.shortfalls(r, E).max(initial=0.0)) + atom for E, _ in program.levels)
+    if program.budget is not None:
+        rates, budget_rate = rates[:-1], float(rates[-1]) / program.budget_scale
     status = "time" if found.status == "stopped" else "optimal"
     return Outcome(
-        masses, atom, float(costs @ found.x), rates[None, :], np.zeros_like(event), event, cover, weight, np.zeros(n),
-        0.0, (shortfall,), status, worth, sharp=False,
+        masses, atom, float(costs @ found.x), rates.reshape(levels, shifts), level, event, cover, weight, np.zeros(n),
+        budget_rate, shortfalls, status, round(_worth(program)), sharp=False,
     )  # fmt: skip
 
 
-def _together(event: Ints, cover: Ints, weight: Array, n: int) -> tuple[Ints, Ints, Array]:
-    """Pairs of classes, each once, with the sum of its weights."""
-    names, where = np.unique(event * n + cover, return_inverse=True)
-    return names // n, names % n, sums_at(where, weight, len(names))
+def _of_rows(terms: csr_array) -> tuple[Ints, Ints]:
+    """Event and cover of rows with two entries, 1 and −e^ε."""
+    columns, events = terms.indices.reshape(-1, 2).astype(np.int64), terms.data.reshape(-1, 2) > 0
+    return columns[events], columns[~events]
+
+
+def _together(level: Ints, event: Ints, cover: Ints, weight: Array, n: int) -> tuple[Ints, Ints, Ints, Array]:
+    """Pairs of classes, each once for an (ε, δ), with the sum of its weights."""
+    names, where = np.unique((level * n + event) * n + cover, return_inverse=True)
+    first, cover = np.divmod(names, n)
+    return *np.divmod(first, n), cover, sums_at(where, weight, len(names))

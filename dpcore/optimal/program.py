@@ -34,6 +34,10 @@ SEEDED = 20_000
 """A coarse density with wide plateaus ties with itself at every shift: no more pairs than this enter from it."""
 
 
+COARSE = 3
+"""Programs of so many steps per sensitivity begin with all outward pairs."""
+
+
 @dataclass(frozen=True)
 class Seed:
     """What a finished program hands to a finer one.
@@ -106,7 +110,8 @@ class LatticeProgram:
     exchange : (weights, most) instead of limits of their own the pairs share one, Σ weights·shortfall ≤ most, each with
         its largest shortfall over all shifts; the δ of the pairs are then only about how large those are.
     budget : a bound on a second loss.
-    Rows, slacks and pairs carry the *level* 0, 1, … of the pair (ε, δ) they belong to.
+    levels : all (amplification, δ); rows, slacks and pairs carry the *level* 0, 1, … of the one they belong to.
+    budget_scale : what the row of the budget is divided by.
     """
 
     lattice: Lattice
@@ -124,14 +129,16 @@ class LatticeProgram:
     budget: BudgetRow | None = None
     tolerance: float = 1e-10
     rows: PrivacyProgram = field(init=False)
+    levels: tuple[tuple[float, float], ...] = field(init=False)
+    budget_scale: float = field(init=False, default=1.0)
 
     def __post_init__(self) -> None:
         lat = self.lattice
         rho = np.bincount(lat.classify(lat.indices), self.reference, lat.classes) / lat.multiplicity
         self._rho = np.maximum(rho, FLOOR * rho.max())
         self._rho /= self._rho @ lat.multiplicity
-        self._limits = ((self.amplification, self.delta), *self.further)
-        deltas = np.array([delta for _, delta in self._limits])
+        self.levels = ((self.amplification, self.delta), *self.further)
+        deltas = np.array([delta for _, delta in self.levels])
         self._pure = deltas == 0
         deltas[self._pure] = 1.0  # what no row is divided by
         atoms, used = deltas[: self.atom_cost is not None], deltas[: len(deltas) * (self.exchange is not None)]
@@ -149,10 +156,10 @@ class LatticeProgram:
         if self.budget is not None:
             spent = mass * self.budget.costs
             # A tiny budget must not blow up the row.
-            self._budget_scale = max(self.budget.most, 1e-6 * float(spent.max()), NOT_ZERO)
-            self.lp.add_rows(-INFINITY, self.budget.most / self._budget_scale, starts=[0], columns=[], values=[])
-            entries.append(spent / self._budget_scale)
-            atom.append(self.delta * self.budget.atom_cost / self._budget_scale)
+            self.budget_scale = max(self.budget.most, 1e-6 * float(spent.max()), NOT_ZERO)
+            self.lp.add_rows(-INFINITY, self.budget.most / self.budget_scale, starts=[0], columns=[], values=[])
+            entries.append(spent / self.budget_scale)
+            atom.append(self.delta * self.budget.atom_cost / self.budget_scale)
         rows = np.arange(len(entries))
         self.lp.add_columns(
             mass * self.costs / self.scale,
@@ -165,8 +172,8 @@ class LatticeProgram:
             self.lp.add_columns(cost, 0.0, 1.0, starts=[0], rows=rows, values=atom)
         if self.exchange is not None:
             weights, most = self.exchange
-            self.lp.add_columns(np.zeros(len(self._limits)))
-            shares = np.array([delta for _, delta in self._limits]) * weights / most
+            self.lp.add_columns(np.zeros(len(self.levels)))
+            shares = np.array([delta for _, delta in self.levels]) * weights / most
             self.lp.add_rows(-INFINITY, 1.0, starts=[0], columns=self._used, values=shares)
         if self.monotone:
             self._add_monotone_rows()
@@ -238,7 +245,7 @@ class LatticeProgram:
 
     def add_shifts(self, shifts: Ints, level: int = 0) -> None:
         """Rows Σ slacks + uncovered masses + atom ≤ δ that are not yet there, each divided by δ."""
-        lat, delta = self.lattice, self._limits[level][1]
+        lat, delta = self.lattice, self.levels[level][1]
         if delta == 0:
             return
         shifts = shifts[self.rows.limit_rows[self._names(shifts, level)] < 0]
@@ -270,7 +277,7 @@ class LatticeProgram:
 
     def _rows_of(self, names: Ints) -> Rows:
         lat, (level, event, cover) = self.lattice, self._pairs(names)
-        starts, classes, values = lat.rows(event, cover, np.array([E for E, _ in self._limits])[level])
+        starts, classes, values = lat.rows(event, cover, np.array([E for E, _ in self.levels])[level])
         owners, shifts, counts = lat.counted(event, cover)
         used = ~self._pure[level[owners]]
         owners, shifts, counts = owners[used], shifts[used], np.broadcast_to(counts, len(used))[used]
@@ -282,10 +289,10 @@ class LatticeProgram:
         """First rows: from a coarser solution the pairs that nearly bind at nearly active shifts, as many as `SEEDED`;
         on coarse lattices all outward pairs (away from the middle), which spares the march outward one step a round."""
         lat = self.lattice
-        levels = range(len(self._limits))
+        levels = range(len(self.levels))
         for level in levels:
             self.add_shifts(np.array([lat.k] if lat.folded else [lat.k, -lat.k]), level)
-        if seed is None or lat.k <= 3:
+        if seed is None or lat.k <= COARSE:
             for level in levels:
                 self.add_shifts(lat.shifts, level)
                 away = [lat.events_at(j) * np.sign(j) <= 0 for j in lat.shifts.tolist()]
@@ -296,7 +303,7 @@ class LatticeProgram:
         r = lat.masses(seed.density(lat.places))
         for level in levels:
             near = lat.shifts if self._pure[level] else self._near(seed, level)
-            amplification = self._limits[level][0]
+            amplification = self.levels[level][0]
             self.add_shifts(near, level)
             if len(self.rows.names) > SEEDED or time.perf_counter() >= deadline:
                 return
@@ -328,11 +335,11 @@ class LatticeProgram:
                     return outcome
             outcome = self._outcome(status)
             r = lat.unfold(outcome.masses)
-            found = [lat.shortfalls(r, amplification) + outcome.atom for amplification, _ in self._limits]
+            found = [lat.shortfalls(r, amplification) + outcome.atom for amplification, _ in self.levels]
             outcome.shortfalls = tuple(float(max(shortfall.max(), outcome.atom)) for shortfall in found)
             if status != "optimal" or enough(outcome):
                 return outcome
-            most = [delta or PURE * self.delta for _, delta in self._limits]
+            most = [delta or PURE * self.delta for _, delta in self.levels]
             if self.exchange is not None:  # 1e-9: the tolerance of the linear program
                 most = (most * self.lp.primal()[self._used] + 1e-9 * np.array(most)).tolist()
             violated = [lat.shifts[s > limit * (1 + 1e-9)] for s, limit in zip(found, most)]
@@ -348,7 +355,7 @@ class LatticeProgram:
         """Pairs of the violated shifts (per level) whose violation exceeds a share of the largest; how many are new."""
         groups = []
         for level, shifts in enumerate(violated):
-            excesses = zip(shifts.tolist(), self.lattice.excesses(r, shifts, self._limits[level][0]))
+            excesses = zip(shifts.tolist(), self.lattice.excesses(r, shifts, self.levels[level][0]))
             groups += [self._pair_names(j, z > share * z.max(), level) for j, z in excesses]
         return self.rows.add_terms(*groups)
 
@@ -357,8 +364,8 @@ class LatticeProgram:
         x, duals = self.rows.solution(), self.lp.row_duals()
         masses, atom = x[: lat.classes], float(x[self._atom]) if self.atom_cost is not None else 0.0
         rates, weight = self.rows.multipliers(duals, self.scale)
-        rates = rates.reshape(len(self._limits), -1)[:, lat.shifts + lat.k]
-        budget_rate = max(0.0, -float(duals[1])) * self.scale / self._budget_scale if self.budget else 0.0
+        rates = rates.reshape(len(self.levels), -1)[:, lat.shifts + lat.k]
+        budget_rate = max(0.0, -float(duals[1])) * self.scale / self.budget_scale if self.budget else 0.0
         order = np.zeros(lat.classes)
         if self.monotone:
             order[self._order_class] = np.maximum(0.0, duals[self._order_row]) * self.scale / self._order_scale

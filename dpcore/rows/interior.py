@@ -59,6 +59,9 @@ do."""
 OPEN = 0.2
 """Share of the value by which the ends of the bracket are apart at a point next to a solution of another program."""
 
+LEAST_LIMIT = 1e-3
+"""Limits are met relatively to their size, but to no less than this share of the largest."""
+
 NEXT_TO = 1e-12
 """Least share of two rooms that one of them may have there."""
 
@@ -436,6 +439,8 @@ class InteriorProgram(Generic[Kind]):
         self.limits, self.scale = limits, max(float(np.abs(costs).mean()), 1e-300)
         self.costs = costs / self.scale
         self._part = part
+        sizes = np.abs(limits.most)
+        self._sizes = np.maximum(sizes, LEAST_LIMIT * sizes.max(initial=0.0)) if sizes.any() else np.ones(len(sizes))
         counts = int(limits.laws.max()) + 1
         self._laws = np.zeros((counts, len(costs)))
         self._laws[limits.laws, np.arange(len(costs))] = limits.counts
@@ -531,8 +536,8 @@ class InteriorProgram(Generic[Kind]):
 
     def _state(self, p: _Point) -> tuple[float, float]:
         """What is open: relative distance of the bracket's ends, the lower one what multipliers prove, and by how much
-        laws and slacks miss."""
-        (x, s, r, _), (_, _, y, lam) = self._split(p.here), self._split(p.there)
+        laws, slacks and, relatively, limits miss."""
+        (x, s, r, u), (_, _, y, lam) = self._split(p.here), self._split(p.there)
         primal = float(self.costs @ x)
         paid = self.costs + self.limits.gathered(np.minimum(y, lam[self.limits.owners])) + self.limits.loosely(lam)
         each = np.full(len(self._laws), np.inf)
@@ -540,7 +545,8 @@ class InteriorProgram(Generic[Kind]):
         proved = float(each.sum() - self.limits.most @ lam)
         missed = float(np.abs(1 - self._laws @ x).max())
         slack = float(np.abs(s - self.limits.differences(x) - r).max(initial=0.0))
-        return abs(primal - proved) / max(abs(primal), 1e-300), max(missed, slack)
+        limit = np.abs(self.limits.most - self._summed(s) - self.limits.loose(x) - u) / self._sizes
+        return abs(primal - proved) / max(abs(primal), 1e-300), max(missed, slack, float(limit.max(initial=0.0)))
 
     def _next(self, system: Any, p: _Point) -> _Point:
         """One step: predictor, corrector, corrections of outliers."""

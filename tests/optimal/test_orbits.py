@@ -325,6 +325,7 @@ def test_where_a_support_ends_events_beyond_the_marks_prove_next_to_nothing(
     epsilon: float, delta: float, spec: str, support: tuple[float, float], monkeypatch
 ) -> None:
     monkeypatch.setattr(orbit_lower_module, "SETTLED", -1.0)  # to the end
+    monkeypatch.setattr(orbits_module, "MANY_TERMS", 10**9)  # and to a vertex
     problem = noise_problem(epsilon, delta, 1.0, spec, support=support)
     for depth in (1, 2):
         near, far = (orbit_lower(problem, depth, beyond, limits())[0] for beyond in (0, 1))

@@ -38,9 +38,9 @@ def test_no_program_is_solved_twice_in_the_same_window():
     """A step that ends without an answer leaves the search's state as it was: the next choice would be the same."""
 
     class Recorded(Search):
-        def _step(self, schedule, kind, k):
+        def _step(self, schedule, kind, k, *share):
             asked.append((kind, k, schedule.window(kind, k, self._steps)))
-            return super()._step(schedule, kind, k)
+            return super()._step(schedule, kind, k, *share)
 
     for epsilon, delta, loss in ((12.5, 0.3, "lp:3"), (11, 0.3, "lp:3"), (14, 0.6, "lp:4")):
         asked: list = []
