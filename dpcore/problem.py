@@ -258,6 +258,11 @@ class NoiseProblem:
         return self.budget.loss.symmetrised() if self.symmetric else self.budget.loss
 
     @property
+    def power(self) -> float:
+        """Power of the steepest piece of the losses."""
+        return max(piece.power for loss in self.paid_losses for piece in loss.pieces)
+
+    @property
     def paid_losses(self) -> tuple[Loss, ...]:
         """The loss and, with a budget, the second loss, as the law pays them."""
         return (self.paid_loss,) if self.budget_loss is None else (self.paid_loss, self.budget_loss)

@@ -48,9 +48,6 @@ class GroupedProgram:
         events, covers = ((pairs[:, side, None] + at).ravel() for side in (0, 1))
         nothing = np.zeros(0)
         limits = Limits(
-            amplification,
-            events,
-            covers,
             np.append(0, np.cumsum(count)) * self._points,
             (count * (delta / 2 if mirrored else delta)).astype(np.float64),
             np.zeros(len(count) + 1, dtype=np.int64),
@@ -58,6 +55,9 @@ class GroupedProgram:
             nothing,
             np.tile(image, self._points),
             np.tile(np.where(mirrored & (law == law[::-1]), 2.0, 1.0), self._points),
+            amplification,
+            events,
+            covers,
         )
         self.program = InteriorProgram(costs[:, : self._points].T.ravel(), limits, part=n)
 

@@ -290,9 +290,10 @@ class _Rows:
             loose_sizes.append(len(loose[-1]))
         columns = np.concatenate(loose).astype(np.int64)
         return Limits(
-            amplification, np.concatenate(events), np.concatenate(covers), np.append(0, np.cumsum(sizes)),
-            np.full(len(sizes), delta), np.append(0, np.cumsum(loose_sizes)).astype(np.int64), columns,
-            np.ones(len(columns)), np.repeat(np.arange(sets), wide), np.ones(sets * wide),
+            np.append(0, np.cumsum(sizes)), np.full(len(sizes), delta),
+            np.append(0, np.cumsum(loose_sizes)).astype(np.int64), columns, np.ones(len(columns)),
+            np.repeat(np.arange(sets), wide), np.ones(sets * wide),
+            amplification, np.concatenate(events), np.concatenate(covers),
         )  # fmt: skip
 
     def _names(self) -> Iterator[tuple[int, int, int]]:

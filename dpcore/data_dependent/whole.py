@@ -76,9 +76,6 @@ class WholeProgram:
         self._privacy = len(pairs)
         self._limit_pairs = pairs
         self._rows = Limits(
-            self._E,
-            events[kept],
-            covers[kept],
             np.append(0, np.cumsum(terms)),
             np.append(np.full(len(pairs), self._delta), more.limits),
             np.append(0, np.cumsum(sizes)).astype(np.int64),
@@ -86,6 +83,9 @@ class WholeProgram:
             np.append(np.ones(int(atoms.sum())), values),
             law,
             counts,
+            self._E,
+            events[kept],
+            covers[kept],
         )
 
     @property

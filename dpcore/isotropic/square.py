@@ -130,9 +130,9 @@ def taxicab_lower(
     shift, x, y, events, covers = (part[kept] for part in (shift, x, y, events, covers))
     count = len(grid.shifts)
     limits = Limits(
-        privacy.amplification, events, covers, np.searchsorted(shift, np.arange(count + 1)),
-        np.full(count, privacy.delta), np.zeros(count + 1, dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0),
-        np.zeros(len(sizes), dtype=np.int64), sizes.astype(float),
+        np.searchsorted(shift, np.arange(count + 1)), np.full(count, privacy.delta),
+        np.zeros(count + 1, dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0),
+        np.zeros(len(sizes), dtype=np.int64), sizes.astype(float), privacy.amplification, events, covers,
     )  # fmt: skip
     program = InteriorProgram(np.bincount(of, grid.costs).astype(float), limits)
     found = program.solve(deadline, stop, accuracy=ACCURACY)

@@ -432,8 +432,7 @@ class Search(Anytime[NoiseProblem, Solution]):
         if problem.budget is not None or len(problem.privacies) > 1:
             closed = closed and len(problem.privacies) == 1 and self._staircase_fits
         staircase = problem.folds or not problem.monotone
-        power = max(p.power for loss in problem.paid_losses for p in loss.pieces)
-        steep = steepness(sum(steps) / len(steps)) >= STAIRCASE_EVEN + EACH_POWER * max(0.0, power - 2)
+        steep = steepness(sum(steps) / len(steps)) >= STAIRCASE_EVEN + EACH_POWER * max(0.0, problem.power - 2)
         steep = steep if problem.folds else problem.privacy.epsilon >= STAIRCASE_FROM
         level = any(p.coefficient == 0 and p.constant == 0 for p in problem.paid_loss.pieces)
         staircase = staircase and ((steep and not level) or problem.privacy.delta < STAIRCASE_BELOW)

@@ -175,7 +175,7 @@ def _terms(program: LatticeProgram, chosen: Flags) -> Terms | WideLimits:
     events, covers = (np.concatenate([pair[i] for pair in pairs]) for i in (0, 1))
     sizes = [len(event) for event, _ in pairs]
     if len(levels) == 1 and program.budget is None:
-        return Terms(program.amplification, events, covers, *_shared(program, sizes))
+        return Terms(*_shared(program, sizes), program.amplification, events, covers)
     count, E = len(events), np.repeat(np.repeat([E for E, _ in levels], len(shifts)), sizes)
     entries = np.append(np.ones(count), -E), (np.tile(np.arange(count), 2), np.append(events, covers))
     return _wide(program, csr_array(entries, (count, lattice.classes + (program.atom_cost is not None))), sizes)
@@ -194,7 +194,7 @@ def _hats(program: LatticeProgram, lattice: Mesh, chosen: Flags) -> WideLimits:
 
 def _wide(program: LatticeProgram, terms: csr_array, sizes: list[int]) -> WideLimits:
     terms.sort_indices()
-    return WideLimits(terms, *_shared(program, sizes if program.budget is None else [*sizes, 0]))
+    return WideLimits(*_shared(program, sizes if program.budget is None else [*sizes, 0]), terms)
 
 
 def _shared(program: LatticeProgram, sizes: list[int]) -> tuple[Ints, Array, Ints, Ints, Array, Ints, Array]:

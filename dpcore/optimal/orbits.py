@@ -213,7 +213,7 @@ class Terms:
         starts = np.searchsorted(self.limit, np.arange(len(most) + 1))
         owners, columns = np.nonzero(bare)
         loose = np.searchsorted(owners, np.arange(len(most) + 1)), columns, bare[owners, columns]
-        rows = WideLimits(values, starts, most, *loose, np.zeros(n, dtype=np.int64), masses)
+        rows = WideLimits(starts, most, *loose, np.zeros(n, dtype=np.int64), masses, values)
         accuracy = max(ACCURACY * limits.gap, CLOSEST)
         return InteriorProgram(costs, rows).solve(limits.deadline, limits.stop, accuracy=accuracy)
 

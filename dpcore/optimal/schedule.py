@@ -215,13 +215,15 @@ class Schedule:
         epsilon = self.problem.joint.epsilon
         if epsilon == 0:
             return math.inf
-        periods = math.ceil((math.log(15 / self.gap) + 2 * (self._power - 1) * math.log1p(1 / epsilon)) / epsilon) - 1
+        periods = (
+            math.ceil((math.log(15 / self.gap) + 2 * (self.problem.power - 1) * math.log1p(1 / epsilon)) / epsilon) - 1
+        )
         return max(0, periods) + 2.2 * self.peak + end_moves(self.problem)
 
     @property
     def _narrow(self) -> bool:
         """Whether programs with all pairs of uniform lattices are small."""
-        return self.problem.folds and self._periods < NARROW and self._power > NARROW_POWER
+        return self.problem.folds and self._periods < NARROW and self.problem.power > NARROW_POWER
 
     def _around(self, wide: float) -> Window:
         """The loss's minimiser and nearer breaks, with `wide` on both sides (half as much again when not even)."""
@@ -407,7 +409,7 @@ class Schedule:
         )
         for quality, base, kind in ranked:
             largest = max(step.k for step in steps[kind])
-            most = STEEP_GROWTH if self._nearly_staircase and self._power > 1 else GROWTH
+            most = STEEP_GROWTH if self._nearly_staircase and self.problem.power > 1 else GROWTH
             most = TOP_GROWTH if self._top_widths or not (self._continuous or self.problem.whole_line) else most
             last = steps[kind][-1].seed
             least = LEAST_GROWTH if last is None or last.sharp else ALL_PAIRS_GROWTH
@@ -471,7 +473,7 @@ class Schedule:
             return None
         if not self.problem.folds and all(step.k == 1 for step in steps["nodes"]):
             return None  # so large a program begins with the pairs of a smaller one
-        coarse, power = 1, max(1.0, self._power)
+        coarse, power = 1, max(1.0, self.problem.power)
         finest = FINENESS / min(self.gap, 1e-3)
         if power > 1:
             finest = max(finest, TOUCHED / (self.peak * math.sqrt(self.gap)))
@@ -489,7 +491,7 @@ class Schedule:
             return None
         if self.cut:
             return Grading(narrow, self.cut, CELL_SLOPE, math.inf)
-        if self._power <= 1 or not self._nearly_staircase or not self.problem.folds:
+        if self.problem.power <= 1 or not self._nearly_staircase or not self.problem.folds:
             return None
         return self._near_steps(NARROWEST, CELL_SLOPE, self.window(kind, k, steps))
 
@@ -503,11 +505,6 @@ class Schedule:
     def _steepness(self) -> float:
         """The ε at which a staircase for |x| has a top step like this even problem's; of others their own."""
         return steepness(self.peak) if self.problem.folds else self.problem.joint.epsilon
-
-    @property
-    def _power(self) -> float:
-        """Power of the steepest piece of the losses."""
-        return max(p.power for loss in self.problem.paid_losses for p in loss.pieces)
 
     @property
     def sizes_grow(self) -> bool:
@@ -540,7 +537,7 @@ class Schedule:
         grows = all(piece.coefficient > 0 for loss in self.problem.paid_losses for piece in loss.pieces)
         if not grows or self.problem.joint.delta > EARLY_ALIGNED_TO:
             return ALIGNED_FROM
-        return LINEAR_ALIGNED_FROM if self._power <= 1 else STEEP_ALIGNED_FROM
+        return LINEAR_ALIGNED_FROM if self.problem.power <= 1 else STEEP_ALIGNED_FROM
 
     def _aligned(self, kind: str, wanted: float, least: int = 1) -> int:
         """A lattice near the wanted one, of at least so many cells per sensitivity, on which the staircase's steps fall

@@ -66,6 +66,7 @@ NEXT_TO = 1e-12
 """Least share of two rooms that one of them may have there."""
 
 
+@dataclass(frozen=True)
 class _Limits(ABC):
     """What limits have in common.
 
@@ -132,13 +133,6 @@ class Limits(_Limits):
     amplification: float
     events: Ints
     covers: Ints
-    starts: Ints
-    most: Array
-    loose_starts: Ints
-    loose_columns: Ints
-    loose_values: Array
-    laws: Ints
-    counts: Array
 
     @property
     def band(self) -> int:
@@ -183,13 +177,6 @@ class WideLimits(_Limits):
     """Limits whose terms have any coefficients.   terms : (T, n), with sorted columns."""
 
     terms: csr_array
-    starts: Ints
-    most: Array
-    loose_starts: Ints
-    loose_columns: Ints
-    loose_values: Array
-    laws: Ints
-    counts: Array
 
     @cached_property
     def _across(self) -> csr_array:
@@ -282,6 +269,14 @@ class _System:
             limits.loose_starts, limits.loose_columns, limits.loose_values, D,
         )  # fmt: skip
 
+    def add_limits(self, rows: Array, D: Array) -> None:
+        """Add rowsᵀ diag(1/D) rows."""
+        size = self.size
+        rows /= np.sqrt(D)[:, None]
+        for j, panel in enumerate(self.panels):
+            others = rows[:, j * size : j * size + self.width]
+            panel[:, : others.shape[1]] += others[:, :size].T @ others
+
     def factorise(self) -> None:
         """A = Rᵀ R, R in place of A, its corners inverted.
 
@@ -340,16 +335,8 @@ class _FullSystem(_System):
         )  # fmt: skip
         self.add_limits(rows, D)
 
-    def add_limits(self, rows: Array, D: Array) -> None:
-        """Add rowsᵀ diag(1/D) rows."""
-        size = self.size
-        rows /= np.sqrt(D)[:, None]
-        for j, panel in enumerate(self.panels):
-            others = rows[:, j * size : j * size + self.width]
-            panel[:, : others.shape[1]] += others[:, :size].T @ others
 
-
-class _WideSystem(_FullSystem):
+class _WideSystem(_System):
     """The same matrix for terms with any coefficients."""
 
     def fill(self, diagonal: Array, limits: WideLimits, w: Array, g: Array, D: Array) -> None:  # type: ignore[override]  # its own

@@ -80,9 +80,6 @@ def test_both_ways_of_filling_a_system_agree():
     events = np.tile(np.arange(n - shifts), shifts) + np.repeat(np.arange(1, shifts + 1), n - shifts)
     covers = np.tile(np.arange(n - shifts), shifts)
     limits = Limits(
-        3.0,
-        events,
-        covers,
         np.arange(0, len(events) + 1, n - shifts),
         np.full(shifts, 0.1),
         np.arange(shifts + 1) * 2,
@@ -90,6 +87,9 @@ def test_both_ways_of_filling_a_system_agree():
         rng.random(2 * shifts),
         np.zeros(n, dtype=np.int64),
         np.ones(n),
+        3.0,
+        events,
+        covers,
     )
     assert _FullSystem.serves(limits)
     given = (1 + rng.random(n), limits, rng.random(len(events)), rng.random(len(events)), 1 + rng.random(shifts))

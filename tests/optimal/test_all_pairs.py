@@ -209,10 +209,10 @@ def test_rows_of_hat_functions_are_those_of_pairs():
     covers = (events + 1 + rng.integers(n - 1, size=len(events))) % n
     loose = np.array([0, 0, 2, 3, 3]), np.array([5, n - 1, 0]), np.array([1.0, 2.0, 0.5])
     shared = np.cumsum([0, *sizes]), np.full(4, 0.1), *loose, np.zeros(n, dtype=np.int64), np.ones(n)
-    pairs = Terms(2.5, events, covers, *shared)
+    pairs = Terms(*shared, 2.5, events, covers)
     ones, rows = np.ones(len(events)), np.arange(len(events))
     entries = np.append(ones, -2.5 * ones), (np.tile(rows, 2), np.append(events, covers))
-    wide = WideLimits(csr_array(entries, (len(events), n)), *shared)
+    wide = WideLimits(*shared, csr_array(entries, (len(events), n)))
     wide.terms.sort_indices()
     x, (y, g, w), (rates, D) = rng.random(n), rng.random((3, len(events))), rng.random((2, 4))
     for limits_ in (pairs, wide):
