@@ -626,11 +626,13 @@ class Search(Anytime[NoiseProblem, Solution]):
                 choice = schedule.next(side, self._steps, self.lower, self.upper)
                 if choice is not None and (*choice, schedule.window(*choice, self._steps)) not in failed:
                     largest = max(self._steps[choice[0]], key=lambda step: step.pairs)
-                    effort: float = largest.pairs
-                    if schedule.sizes_grow or not (largest.seed is None or largest.seed.sharp):
-                        effort *= max(1.0, choice[1] / largest.k) ** 2
-                    if choice[0] in LOWER and schedule.graded(*choice, self._steps) is not None:
-                        effort *= GRADED
+                    effort, growth = float(largest.pairs), max(1.0, choice[1] / largest.k)
+                    if largest.seed is not None and not largest.seed.sharp:  # counted by the time of all pairs
+                        effort *= growth**1.5
+                    else:
+                        effort *= growth**2 if schedule.sizes_grow else 1.0
+                        if choice[0] in LOWER and schedule.graded(*choice, self._steps) is not None:
+                            effort *= GRADED
                     promises.append((0.5 ** idle[side] / (1 + effort), side, choice))
             if not promises:
                 return
