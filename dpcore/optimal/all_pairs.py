@@ -31,11 +31,10 @@ many times n² (n + 1.5 s) for n classes and s shifts."""
 HATS = 6.0
 """So many times fewer of hat functions, whose longer rows slow the simplex method down more."""
 
-UNLOADED = 4.0
-"""The pairs have to be so many times as many where kernels would have to be loaded first, and in a new installation
-compiled."""
+LOADING = 3200.0
+"""So many it finds in the time that kernels take to be loaded; in a new installation they have to be compiled."""
 
-FEWEST_PAIRS, MOST_PAIRS, MOST_CLASSES = 6_000, 2_400_000, 1600
+FEWEST_PAIRS, MOST_PAIRS, MOST_CLASSES = 1_500, 2_400_000, 1600
 """Smaller and larger programs are left to the simplex method."""
 
 MOST_NEAR = 600_000
@@ -79,7 +78,7 @@ def _faster(program: LatticeProgram, seed: Seed) -> bool:
     every = _every(program)
     if lattice.classes > MOST_CLASSES or not FEWEST_PAIRS <= every <= MOST_PAIRS:
         return False
-    most = _worth(program) * (1.0 if loaded() else UNLOADED)
+    most = _worth(program, 0.0 if loaded() else LOADING)
     growth = lattice.k / seed.k * lattice.cells / seed.cells  # of nodes, about, and of shifts
     return not seed.sharp or seed.pairs * growth > most
 
@@ -91,12 +90,13 @@ def _every(program: LatticeProgram) -> int:
     return levels * each
 
 
-def _worth(program: LatticeProgram) -> float:
-    """How many pairs the simplex method finds in the time that this one takes for all."""
+def _worth(program: LatticeProgram, loading: float = 0.0) -> float:
+    """How many pairs the simplex method finds in the time that this one takes for all, and for as many to be loaded."""
     lattice = program.lattice
     n, shifts = lattice.classes, len(lattice.shifts) * len(program.levels)
-    each = EACH / HATS if isinstance(lattice, Mesh) else EACH
-    return math.sqrt(each * _every(program) + CUBED * n * n * (n + 1.5 * shifts))
+    each = EACH * _every(program) + loading * loading
+    hats = HATS if isinstance(lattice, Mesh) else 1.0
+    return math.sqrt(each / hats + CUBED * n * n * (n + 1.5 * shifts))
 
 
 def all_at_once(program: LatticeProgram, seed: Seed | None, limits: Limits) -> Outcome | None:
