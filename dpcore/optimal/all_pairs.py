@@ -155,8 +155,8 @@ def _left_out(
     levels = (lattice.excesses(r, lattice.shifts, amplification) for amplification, _ in program.levels)
     excesses = [np.maximum(z, 0.0) for level in levels for z in level]
     count = len(excesses)
-    most = terms.most[:count]
-    over = np.maximum(np.array([z.sum() for z in excesses]) + terms.loose(found.x)[:count] - most, 0.0)
+    most, atom = terms.most[:count], found.x[lattice.classes :].sum()
+    over = np.maximum(np.array([z.sum() for z in excesses]) + atom - most, 0.0)
     little = share * float(lattice.multiplicity * program.costs @ found.x[: lattice.classes])
     if found.limits[:count] @ over <= little and (over <= OVER * most).all():
         return np.zeros_like(chosen)
