@@ -29,11 +29,10 @@ def warm() -> Solution:
     shared = GroupedProgram(apart, (apart > 0) & (apart < 4), 9.0, 0.1, 3, True, distances=1, laws=1)
     shared.solve(math.inf, lambda: False, accuracy=0.01)
     steps, first, one = np.arange(1, 8), np.zeros(8, dtype=np.int64), np.ones(8)
-    few = Limits(2.0, steps, steps - 1, np.array([0, 7]), 0.1 * one[:1], np.arange(2), first[:1], one[:1], first, one)
+    limit = np.array([0, 7]), 0.1 * one[:1], np.arange(2), first[:1], one[:1], first, one
     terms = np.repeat(steps - 1, 2), np.stack([steps - 1, steps], axis=1).ravel()
     hats = csr_array((np.tile([-2.0, 1.0], 7), terms), (7, 8))
-    wide = WideLimits(hats, few.starts, few.most, few.loose_starts, first[:1], one[:1], first, one)
-    for limits in (few, wide):
+    for limits in (Limits(*limit, 2.0, steps, steps - 1), WideLimits(*limit, hats)):
         InteriorProgram(np.arange(8.0), limits).solve(math.inf, lambda: False, accuracy=0.01)
     gaussian = GaussianProfile(2.2)
     anchor = gaussian.anchor
