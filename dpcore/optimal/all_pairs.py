@@ -114,16 +114,18 @@ def all_at_once(program: LatticeProgram, seed: Seed | None, limits: Limits) -> O
     best, found = None, None
     for _ in range(ROUNDS):
         terms = _terms(program, chosen)
-        interior, start = InteriorProgram[Terms | WideLimits](costs, terms), _start(program, seed, terms)
-        start = start if found is None else _again(found)
+        interior = InteriorProgram[Terms | WideLimits](costs, terms)
+        start = _start(program, seed, terms) if found is None else _again(found)
         found = interior.solve(limits.deadline, limits.stop, accuracy=accuracy, start=start)
         if start is not None and (found is None or found.status == "rounds"):
             found = interior.solve(limits.deadline, limits.stop, accuracy=accuracy)
         if found is None or found.status == "rounds" or (best is not None and found.status == "stopped"):
             break
         best = _outcome(program, terms, found, costs, chosen)
+        if found.status == "stopped":
+            break
         left = _left_out(program, terms, chosen, found, MISSED * limits.gap)
-        if found.status == "stopped" or not left.any():
+        if not left.any():
             break
         astray = found.status == "rounding" and chosen.size <= MOST_NEAR
         chosen = np.ones_like(chosen) if astray else chosen | left

@@ -30,7 +30,7 @@ FIRST_DEPTH, GROWTH = 4, 1.5
 """Depths with few shifts are larger than that, and grow at least by this factor."""
 
 DEEP, DEEPER = 30, 100
-"""Before depths beyond the first a law is looked for; from about the second on more shifts may count."""
+"""A law is looked for before depths beyond the first; before those beyond the second, shifts that may count there."""
 
 
 def _attempts(orbits: Orbits) -> Iterator[tuple[str, int, float]]:
@@ -73,7 +73,7 @@ def orbit_bounds(
         return
     orbits = Orbits.of(problem)
     used = orbits.shifts(0)
-    for kind, depth, reach in _attempts(orbits):
+    for kind, depth, reach in dict.fromkeys(_attempts(orbits)):  # what came sooner is not tried again
         if over():
             return
         found: float | PiecewiseNoise | None = None

@@ -215,9 +215,8 @@ class Schedule:
         epsilon = self.problem.joint.epsilon
         if epsilon == 0:
             return math.inf
-        periods = (
-            math.ceil((math.log(15 / self.gap) + 2 * (self.problem.power - 1) * math.log1p(1 / epsilon)) / epsilon) - 1
-        )
+        steeper = 2 * (self.problem.power - 1) * math.log1p(1 / epsilon)
+        periods = math.ceil((math.log(15 / self.gap) + steeper) / epsilon) - 1
         return max(0, periods) + 2.2 * self.peak + end_moves(self.problem)
 
     @property
