@@ -132,15 +132,18 @@ def _proved(loss: Loss, level: float, privacy: Privacy) -> float:
 def _covered_apart(loss: Loss, level: float, D: float, epsilon: float) -> bool:
     """∫_h^{D−g} (c − ℓ) + ∫_g^{D−h} (c(−x) − ℓ) dx ≥ e^ε ∫ (ℓ − c)₊, certainly; [−g, h] holds all places with c < ℓ.
 
-    Rounding: c(h) and c(−g) are at least ℓ by their lower bounds; by how much c exceeds ℓ at an end counts for all the
-    peak. Integrals are enclosed, lengths err by 2 u D, products by a few u.
+    False, too, where c is below ℓ half a sensitivity away from 0. Rounding: c(h) and c(−g) are at least ℓ by their
+    lower bounds; by how much c exceeds ℓ at an end counts for all the peak. Integrals are enclosed, lengths err by 2 u D, products by a few u.
     """
     right, left = _end(loss, level, D), _end(loss.mirrored, level, D)
     cover = peak = 0.0
     for side, own, other in ((loss, right, left), (loss.mirrored, left, right)):
         width = max(0.0, D - right - left) + 4 * UNIT * D
         cover += integral_bounds(side, own, max(own, (D - other) * (1 - 2 * UNIT)))[0] - width * level * (1 + 4 * UNIT)
-        over = float(audit.lattice_costs(np.array([own]), side)[1][0]) - level
+        (least,), (most,) = audit.lattice_costs(np.array([own]), side)
+        if least < level:
+            return False
+        over = float(most) - level
         peak += own * (level + 2 * over) * (1 + 4 * UNIT) - integral_bounds(side, 0.0, own)[0]
     if cover <= 0 or right + left >= D:
         return False
@@ -148,7 +151,7 @@ def _covered_apart(loss: Loss, level: float, D: float, epsilon: float) -> bool:
 
 
 def _end(side: Loss, level: float, D: float) -> float:
-    """A place right of 0 from which on c ≥ ℓ, hardly farther than need be; at most D/2."""
+    """A place right of 0 from which on c ≥ ℓ, hardly farther than need be; D/2 if there is none so near."""
 
     def beyond(x: float) -> bool:
         return bool(audit.lattice_costs(np.array([x]), side)[0][0] >= level)

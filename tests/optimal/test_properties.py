@@ -127,6 +127,7 @@ def check(problem: NoiseProblem, limit: float) -> None:
 )  # jump off all lattices
 @example(noise_problem(1, 0.6, 1, "l1", support=(-0.7, 0.7)))  # no cell of a sensitivity fits beside 0
 @example(noise_problem(1, 0.6, 1, "l1", support=(-0.7, 0.9), monotone=True))  # hardly a law at all
+@example(noise_problem(1, 0.368, 1, "table:-2=0.25,-1.75=0.25,0=0,0.25=0.5"))  # a level that is reached far out
 def test_an_answer_keeps_its_promises(problem):
     check(problem, 0.2)
 

@@ -16,8 +16,9 @@ from strategies import log_floats
 from dpcore.loss import parse_loss, table
 from dpcore.mechanisms import baselines
 from dpcore.optimal import solve
+from dpcore.optimal.additive import Search
 from dpcore.optimal.laws import best_staircase
-from dpcore.optimal.two_level import two_level_lower
+from dpcore.optimal.two_level import open_level, two_level_lower
 from dpcore.privacy import Privacy
 from dpcore.problem import NoiseProblem, SolverSettings, noise_problem
 
@@ -184,3 +185,35 @@ def test_a_level_that_shifts_cannot_cover_proves_nothing():
     problem = noise_problem(0.5, 0.01, 1.0, loss)
     assert two_level_lower(problem) == 0
     assert solve(problem, SolverSettings(gap=1e-2)).certificate.upper < 0.98 * (1 - 0.01) * 0.07
+
+
+@pytest.mark.parametrize("spec", ["table:-2=0.25,-1.75=0.25,0=0,0.25=0.5", "table:-0.25=0.5,0=0,1.75=0.25,2=0.25"])
+def test_a_level_that_is_reached_far_out_proves_nothing(spec: str) -> None:
+    """Half a sensitivity away from 0 the loss is .07, below its level of .25; a plateau costs .1504."""
+    problem = NoiseProblem(Privacy(1.0, 0.36787944117144233), 1.0, parse_loss(spec))
+    assert open_level(problem) == pytest.approx(0.25)
+    assert two_level_lower(problem) == 0
+    assert two_level_lower(replace(problem, loss=parse_loss("table:-2=0.25,-0.2=0.25,0=0,0.25=0.5"))) > 0
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(st.tuples(st.integers(1, 60), st.integers(0, 9)), min_size=1, max_size=4, unique_by=lambda pair: pair[0]),
+    st.lists(st.tuples(st.integers(1, 60), st.integers(0, 9)), min_size=1, max_size=4, unique_by=lambda pair: pair[0]),
+    st.tuples(st.booleans(), st.booleans()),
+    st.floats(0.05, 14),
+    st.floats(1e-6, 0.7),
+)
+def test_no_law_costs_less(left, right, level, epsilon, delta):
+    """Rises on either side of 0, places in twentieths of a sensitivity, that may end in a level: of closed bounds and
+    laws no bound is above a law's cost, or a certificate would be refused."""
+    points = {0.0: 0.0}
+    for rises, sign, stays in ((left, -1, level[0]), (right, 1, level[1])):
+        value = 0
+        for at, rise in sorted(rises):
+            points[sign * at / 20] = float(value := value + rise)
+        if stays:
+            points[sign * (max(rises)[0] + 1) / 20] = float(value)
+    problem = NoiseProblem(Privacy(epsilon, delta), 1.0, table(*zip(*sorted(points.items()))))
+    certificate = Search(problem, SolverSettings()).first().certificate
+    assert two_level_lower(problem) <= certificate.lower <= certificate.upper
