@@ -73,7 +73,7 @@ PEAKS_WITHIN = 0.9
 """In a support they do where the staircase of the whole line, whose loss they stay below, costs at least this share of
 the best law."""
 
-NEAR_ENDS_FROM = 4.0
+NEAR_ENDS_FROM = 5.5
 """And so they do where a staircase stands near an end of the support."""
 
 NEAR_ENDS_TIME = 0.4
@@ -106,7 +106,11 @@ CUT_PAIRS, CUT_GROWTH, CUT_SHARE, CUT_TRIALS = 300, 1.4, 0.08, 3
 last, where that costs at most such a share of the gap; on either side so many places are tried."""
 
 PROGRESS = 0.95
-"""A step that leaves the bracket wider than this share of what it was makes its side wait."""
+"""Programs for losses that fall end with one that leaves the bracket wider than this share of what it was."""
+
+TELLING, LITTLE = 0.2, 0.1
+"""A side promises as much as its effort says while its last step gained this share of what is open now; where that
+gained less, proportionally less, but no less than the latter part of it."""
 
 STAIRCASE_BELOW = 1e-9
 """Nor below this δ."""
@@ -616,32 +620,35 @@ class Search(Anytime[NoiseProblem, Solution]):
             self._steps = {kind: self._steps[kind] or neighbour._steps[kind] for kind in self._steps}
 
     def _refine(self, schedule: Schedule) -> None:
-        """Step after step for the side that promises the larger gain per pair; a side whose last steps brought nothing
-        loses half of its promise with each. What failed is not tried again in the same window."""
-        idle = {schedule.lowers: 0, schedule.uppers: 0}
+        """Step after step for the side that promises the larger gain per pair, judged by what its last step gained of
+        what is open now. What failed is not tried again in the same window."""
+        gains = {schedule.lowers: math.inf, schedule.uppers: math.inf}
         failed: set[tuple[str, int, Window]] = set()
         while not self._over:
-            promises = []
-            for side in idle:
+            promises, width = [], self.upper - self.lower
+            for side in gains:
                 choice = schedule.next(side, self._steps, self.lower, self.upper)
                 if choice is not None and (*choice, schedule.window(*choice, self._steps)) not in failed:
-                    largest = max(self._steps[choice[0]], key=lambda step: step.pairs)
-                    effort, growth = float(largest.pairs), max(1.0, choice[1] / largest.k)
-                    if largest.seed is not None and not largest.seed.sharp:  # counted by the time of all pairs
-                        effort *= growth**1.5
-                    else:
-                        effort *= growth**2 if schedule.sizes_grow else 1.0
-                        if choice[0] in LOWER and schedule.graded(*choice, self._steps) is not None:
-                            effort *= GRADED
-                    promises.append((0.5 ** idle[side] / (1 + effort), side, choice))
+                    told = min(1.0, max(gains[side] / (TELLING * width), LITTLE)) if 0 < width < math.inf else 1.0
+                    promises.append((told / (1 + self._effort(schedule, *choice)), side, choice))
             if not promises:
                 return
             _, side, choice = max(promises)
             self._cut_window(schedule, *choice)
-            width, looked = self.upper - self.lower, schedule.window(*choice, self._steps)
+            looked = schedule.window(*choice, self._steps)
             if self._step(schedule, *choice).status != "optimal":
                 failed.add((*choice, looked))
-            idle[side] = idle[side] + 1 if self.upper - self.lower > PROGRESS * width else 0
+            gains[side] = width - (self.upper - self.lower) if width < math.inf else math.inf
+
+    def _effort(self, schedule: Schedule, kind: str, k: int) -> float:
+        """About how many pairs a step takes."""
+        steps: list[Step] = self._steps[kind]
+        last, largest = steps[-1], max(steps, key=lambda step: step.pairs)
+        if last.seed is not None and not last.seed.sharp:  # counted by the time of all pairs
+            growth = max(1.0, k / last.k)
+            return last.pairs * growth * math.sqrt(growth)
+        effort = largest.pairs * (max(1.0, k / largest.k) if schedule.sizes_grow else 1.0)
+        return effort * GRADED if kind in LOWER and schedule.graded(kind, k, self._steps) is not None else effort
 
     def _cut_window(self, schedule: Schedule, kind: str, k: int) -> None:
         """Cut the window of events to what matters on a coarse lattice, before a much finer one than so far."""

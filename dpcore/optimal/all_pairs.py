@@ -17,8 +17,10 @@ from scipy.sparse import csr_array, vstack
 from ..kernels import loaded
 from ..rows.interior import Interior, InteriorProgram, WideLimits
 from ..rows.interior import Limits as Terms
-from .lattice import NOT_ZERO, Array, Ints, Lattice, sums_at
+from .blocks import Blocks
+from .lattice import NOT_ZERO, Array, Ints, Lattice
 from .mesh import Mesh
+from .polygons import sums_at
 from .program import COARSE, LatticeProgram, Outcome, Seed
 from .step import Limits
 
@@ -28,8 +30,9 @@ EACH, CUBED = 20.0, 0.012
 """The simplex method takes as long for p pairs as this method where p² is so many times the number of all pairs, and so
 many times n² (n + 1.5 s) for n classes and s shifts."""
 
-HATS = 6.0
-"""So many times fewer of hat functions, whose longer rows slow the simplex method down more."""
+HATS, BLOCKS = 1 / 6, 5.0
+"""So many times as many of hat functions, whose longer rows slow the simplex method down more, and of blocks, each pair
+of which it needs once for many shifts."""
 
 LOADING = 3200.0
 """So many it finds in the time that kernels take to be loaded; in a new installation they have to be compiled."""
@@ -57,6 +60,16 @@ LEAST_MASS, LEAST_RATE = 1e-4, 1e-3
 """Least share of the largest mass, and of the mean rate, to begin with."""
 
 
+def accuracy(limits: Limits) -> float:
+    """How near the ends of a program's own bracket are to come."""
+    return max(ACCURACY * limits.gap, CLOSEST)
+
+
+def loading() -> float:
+    """So many pairs the simplex method finds while kernels are loaded."""
+    return 0.0 if loaded() else LOADING
+
+
 def solved(program: LatticeProgram, seed: Seed | None, limits: Limits, enough: Callable[[Outcome], bool]) -> Outcome:
     """The program's outcome by whichever method is likely to be faster.   enough : for the simplex method."""
     if seed is not None and _faster(program, seed):
@@ -70,33 +83,54 @@ def solved(program: LatticeProgram, seed: Seed | None, limits: Limits, enough: C
 def _faster(program: LatticeProgram, seed: Seed) -> bool:
     """Whether the pairs that the simplex method is likely to need, as many as for the seed on a finer lattice, are so
     many, or a blurred seed would have it begin with more. For laws that need not be monotone, δ > 0, and evenly spaced
-    indices or hat functions."""
+    indices, hat functions or blocks."""
     lattice = program.lattice
-    plain = type(lattice) in (Lattice, Mesh) and min(delta for _, delta in program.levels) > 0
+    plain = type(lattice) in (Lattice, Mesh, Blocks) and min(delta for _, delta in program.levels) > 0
     if not plain or program.monotone or program.exchange is not None or (seed.sharp and seed.k <= COARSE):
         return False  # so coarse a seed's pairs say nothing
     every = _every(program)
     if lattice.classes > MOST_CLASSES or not FEWEST_PAIRS <= every <= MOST_PAIRS:
         return False
-    most = _worth(program, 0.0 if loaded() else LOADING)
+    most = _worth(program, loading())
     growth = lattice.k / seed.k * lattice.cells / seed.cells  # of nodes, about, and of shifts
     return not seed.sharp or seed.pairs * growth > most
 
 
 def _every(program: LatticeProgram) -> int:
-    """How many pairs there are; of hat functions, which join more masses than two, by these."""
+    """How many pairs there are; of test functions, which may join more masses than two, by these."""
     lattice, levels = program.lattice, len(program.levels)
-    each = len(lattice.tests.test) // 2 if isinstance(lattice, Mesh) else len(lattice.shifts) * len(lattice.events)
+    each = len(lattice.shifts) * len(lattice.events) if _plain(lattice) else len(lattice.tests.test) // 2
     return levels * each
 
 
-def _worth(program: LatticeProgram, loading: float = 0.0) -> float:
-    """How many pairs the simplex method finds in the time that this one takes for all, and for as many to be loaded."""
+def _plain(lattice: Lattice) -> bool:
+    """Whether pairs are those of single indices, each at every shift; else they are the lattice's test functions."""
+    return type(lattice) is Lattice
+
+
+def _shifts(lattice: Lattice) -> Ints:
+    """Shifts that have a limit, in the order of pairs."""
+    return lattice.shifts if _plain(lattice) else np.unique(lattice.tests.shift)
+
+
+def _excesses(lattice: Lattice, least: Array, most: Array, amplification: float) -> list[Array]:
+    """By how much the event of every pair of each of these shifts exceeds e^ε times its cover, at most, of laws between
+    these two, given per index."""
+    if _plain(lattice):
+        return list(lattice.excesses_up_to(least, most, amplification))
+    event, cover = (lattice.tests.means(lattice.shares(law))[i] for i, law in enumerate((most, least)))
+    starts = np.flatnonzero(np.diff(lattice.tests.shift))
+    return np.split(event - amplification * cover, starts + 1)
+
+
+def _worth(program: LatticeProgram, besides: float = 0.0) -> float:
+    """How many pairs the simplex method finds in the time that this one takes for all and finds so many
+    besides."""
     lattice = program.lattice
-    n, shifts = lattice.classes, len(lattice.shifts) * len(program.levels)
-    each = EACH * _every(program) + loading * loading
-    hats = HATS if isinstance(lattice, Mesh) else 1.0
-    return math.sqrt(each / hats + CUBED * n * n * (n + 1.5 * shifts))
+    n, shifts = lattice.classes, len(_shifts(lattice)) * len(program.levels)
+    kind = 1.0 if _plain(lattice) else HATS if isinstance(lattice, Mesh) else BLOCKS
+    each = EACH * _every(program) + besides * besides
+    return math.sqrt(kind * each + CUBED * n * n * (n + 1.5 * shifts))
 
 
 def all_at_once(program: LatticeProgram, seed: Seed | None, limits: Limits) -> Outcome | None:
@@ -110,15 +144,14 @@ def all_at_once(program: LatticeProgram, seed: Seed | None, limits: Limits) -> O
         return None
     if program.atom_cost is not None:
         costs = np.append(costs, program.atom_cost)
-    accuracy = max(ACCURACY * limits.gap, CLOSEST)
     best, found = None, None
     for _ in range(ROUNDS):
         terms = _terms(program, chosen)
         interior = InteriorProgram[Terms | WideLimits](costs, terms)
-        start = _start(program, seed, terms) if found is None else _again(found)
-        found = interior.solve(limits.deadline, limits.stop, accuracy=accuracy, start=start)
+        start = _start(program, seed, terms) if found is None else _again(found, costs)
+        found = interior.solve(limits.deadline, limits.stop, accuracy=accuracy(limits), start=start)
         if start is not None and (found is None or found.status == "rounds"):
-            found = interior.solve(limits.deadline, limits.stop, accuracy=accuracy)
+            found = interior.solve(limits.deadline, limits.stop, accuracy=accuracy(limits))
         if found is None or found.status == "rounds" or (best is not None and found.status == "stopped"):
             break
         best = _outcome(program, terms, found, costs, chosen)
@@ -129,7 +162,15 @@ def all_at_once(program: LatticeProgram, seed: Seed | None, limits: Limits) -> O
             break
         astray = found.status == "rounding" and chosen.size <= MOST_NEAR
         chosen = np.ones_like(chosen) if astray else chosen | left
-    return best
+    return None if best is not None and _impossible(program, found, best) else best
+
+
+def _impossible(program: LatticeProgram, found: Interior | None, best: Outcome) -> bool:
+    """Whether no law meets all limits, as it seems: the other method knows."""
+    exceeded = any(
+        shortfall > (1 + OVER) * delta for shortfall, (_, delta) in zip(best.shortfalls, program.levels)
+    )  # fmt: skip
+    return program.atom_cost is not None and found is not None and found.status == "rounding" and exceeded
 
 
 def _near(program: LatticeProgram, seed: Seed | None) -> Flags:
@@ -137,13 +178,12 @@ def _near(program: LatticeProgram, seed: Seed | None) -> Flags:
     much less than e^ε times its cover. Without a seed all."""
     lattice = program.lattice
     if seed is None:
-        nothing = np.zeros(len(lattice.indices))
-        count = sum(map(len, lattice.excesses(nothing, lattice.shifts, 1.0)))
+        count = len(_shifts(lattice)) * len(lattice.events) if _plain(lattice) else lattice.tests.count
         return np.ones(count * len(program.levels), dtype=bool)
     near = np.array([seed.density(lattice.places + away / seed.cells) for away in AWAY])
     least, most = (lattice.masses(bound) for bound in (near.min(axis=0), near.max(axis=0)))
     least /= MARGIN * max(1.0, lattice.cells / seed.cells)
-    excesses = (lattice.excesses_up_to(least, most, amplification) for amplification, _ in program.levels)
+    excesses = (_excesses(lattice, least, most, amplification) for amplification, _ in program.levels)
     return np.concatenate([z >= 0 for level in excesses for z in level])
 
 
@@ -154,7 +194,7 @@ def _left_out(
     share of the value, and next to nothing for every limit: those that do not count yet may be worth more."""
     lattice = program.lattice
     r = lattice.unfold(np.maximum(found.x[: lattice.classes], 0.0))
-    levels = (lattice.excesses(r, lattice.shifts, amplification) for amplification, _ in program.levels)
+    levels = (_excesses(lattice, r, r, amplification) for amplification, _ in program.levels)
     excesses = [np.maximum(z, 0.0) for level in levels for z in level]
     count = len(excesses)
     most, atom = terms.most[:count], found.x[lattice.classes :].sum()
@@ -168,8 +208,8 @@ def _left_out(
 def _terms(program: LatticeProgram, chosen: Flags) -> Terms | WideLimits:
     """The chosen terms of all limits, events without a cover and the atom; a budget last."""
     lattice, levels = program.lattice, program.levels
-    if isinstance(lattice, Mesh):
-        return _hats(program, lattice, chosen)
+    if not _plain(lattice):
+        return _tests(program, chosen)
     shifts = lattice.shifts.tolist()
     flags = chosen.reshape(len(levels) * len(shifts), -1)
     pairs = [lattice.pairs(j, mine) for j, mine in zip(shifts * len(levels), flags)]
@@ -183,14 +223,15 @@ def _terms(program: LatticeProgram, chosen: Flags) -> Terms | WideLimits:
     return _wide(program, csr_array(entries, (count, lattice.classes + (program.atom_cost is not None))), sizes)
 
 
-def _hats(program: LatticeProgram, lattice: Mesh, chosen: Flags) -> WideLimits:
-    """The same for hat functions; there is no atom, and all have covers."""
-    hats, shape = lattice.tests, (lattice.tests.count, lattice.classes)
-    values = (hats.event - E * hats.cover for E, _ in program.levels)
-    rows = vstack([csr_array((value, (hats.test, hats.column)), shape) for value in values])
-    limit = np.searchsorted(lattice.shifts, hats.shift)
-    limits = np.concatenate([level * len(lattice.shifts) + limit for level in range(len(program.levels))])[chosen]
-    sizes = np.bincount(limits, minlength=len(program.levels) * len(lattice.shifts))
+def _tests(program: LatticeProgram, chosen: Flags) -> WideLimits:
+    """The same for test functions; those without a cover are terms like the others."""
+    tests, shifts, levels = program.lattice.tests, _shifts(program.lattice), len(program.levels)
+    shape = tests.count, program.lattice.classes + (program.atom_cost is not None)
+    values = (tests.event - E * tests.cover for E, _ in program.levels)
+    rows = vstack([csr_array((value, (tests.test, tests.column)), shape) for value in values])
+    limit = np.searchsorted(shifts, tests.shift)
+    limits = np.concatenate([level * len(shifts) + limit for level in range(levels)])[chosen]
+    sizes = np.bincount(limits, minlength=levels * len(shifts))
     return _wide(program, rows.tocsr()[np.flatnonzero(chosen)], sizes.tolist())
 
 
@@ -203,12 +244,13 @@ def _shared(program: LatticeProgram, sizes: list[int]) -> tuple[Ints, Array, Int
     """What the limits of one (ε, δ) after the other, with so many terms each, have besides these."""
     lattice = program.lattice
     n, atom = lattice.classes, int(program.atom_cost is not None)
-    loose = []
-    for j in lattice.shifts.tolist() * len(program.levels):
-        weights = np.bincount(lattice.classify(lattice.bare(j)), minlength=n + atom).astype(float)
+    loose, shifts = [], _shifts(lattice)
+    for j in shifts.tolist() * len(program.levels):
+        bare = lattice.bare(j) if _plain(lattice) else lattice.events[:0]
+        weights = np.bincount(lattice.classify(bare), minlength=n + atom).astype(float)
         weights[n:] = 1
         loose.append(weights)
-    most = np.repeat([delta for _, delta in program.levels], len(lattice.shifts))
+    most = np.repeat([delta for _, delta in program.levels], len(shifts))
     if program.budget is not None:
         spent = lattice.multiplicity * program.budget.costs
         loose.append(np.append(spent, [program.budget.atom_cost] * atom) / program.budget_scale)
@@ -238,7 +280,8 @@ def _start(program: LatticeProgram, seed: Seed | None, terms: Terms | WideLimits
     law /= law @ terms.counts
     if not law[: lattice.classes] @ (lattice.multiplicity * program.costs) > 0:
         return None
-    rates, shifts, own = np.zeros(len(terms.most)), lattice.shifts / lattice.k, np.arange(len(lattice.shifts))
+    shifts = _shifts(lattice) / lattice.k
+    rates, own = np.zeros(len(terms.most)), np.arange(len(shifts))
     for sign in (1, -1):
         theirs, mine = np.sign(seed.shifts) == sign, own[np.sign(shifts) == sign]
         if mine.size and theirs.any():
@@ -250,9 +293,11 @@ def _start(program: LatticeProgram, seed: Seed | None, terms: Terms | WideLimits
     return law, np.maximum(rates, LEAST_RATE * rates.mean())
 
 
-def _again(found: Interior) -> tuple[Array, Array]:
-    """What was found, to begin with once more."""
+def _again(found: Interior, costs: Array) -> tuple[Array, Array] | None:
+    """What was found, to begin with once more; None if it costs nothing."""
     law, rates = np.maximum(found.x, LEAST_MASS * found.x.max()), np.maximum(found.limits, 0.0)
+    if not law @ costs > 0:
+        return None
     return law, np.maximum(rates, LEAST_RATE * rates.mean())
 
 
@@ -263,10 +308,10 @@ def _outcome(
     n = lattice.classes
     masses, rates = np.maximum(found.x[:n], 0.0), np.maximum(found.limits, 0.0)
     weight = np.minimum(np.maximum(found.terms, 0.0), rates[terms.owners])
-    levels, shifts = len(program.levels), len(lattice.shifts)
-    level, budget_rate = terms.owners // shifts, 0.0
-    if isinstance(lattice, Mesh):
-        event, cover = np.flatnonzero(chosen) % lattice.names, np.full(len(weight), -1)
+    shifts, levels = _shifts(lattice), len(program.levels)
+    level, budget_rate = terms.owners // len(shifts), 0.0
+    if not _plain(lattice):
+        event, cover = np.flatnonzero(chosen) % lattice.tests.count, np.full(len(weight), -1)
     else:
         pairs = (terms.events, terms.covers) if isinstance(terms, Terms) else _of_rows(terms.terms)
         level, event, cover, weight = _together(level, *pairs, weight, n)
@@ -275,9 +320,11 @@ def _outcome(
     shortfalls = tuple(float(lattice.shortfalls(r, E).max(initial=0.0)) + atom for E, _ in program.levels)
     if program.budget is not None:
         rates, budget_rate = rates[:-1], float(rates[-1]) / program.budget_scale
+    order, everywhere = np.argsort(lattice.shifts), np.zeros((levels, len(lattice.shifts)))
+    everywhere[:, order[np.searchsorted(lattice.shifts, shifts, sorter=order)]] = rates.reshape(levels, len(shifts))
     status = "time" if found.status == "stopped" else "optimal"
     return Outcome(
-        masses, atom, float(costs @ found.x), rates.reshape(levels, shifts), level, event, cover, weight, np.zeros(n),
+        masses, atom, float(costs @ found.x), everywhere, level, event, cover, weight, np.zeros(n),
         budget_rate, shortfalls, status, round(_worth(program)), sharp=False,
     )  # fmt: skip
 

@@ -11,8 +11,9 @@ from functools import cached_property
 
 import numpy as np
 
-from .lattice import Array, Ints, Lattice, Tests, sums_at
+from .lattice import Array, Ints, Lattice, Tests
 from .mesh import Grading
+from .polygons import sums_at
 
 PARTS = 4
 """Blocks between two nodes, at most."""

@@ -18,7 +18,8 @@ import numpy as np
 from scipy import linalg
 
 from .curve import CLOSE, CurveProgram, Cut
-from .lattice import Array, Ints, sums_at
+from .lattice import Array, Ints
+from .polygons import sums_at
 from .step import Limits
 
 SETTLED = 0.5

@@ -32,9 +32,10 @@ from ..solution import Certificate, Solution
 from .additive import Search
 from .anytime import Anytime, ProgressCallback
 from .binary import binary_pairs
-from .lattice import Array, Lattice, sums_at
+from .lattice import Array, Lattice
 from .laws import best_staircase, staircase_with_atom
 from .lower import lower_step
+from .polygons import sums_at
 from .program import LatticeProgram, Seed
 from .step import LEAST_DELTA, Window, origin_of, places_of, reference_density, seed_of
 

@@ -24,7 +24,8 @@ from ..lp import INFINITY, LinearProgram
 from ..privacy import EPSILON_RANGE
 from ..privacy_profile import GaussianProfile
 from . import polygons
-from .lattice import NOT_ZERO, Array, Ints, Lattice, sums_at
+from .lattice import NOT_ZERO, Array, Ints, Lattice
+from .polygons import sums_at
 from .step import Limits
 
 PER_SHIFT = 16

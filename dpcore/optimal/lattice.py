@@ -22,11 +22,6 @@ NOT_ZERO = 1e-300
 """What is divided by is at least this."""
 
 
-def sums_at(index: Ints, values: Array, count: int) -> Array:
-    """Σ of the values with each index below `count`. (count,)"""
-    return np.bincount(index, values, count).astype(float, copy=False)  # of nothing NumPy makes whole numbers
-
-
 @dataclass(frozen=True)
 class Tests:
     """Test functions of all shifts, one after the other, those of a shift adding up to at most 1 everywhere: what of a

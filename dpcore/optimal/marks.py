@@ -15,7 +15,8 @@ from functools import cached_property
 import numpy as np
 
 from .blocks import Blocks
-from .lattice import Array, Ints, Tests, sums_at
+from .lattice import Array, Ints, Tests
+from .polygons import sums_at
 
 
 def _edges(k: int, mark: int, near: int) -> Ints:

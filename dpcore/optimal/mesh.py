@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..loss import UNIT
-from .lattice import Array, Ints, Lattice, Tests, sums_at
+from .lattice import Array, Ints, Lattice, Tests
+from .polygons import sums_at
 
 BEYOND = 1.3
 """Nodes are graded up to this multiple of the outermost step's distance."""
@@ -224,21 +225,16 @@ class Mesh(Lattice):
     def masses(self, density: Array) -> Array:
         return density / self.fineness
 
-    def _balance(self, r: Array, amplification: float, least: Array | None = None) -> Array:
-        """Every hat's mean under the law less e^ε times that of its shifted copy, whose masses are `least` if that is
-        given; both are per index."""
-        hats, least = self.tests, r if least is None else least
-        event, cover = (law[self.representatives][hats.column] for law in (r, least))
-        return sums_at(hats.test, hats.event * event - amplification * hats.cover * cover, self.names)
+    def _balance(self, r: Array, amplification: float) -> Array:
+        """Every hat's mean under the law, given per index, less e^ε times that of its shifted copy."""
+        event, cover = self.tests.means(r[self.representatives])
+        return event - amplification * cover
 
     def excess(self, r: Array, shift: int, amplification: float) -> Array:
         return next(self.excesses(r, np.array([shift]), amplification))
 
     def excesses(self, r: Array, shifts: Ints, amplification: float) -> Iterator[Array]:
         return self._by_shift(self._balance(r, amplification), shifts)
-
-    def excesses_up_to(self, least: Array, most: Array, amplification: float) -> Iterator[Array]:
-        return self._by_shift(self._balance(most, amplification, least), self.shifts)
 
     def _by_shift(self, values: Array, shifts: Ints) -> Iterator[Array]:
         """A test function's value each, of every one of these shifts."""

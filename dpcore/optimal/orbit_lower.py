@@ -10,8 +10,9 @@ import numpy as np
 from ..audit.steps import StepMultipliers
 from ..lp import INFINITY
 from ..problem import NoiseProblem
-from .lattice import Array, Ints, sums_at
+from .lattice import Array, Ints
 from .orbits import OrbitProgram, Orbits, Terms
+from .polygons import sums_at
 from .step import LEAST_DELTA, Limits
 
 SETTLED, FEW, SLIGHTLY = 0.1, 5.0, 0.02

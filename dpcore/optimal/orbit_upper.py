@@ -14,8 +14,9 @@ from ..lp import INFINITY
 from ..noise.piecewise import PiecewiseNoise
 from ..noise.whole import TOTAL
 from ..problem import NoiseProblem
-from .lattice import Array, Ints, sums_at
+from .lattice import Array, Ints
 from .orbits import OrbitProgram, Orbits, Terms
+from .polygons import sums_at
 from .step import AUDIT_ROOM, Limits
 
 SINGLE = 4

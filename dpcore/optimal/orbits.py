@@ -17,12 +17,12 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from .._validate import decimal
-from ..kernels import loaded
 from ..problem import NoiseProblem
 from ..rows.interior import Interior, InteriorProgram, WideLimits
 from ..rows.program import KEEP, PrivacyProgram, Rows, Uncovered
-from .all_pairs import ACCURACY, CLOSEST
-from .lattice import Array, Ints, sums_at
+from .all_pairs import accuracy, loading
+from .lattice import Array, Ints
+from .polygons import sums_at
 from .step import Limits
 
 FINEST = 1 << 40
@@ -49,9 +49,9 @@ TOLERANCE = 1e-9
 OVER = 1e-7
 """Shares of δ that do not count as a violation."""
 
-MANY_TERMS, UNLOADED = 700, 4.0
-"""From so many terms on all are taken at once, for laws that need not be monotone; where kernels would have to be
-loaded first, from so many times as many on."""
+MANY_TERMS = 700
+"""From so many terms on all are taken at once, for laws that need not be monotone; from more where kernels are to be
+loaded first."""
 
 ROUNDS = 100
 """Most linear programs for one bound."""
@@ -205,7 +205,7 @@ class Terms:
     def all_at_once(self, costs: Array, masses: Array, bare: Array, delta: float, limits: Limits) -> Interior | None:
         """Where the program of these terms (`OrbitProgram`) ends with all of them at once, by the interior point
         method; None: there are too few for that, or it made no step."""
-        if len(self.limit) < MANY_TERMS * (1.0 if loaded() else UNLOADED):
+        if len(self.limit) < math.hypot(MANY_TERMS, loading()):
             return None
         n, most = len(costs), np.full(len(bare), delta)
         values = csr_array((self.values, self.columns, np.append(self.starts, len(self.columns))), (len(self.limit), n))
@@ -214,8 +214,7 @@ class Terms:
         owners, columns = np.nonzero(bare)
         loose = np.searchsorted(owners, np.arange(len(most) + 1)), columns, bare[owners, columns]
         rows = WideLimits(starts, most, *loose, np.zeros(n, dtype=np.int64), masses, values)
-        accuracy = max(ACCURACY * limits.gap, CLOSEST)
-        return InteriorProgram(costs, rows).solve(limits.deadline, limits.stop, accuracy=accuracy)
+        return InteriorProgram(costs, rows).solve(limits.deadline, limits.stop, accuracy=accuracy(limits))
 
     def at(self, x: Array) -> Array:
         """(terms,)"""

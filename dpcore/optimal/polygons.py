@@ -10,14 +10,15 @@ Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-def _sums(index: Ints, values: Array, count: int) -> Array:
+def sums_at(index: Ints, values: Array, count: int) -> Array:
+    """Σ of the values with each index below `count`. (count,)"""
     return np.bincount(index, values, count).astype(float, copy=False)  # of nothing NumPy makes whole numbers
 
 
 def means(test: Ints, column: Ints, event: Array, cover: Array, masses: Array, count: int) -> tuple[Array, Array]:
     """Mean of every test under masses per column, and of its cover. (count,) each"""
     each = masses[column]
-    return _sums(test, event * each, count), _sums(test, cover * each, count)
+    return sums_at(test, event * each, count), sums_at(test, cover * each, count)
 
 
 def rows(
@@ -29,7 +30,7 @@ def rows(
     widths = starts[tests + 1] - first
     mine = np.arange(widths.sum()) + np.repeat(first - np.cumsum(widths) + widths, widths)
     entry = np.repeat(owners, widths) * columns + column[mine]
-    events, covers = (_sums(entry, x[mine], count * columns) for x in (event, cover))
+    events, covers = (sums_at(entry, x[mine], count * columns) for x in (event, cover))
     return events.reshape(count, columns), covers.reshape(count, columns)
 
 

@@ -24,8 +24,9 @@ from ..places import Places
 from ..privacy import Privacy
 from ..problem import NoiseProblem
 from ..search import bisection
-from .lattice import Array, Ints, sums_at
+from .lattice import Array, Ints
 from .peak import Slices, proof_of
+from .polygons import sums_at
 from .step import Proof
 
 HALVES = (6, 12, 24, 48, 96, 400, 1600)

@@ -12,11 +12,12 @@ from scipy.sparse import csr_array
 from dpcore import noise_problem
 from dpcore.loss.cells import means as cell_means
 from dpcore.optimal.all_pairs import MISSED, _near, all_at_once
+from dpcore.optimal.blocks import Blocks
 from dpcore.optimal.lower import lower_step, rounded_costs, rounding_lattice
 from dpcore.optimal.mesh import Grading, Mesh
 from dpcore.optimal.program import BudgetRow, LatticeProgram
 from dpcore.optimal.step import Limits, Proof, Window, places_of, reference_density, seed_of
-from dpcore.optimal.upper import cell_lattice
+from dpcore.optimal.upper import cell_lattice, upper_step
 from dpcore.privacy import Privacy
 from dpcore.problem import LINE
 from dpcore.rows.interior import Limits as Terms
@@ -142,6 +143,70 @@ def test_both_methods_find_laws_that_cost_the_same(name):
     assert found.objective == pytest.approx(simplex.objective, rel=WITHIN)
     assert found.masses @ lattice.multiplicity + found.atom == pytest.approx(1, abs=1e-9)
     assert found.shortfall <= problem.privacy.delta * (1 + WITHIN)  # the auditor repairs what is left over
+
+
+BLOCKS = {
+    "mirror images": Grading(4, (0.0, 0.3, -0.3), 1.0, 3.0),
+    "not even": Grading(2, (0.0, 0.4), 1.0, math.inf),
+    "two ends": Grading(4, (0.0, 0.1), 1.0, math.inf),
+    "a square": Grading(4, (0.0, -0.2), 1.0, math.inf),
+}
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+@pytest.mark.parametrize("further", [False, True])
+def test_laws_on_blocks_take_all_pairs(name, further):
+    """The same law by both methods, for a second (ε, δ) as well; from scratch and from a coarser one."""
+    problem, window = CASES[name]
+    more = ((math.exp(1.5 * problem.privacy.epsilon), problem.privacy.delta / 4),) if further else ()
+
+    def program(k):
+        lattice = Blocks.of(cell_lattice(problem, k, 1, window), BLOCKS[name])
+        means = cell_means(problem.paid_loss, places_of(problem, 2 * lattice.k, lattice.ends))
+        return LatticeProgram(
+            lattice, lattice.shares(means), problem.privacy.amplification, problem.privacy.delta, problem.sensitivity,
+            reference_density(problem, lattice.places), problem.loss.minimiser(*problem.support)[1], further=more,
+        )  # fmt: skip
+
+    coarse, fine = program(3), program(6)
+    seed = seed_of(coarse.lattice, all_at_once(coarse, None, limits(problem)))
+    assert _near(fine, seed).sum() < fine.lattice.tests.count * len(fine.levels)
+    simplex = by_simplex(program(6))
+    for start in (None, seed):
+        found = all_at_once(fine, start, limits(problem))
+        assert found.status == "optimal" and not found.sharp
+        assert found.objective == pytest.approx(simplex.objective, rel=WITHIN + MISSED * GAP * (start is not None))
+        assert found.masses @ fine.lattice.multiplicity + found.atom == pytest.approx(1, abs=1e-9)
+        for (_, delta), shortfall in zip(fine.levels, found.shortfalls):  # the auditor repairs what is left over
+            assert shortfall <= delta * (1 + (WITHIN if start is None else 0.1))
+        law = fine.lattice.unfold(found.masses)
+        for (E, delta), rates in zip(fine.levels, found.rates):  # limits with a multiplier are used up
+            felt = fine.lattice.shortfalls(law, E)[rates > 1e-2 * rates.max()] + found.atom
+            assert (felt > 0.98 * delta).all()
+
+
+def test_where_no_law_meets_all_limits_there_is_no_outcome():
+    """The other method says that it is infeasible: 4 sensitivities on either side leave e^−4 of half of the mass."""
+    problem, window = CASES["mirror images"]
+    lattice = Blocks.of(cell_lattice(problem, 6, 1, window), BLOCKS["mirror images"])
+    means = cell_means(problem.paid_loss, places_of(problem, 2 * lattice.k, lattice.ends))
+    program = LatticeProgram(
+        lattice, lattice.shares(means), problem.privacy.amplification, problem.privacy.delta, problem.sensitivity,
+        reference_density(problem, lattice.places), 0.0, further=((math.exp(1.5), 0.005),),
+    )  # fmt: skip
+    assert by_simplex(program).status == "infeasible"
+    assert all_at_once(program, None, limits(problem)) is None
+
+
+def test_large_programs_for_laws_take_all_pairs():
+    """On [−1, 4] from blocks on 26 cells per sensitivity: the law is audited, and costs less than coarser ones."""
+    problem, window = CASES["two ends"]
+    grading = Grading(8, (0.0, 0.4), 1.0, math.inf)
+    coarse = upper_step(problem, 9, 1, window, None, limits(problem), grading=grading)
+    fine = upper_step(problem, 26, 1, window, coarse.seed, limits(problem), grading=grading)
+    assert coarse.seed.sharp and not fine.seed.sharp
+    assert fine.noise is not None and fine.delta_upper <= problem.privacy.delta
+    assert fine.bound < coarse.bound
 
 
 @pytest.mark.parametrize("name", CASES)
