@@ -133,7 +133,8 @@ def _covered_apart(loss: Loss, level: float, D: float, epsilon: float) -> bool:
     """∫_h^{D−g} (c − ℓ) + ∫_g^{D−h} (c(−x) − ℓ) dx ≥ e^ε ∫ (ℓ − c)₊, certainly; [−g, h] holds all places with c < ℓ.
 
     False, too, where c is below ℓ half a sensitivity away from 0. Rounding: c(h) and c(−g) are at least ℓ by their
-    lower bounds; by how much c exceeds ℓ at an end counts for all the peak. Integrals are enclosed, lengths err by 2 u D, products by a few u.
+    lower bounds; by how much c exceeds ℓ at an end counts for all the peak. Integrals are enclosed, lengths err by
+    2 u D, products by a few u.
     """
     right, left = _end(loss, level, D), _end(loss.mirrored, level, D)
     cover = peak = 0.0
