@@ -14,6 +14,7 @@ from dpcore.audit import delta_upper
 from dpcore.figures.costs import NEAR, Bar
 from dpcore.mechanisms import Baseline
 from dpcore.noise.base import Noise
+from dpcore.noise.whole import TOTAL
 from dpcore.privacy_profile import Composed, GaussianProfile
 from dpcore.problem import NoiseProblem
 from dpcore.solution import Certificate, Solution
@@ -245,6 +246,9 @@ def not_drawn(bars: Sequence[Bar]) -> str:
 # Why the bounds are apart ---------------------------------------------------------------------------
 
 
+LEAST_UNITS = 2000
+"""Probabilities of fewer units of a law's whole numbers are hardly told apart."""
+
 NARROW_STEPS_FROM = 4.0
 """From this ε on noise in a support has steps that lattices hardly show."""
 
@@ -266,6 +270,11 @@ def why_open(solution: Solution) -> str:
     if settings.method == "reference":
         return f"{apart}: the reference method's bounds close with the width of its cells; more cells narrow them."
     if isinstance(profile, GaussianProfile):
+        if proof.lower * TOTAL < LEAST_UNITS * solution.problem.loss.pieces[-1].constant:
+            return (
+                f"{apart}: what is rarer than about 10⁻¹⁶ is less than a few of the whole numbers, parts of 2⁶², that "
+                "probabilities are issued in."
+            )
         return (
             f"{apart}: under a whole curve both bounds close only about as fast as cells become narrower, and half the "
             "width takes several times as long."

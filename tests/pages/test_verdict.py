@@ -336,13 +336,18 @@ def test_the_visitors_place_is_framed():
             "as cells become narrower",
         ),
         (
+            noise_problem(1, 0.1269, loss="exceed:3.36", profile=GaussianProfile(2.45)),
+            SolverSettings(time_limit=0.3),
+            "what is rarer than about 10⁻¹⁶",
+        ),
+        (
             noise_problem(8.45, 3.63e-6, 1.0, "l2", support=(-0.1909, 7.686)),
             SolverSettings(gap=1e-5, time_limit=0.5),
             "the best noise in a support has steps far narrower",
         ),
         (noise_problem(1.13, 2.21e-6, 1.0, "table:-2=0,-0.6=0,-0.1=1,0=0,1=1", monotone=True), SolverSettings(), ""),
     ],
-    ids=["closed", "time", "reference", "releases", "curve", "support", "free"],
+    ids=["closed", "time", "reference", "releases", "curve", "rare", "support", "free"],
 )  # fmt: skip
 def test_why_the_bounds_are_apart(problem, settings, told):
     why = verdict.why_open(solve(problem, settings))
