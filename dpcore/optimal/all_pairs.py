@@ -40,6 +40,9 @@ LOADING = 3200.0
 FEWEST_PAIRS, MOST_PAIRS, MOST_CLASSES = 1_500, 2_400_000, 1600
 """Smaller and larger programs are left to the simplex method."""
 
+TINY = 1e-8
+"""Programs for laws at a smaller δ have numbers so far apart that the simplex method may not end."""
+
 MOST_NEAR = 600_000
 """And those with more pairs that may bind."""
 
@@ -72,7 +75,7 @@ def loading() -> float:
 
 def solved(program: LatticeProgram, seed: Seed | None, limits: Limits, enough: Callable[[Outcome], bool]) -> Outcome:
     """The program's outcome by whichever method is likely to be faster.   enough : for the simplex method."""
-    if seed is not None and _faster(program, seed):
+    if _faster(program, seed):
         outcome = all_at_once(program, seed, limits)
         if outcome is not None:
             return outcome
@@ -80,20 +83,23 @@ def solved(program: LatticeProgram, seed: Seed | None, limits: Limits, enough: C
     return program.solve(limits.deadline, limits.stop, enough=enough)
 
 
-def _faster(program: LatticeProgram, seed: Seed) -> bool:
+def _faster(program: LatticeProgram, seed: Seed | None) -> bool:
     """Whether the pairs that the simplex method is likely to need, as many as for the seed on a finer lattice, are so
-    many, or a blurred seed would have it begin with more. For laws that need not be monotone, δ > 0, and evenly spaced
-    indices, hat functions or blocks."""
+    many, or a blurred seed would have it begin with more, or δ is too small for it. For laws that need not be monotone,
+    δ > 0, and evenly spaced indices, hat functions or blocks."""
     lattice = program.lattice
     plain = type(lattice) in (Lattice, Mesh, Blocks) and min(delta for _, delta in program.levels) > 0
-    if not plain or program.monotone or program.exchange is not None or (seed.sharp and seed.k <= COARSE):
-        return False  # so coarse a seed's pairs say nothing
-    every = _every(program)
-    if lattice.classes > MOST_CLASSES or not FEWEST_PAIRS <= every <= MOST_PAIRS:
+    if not plain or program.monotone or program.exchange is not None:
         return False
-    most = _worth(program, loading())
+    every = _every(program)
+    if lattice.classes > MOST_CLASSES or every > MOST_PAIRS:
+        return False
+    if program.atom_cost is not None and program.delta < TINY and loaded():
+        return True
+    if seed is None or (seed.sharp and seed.k <= COARSE) or every < FEWEST_PAIRS:
+        return False  # so coarse a seed's pairs say nothing
     growth = lattice.k / seed.k * lattice.cells / seed.cells  # of nodes, about, and of shifts
-    return not seed.sharp or seed.pairs * growth > most
+    return not seed.sharp or seed.pairs * growth > _worth(program, loading())
 
 
 def _every(program: LatticeProgram) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from dataclasses import replace
 
@@ -303,6 +304,19 @@ def test_it_ends_when_multipliers_prove_the_value():
         assert step.bound > last
         seed, last = step.seed, step.bound
     assert not seed.sharp and last > 0.59
+
+
+def test_at_a_tiny_delta_programs_for_laws_end():
+    """Numbers span 20 orders of magnitude; by the simplex method two of these failed and the last took a second."""
+    importlib.import_module("dpcore.kernels.privacy_system")  # where it would have to be loaded first, it is not used
+    problem = noise_problem(2.22, 6.54e-10, loss="l2", support=(-4.827, 27.64))
+    window, seed, last = Window(-4.83, 27.64), None, math.inf
+    for k in (1, 2, 3, 4):
+        step = upper_step(problem, k, 1, window, seed, limits(problem))
+        assert step.noise is not None and not step.seed.sharp and step.delta_upper <= problem.privacy.delta
+        assert step.bound < last
+        seed, last = step.seed, step.bound
+    assert last < 27.5  # a closed form costs 27.853
 
 
 def test_no_time_is_no_outcome():
