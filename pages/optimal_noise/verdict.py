@@ -205,13 +205,18 @@ def comparison(proof: Certificate, bars: Sequence[Baseline]) -> str:
     return " ".join(f"{names[bar.key]}: {_figure(proof, bar)}" for bar in reversed(usable) if bar.key in names)
 
 
+MANY = 1e6
+"""From here on "so many times" is a rounded number."""
+
+
 def _figure(proof: Certificate, bar: Baseline) -> str:
     more = bar.loss / proof.upper - 1
     if abs(more) < 1e-4:
         closed = proof.gap is not None and proof.gap <= WORTH
         return f"{prose.number(bar.loss)} ({'the same' if closed else 'nothing better was found'})."
     if more >= 9:
-        return f"{prose.number(bar.loss)} ({prose.count(round(more + 1))} times as much)."
+        times = prose.count(round(more + 1)) if more < MANY else prose.number(more + 1, 3)
+        return f"{prose.number(bar.loss)} ({times} times as much)."
     return f"{prose.number(bar.loss)} ({prose.percent(abs(more))} {'more' if more > 0 else 'less'})."
 
 

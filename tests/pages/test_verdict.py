@@ -217,6 +217,7 @@ def test_the_comparison_is_with_what_people_use_and_the_best_that_gives_nobody_a
         "0.6670 (19 % more)."
     )
     assert "Laplace noise: 1.000 (1000 times as much)" in verdict.comparison(proof(9e-4, 1e-3), bars)
+    assert "Laplace noise: 1.000 (2.31 × 10¹² times as much)" in verdict.comparison(proof(4e-13, 4.321e-13), bars)
     assert "nothing better was found" in verdict.comparison(proof(0.3, 0.667), bars)
     assert "the same" in verdict.comparison(proof(0.666, 0.667), bars)
     assert verdict.comparison(proof(2, 2), [bars[1]]).startswith("The only textbook mechanism that fits, Truncated Lap")
