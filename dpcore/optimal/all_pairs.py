@@ -40,11 +40,11 @@ LOADING = 3200.0
 FEWEST_PAIRS, MOST_PAIRS, MOST_CLASSES = 1_500, 2_400_000, 1600
 """Smaller and larger programs are left to the simplex method."""
 
-TINY = 1e-8
-"""Programs for laws at a smaller δ have numbers so far apart that the simplex method may not end."""
-
 MOST_NEAR = 600_000
 """And those with more pairs that may bind."""
+
+TINY = 1e-8
+"""Programs for laws at a smaller δ have numbers so far apart that the simplex method may not end."""
 
 ACCURACY, CLOSEST = 0.05, 1e-7
 """The ends of a program's own bracket meet to this share of the gap aimed at, and no closer."""
@@ -116,22 +116,26 @@ def _plain(lattice: Lattice) -> bool:
 
 def _shifts(lattice: Lattice) -> Ints:
     """Shifts that have a limit, in the order of pairs."""
-    return lattice.shifts if _plain(lattice) else np.unique(lattice.tests.shift)
+    return lattice.shifts if _plain(lattice) else lattice.tests.shift[lattice.tests.begins]
 
 
 def _excesses(lattice: Lattice, least: Array, most: Array, amplification: float) -> list[Array]:
     """By how much the event of every pair of each of these shifts exceeds e^ε times its cover, at most, of laws between
     these two, given per index."""
+    one = least is most
     if _plain(lattice):
-        return list(lattice.excesses_up_to(least, most, amplification))
-    event, cover = (lattice.tests.means(lattice.shares(law))[i] for i, law in enumerate((most, least)))
-    starts = np.flatnonzero(np.diff(lattice.tests.shift))
-    return np.split(event - amplification * cover, starts + 1)
+        shifts = lattice.shifts
+        return list(
+            lattice.excesses(most, shifts, amplification) if one else lattice.excesses_up_to(least, most, amplification)
+        )
+    tests = lattice.tests
+    event, cover = tests.means(lattice.shares(most))
+    cover = cover if one else tests.means(lattice.shares(least))[1]
+    return np.split(event - amplification * cover, tests.begins[1:])
 
 
 def _worth(program: LatticeProgram, besides: float = 0.0) -> float:
-    """How many pairs the simplex method finds in the time that this one takes for all and finds so many
-    besides."""
+    """How many pairs the simplex method finds in the time that this one takes for all and finds so many besides."""
     lattice = program.lattice
     n, shifts = lattice.classes, len(_shifts(lattice)) * len(program.levels)
     kind = 1.0 if _plain(lattice) else HATS if isinstance(lattice, Mesh) else BLOCKS
@@ -168,15 +172,13 @@ def all_at_once(program: LatticeProgram, seed: Seed | None, limits: Limits) -> O
             break
         astray = found.status == "rounding" and chosen.size <= MOST_NEAR
         chosen = np.ones_like(chosen) if astray else chosen | left
-    return None if best is not None and _impossible(program, found, best) else best
+    astray = found is not None and found.status == "rounding" and program.atom_cost is not None
+    return None if astray and best is not None and _exceeded(program, best) else best
 
 
-def _impossible(program: LatticeProgram, found: Interior | None, best: Outcome) -> bool:
-    """Whether no law meets all limits, as it seems: the other method knows."""
-    exceeded = any(
-        shortfall > (1 + OVER) * delta for shortfall, (_, delta) in zip(best.shortfalls, program.levels)
-    )  # fmt: skip
-    return program.atom_cost is not None and found is not None and found.status == "rounding" and exceeded
+def _exceeded(program: LatticeProgram, outcome: Outcome) -> bool:
+    """Whether some limit is, as where no law meets all: the other method knows."""
+    return any(most > (1 + OVER) * delta for most, (_, delta) in zip(outcome.shortfalls, program.levels))
 
 
 def _near(program: LatticeProgram, seed: Seed | None) -> Flags:

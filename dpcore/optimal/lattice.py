@@ -43,10 +43,14 @@ class Tests:
     def count(self) -> int:
         return len(self.shift)
 
+    @cached_property
+    def begins(self) -> Ints:
+        """Number of the first test of every shift."""
+        return np.flatnonzero(np.append(True, self.shift[1:] != self.shift[:-1]))
+
     def by_shift(self) -> Ints:
         """Numbers of the tests, a row to each shift, filled up with `count`."""
-        starts = np.flatnonzero(np.append(True, self.shift[1:] != self.shift[:-1]))
-        sizes = np.diff(starts, append=self.count)
+        starts, sizes = self.begins, np.diff(self.begins, append=self.count)
         across = np.arange(sizes.max())
         numbers: Ints = np.where(across < sizes[:, None], starts[:, None] + across, self.count)
         return numbers

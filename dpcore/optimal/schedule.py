@@ -507,8 +507,8 @@ class Schedule:
 
     @property
     def sizes_grow(self) -> bool:
-        """The next program is to be reckoned larger than the last, like its k; even problems, and those
-        with several pairs, do as well without."""
+        """The next program is to be reckoned larger than the last, like its k; even problems, and those with several
+        pairs, do as well without."""
         return not self.problem.folds and len(self.problem.privacies) == 1
 
     @property
