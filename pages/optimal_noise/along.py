@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import streamlit as st
 
+from dpcore.errors import InputError
 from dpcore.privacy import Privacy
 from pages.shared import compute, prose, watching
 
@@ -21,7 +22,11 @@ def headline(view: View) -> None:
     problem = view.problem
     if problem.profile is not None or HOME["promise"] != "pair" or view.settings.method != "certified":
         return
-    asked = work.Along(replace(problem, privacy=Privacy(1.0, problem.privacy.delta)), tuple(EPSILON_STOPS))
+    try:  # the same question wherever the slider stands
+        least = replace(problem, privacy=Privacy(EPSILON_STOPS[-1], problem.privacy.delta))
+    except InputError:  # a support too narrow for a law at the largest ε is so at all
+        return
+    asked = work.Along(least, tuple(EPSILON_STOPS))
     job = compute.ask("along", asked, None, task=work.along, urgent=False, wait=0.0)
     if not job.done:
         watching.live([job], lambda: None)

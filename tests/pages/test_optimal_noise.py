@@ -402,6 +402,16 @@ def test_what_is_proved_along_the_slider_of_epsilon(address):
         assert least <= lower <= upper <= most
 
 
+def test_where_a_support_is_too_narrow_along_the_slider_nothing_is_told():
+    """At ε = 1 there is no law in this support, at 2.22 there is; in the other one only beyond the slider's end."""
+    narrow = {"loss": "l2", "support": "interval", "low": "-4.827", "high": "27.64"}
+    page = visit(epsilon="2.22", delta="6.54e-10", **narrow)
+    assert not page.exception
+    told = dict(zip(EPSILON_STOPS, along_line(page)["headlines"]))
+    assert not told[1.0] and "(3, " in told[3.0].replace("\u00a0", " ")
+    assert not visit(epsilon="20", delta="1e-12", support="interval", low="-2.5", high="2.5").exception
+
+
 def along_line(page: AppTest) -> dict:
     """What the line that follows the slider has been sent."""
     for _ in range(100):
