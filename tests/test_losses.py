@@ -25,6 +25,7 @@ from dpcore.loss import (
     power,
     table,
 )
+from dpcore.loss.base import RAISED
 from dpcore.loss.cells import node_values
 from dpcore.loss.wording import errs, loss_axis, loss_name, loss_unit, loss_with_numbers
 from dpcore.places import Places
@@ -288,3 +289,14 @@ def test_the_grown_loss_is_the_largest_that_grows(loss, places):
 )
 def test_ends_where_errors_cost_nothing(spec, asked, end):
     assert noise_problem(1.0, 1e-3, 1.0, spec, **asked).free_end == end
+
+
+@given(st.integers(1, 30), st.floats(0.01, 5), st.floats(-4, 4))
+def test_a_loss_with_an_end_is_itself_up_to_there_and_more_beyond(place, level, x):
+    loss = parse_loss("table:-1=0.2,0=0,1=0.5,2=0.1,3=4")
+    end = place / 10
+    ended = loss.ended(end, level, 0.25)
+    if x < end:
+        assert float(ended.value(x)) == float(loss.value(x))
+    elif x > end:
+        assert float(ended.value(x)) == (level if x < end + 0.25 else RAISED * level) or x == end + 0.25

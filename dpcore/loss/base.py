@@ -28,6 +28,9 @@ UNIT = 2.0**-53
 UNDERFLOW = 2.0**-1000
 """More than all that is lost by products too small for a float, 2^−1074 each."""
 
+RAISED = 2.0**20
+"""What a loss becomes, in levels, far beyond an end that no law passes."""
+
 
 @dataclass(frozen=True)
 class Loss:
@@ -129,6 +132,17 @@ class Loss:
         least, best = min(zip(values, points), key=lambda pair: (pair[0], abs(pair[1])))
         return best, least
 
+    def bottom(self, lo: float = -math.inf, hi: float = math.inf) -> tuple[float, float]:
+        """Ends of the stretch around the minimiser over [lo, hi] on which c is least: a point twice where it is one."""
+        best, least = self.minimiser(lo, hi)
+        first = last = best
+        flat = [piece for piece in self.pieces if piece.coefficient == 0 and piece.constant == least]
+        for piece in flat:
+            last = piece.hi if piece.lo <= last < piece.hi else last
+        for piece in reversed(flat):
+            first = piece.lo if piece.lo < first <= piece.hi else first
+        return max(lo, first), min(hi, last)
+
     def scaled(self, factor: float) -> Loss:
         """x ↦ c(factor·x), factor > 0. Breaks are the quotients of the numbers that the texts name, rounded once: 0.3
         is three tenths, so in steps of 0.1 it is 3."""
@@ -205,6 +219,11 @@ class Loss:
             if float(near.value(x)) > float(far.value(x)) + 16 * UNIT * float(near.size(x) + far.size(x)):
                 return False
         return True
+
+    def ended(self, hi: float, level: float, width: float) -> Loss:
+        """This loss up to hi > 0; beyond, the level as far as a width goes, and then RAISED times as much."""
+        inside = (replace(p, hi=min(p.hi, hi)) for p in self.pieces if p.lo < hi)
+        return self._made_of((*inside, Piece(hi, hi + width, level), Piece(hi + width, math.inf, RAISED * level)))
 
     @cached_property
     def grown(self) -> Loss:

@@ -182,12 +182,12 @@ def node_values(loss: Loss, places: Places, touch: ArrayLike = 0.5) -> Array:
     return out
 
 
-def minorants(loss: Loss, places: Places, touch: ArrayLike = 0.5) -> tuple[Array, Array]:
+def minorants(loss: Loss, places: Places, touch: ArrayLike = 0.5, *, level: bool = False) -> tuple[Array, Array]:
     """Values at the left and the right end of every open cell of a linear function below c in it. (n − 1,) each
 
     It is the loss itself where that is linear, a tangent where it is convex, the chord where it is concave, a lowered
     chord across a break.   touch : where on its cell (0 left end, 1 right end; one number or one per cell) a tangent
-    touches; any choice is valid.
+    touches; any choice is valid.   level : a constant where one of its ends would lie below the infimum.
     """
     first, last = _spans(loss, places)
     u, v = places.floats[:-1], places.floats[1:]
@@ -199,6 +199,10 @@ def minorants(loss: Loss, places: Places, touch: ArrayLike = 0.5) -> tuple[Array
     for cell in np.flatnonzero(first < last).tolist():
         pieces = loss.pieces[first[cell] : last[cell] + 1]
         left[cell], right[cell] = _across(pieces, *_exact_ends(places, cell))
+    if level:
+        least = infima_lower(loss, places)
+        poor = np.minimum(left, right) < least
+        return np.where(poor, least, left), np.where(poor, least, right)
     return left, right
 
 

@@ -41,7 +41,7 @@ from .outside_in import outside_in_lower
 from .peak import peaks_lower
 from .plateau import plateau, plateau_lower
 from .program import Seed
-from .schedule import ALIGNED_FROM, LOWER, Schedule, Steps, steepness
+from .schedule import ALIGNED_FROM, COVERED_FROM, LOWER, Schedule, Steps, steepness
 from .step import Limits, Step, Window, end_moves, origin_of, several_bottoms
 from .trimmed import BELOW, trimmed
 from .two_level import open_level, two_level_lower
@@ -63,8 +63,9 @@ CUT_BELOW = 1e-6
 PEAKS_FROM, LINEAR_PEAKS_FROM = 5.0, 3.5
 """From this ε on multipliers written down around a staircase give a good lower bound; for |x| earlier."""
 
-PEAKS_TIME = 0.3
-"""Share of the time for them, for next to a plateau slices halve and halve where δ makes that dear."""
+PEAKS_TIME, PLATEAU_TIME = 0.3, 0.1
+"""Share of the time for them, for next to a plateau slices halve and halve where δ makes that dear; less where cells
+can cover a plateau."""
 
 VALLEYS_FROM, VALLEYS_TO = 1.0, 1e-3
 """And so do those that a staircase's whole sensitivities leave, from this ε on up to this δ."""
@@ -73,8 +74,8 @@ PEAKS_WITHIN = 0.9
 """In a support they do where the staircase of the whole line, whose loss they stay below, costs at least this share of
 the best law."""
 
-NEAR_ENDS_FROM = 5.5
-"""And so they do where a staircase stands near an end of the support."""
+NEAR_ENDS_FROM, NEAR_ENDS_MONOTONE = 5.5, 4.5
+"""And so they do where a staircase stands near an end of the support; for monotone laws, whose programs take longer."""
 
 NEAR_ENDS_TIME = 0.4
 """Share of the time for those multipliers."""
@@ -94,12 +95,18 @@ OUTSIDE_IN_FROM = 0.7
 BRIEFLY = 0.1
 """Or for multipliers without a program where programs serve as well."""
 
+WIDE_OPEN = 1.2
+"""Of laws that need not be monotone bounds are of use where the bracket's ends are so many times apart."""
+
 PLACES = 0.85
 """Share of the time for places that do not tell all; lattices, which miss jumps and ends, bring soon what they can."""
 
 STAIRCASE_FROM, STAIRCASE_EVEN, EACH_POWER = 8.0, 6.1, 1.8
 """From this ε on, and for even problems from this `steepness` on, later by so much for every power of the loss beyond
 2, no program improves on the staircase with an atom."""
+
+STAIRCASE_TO = 0.03
+"""In a support up to this δ."""
 
 CUT_PAIRS, CUT_GROWTH, CUT_SHARE, CUT_TRIALS = 300, 1.4, 0.08, 3
 """Windows of events are cut on the first lattice that needed so many pairs, before one so many times as fine as the
@@ -147,7 +154,7 @@ class Search(Anytime[NoiseProblem, Solution]):
         super().__init__(problem.simplified, settings, progress, coarse)
         self.asked, self._neighbour = problem, neighbour
         self._steps: Steps = {kind: [] for kind in (*LOWER, "centred", "offset")}
-        self._cut: set[str] = set()  # kinds of lower bounds whose windows are cut
+        self._cut: dict[str, Window] = {}  # kinds of lower bounds whose windows are cut, and what they were before
         self._groups: list[GroupProof] = []
         self._staircases: dict[float, Staircase] = {}
         self.best: _Found | None = None
@@ -296,9 +303,12 @@ class Search(Anytime[NoiseProblem, Solution]):
                 self._rival = rival.expected_loss(problem.loss)
         self._prove_closed(problem)
         self._top = top
-        if top is not None and problem.joint.epsilon >= NEAR_ENDS_FROM and not self._reached(self.lower):
+        near_ends = NEAR_ENDS_MONOTONE if problem.monotone else NEAR_ENDS_FROM
+        if top is not None and problem.joint.epsilon >= near_ends and not self._reached(self.lower):
             done = self._reached_within(NEAR_ENDS_TIME)
             self.lower = max(self.lower, near_end_lower(problem, top, done, self.lower))
+            if problem.monotone and self.upper > WIDE_OPEN * self.lower:
+                self.lower = max(self.lower, near_end_lower(replace(problem, monotone=False), top, done, self.lower))
         return self._steps_of(staircase, problem.joint.epsilon)
 
     def _steps_of(self, staircase: Staircase | None, epsilon: float) -> tuple[float, ...]:
@@ -336,7 +346,9 @@ class Search(Anytime[NoiseProblem, Solution]):
             if small:
                 self.lower = max(self.lower, valley_lower(problem, staircase, self._reached))
             if epsilon >= least and not self._reached(self.lower):
-                self.lower = max(self.lower, peaks_lower(problem, staircase, self._reached_within(PEAKS_TIME)))
+                left, right = problem.paid_loss.bottom(*problem.support)
+                share = PLATEAU_TIME if left < right and epsilon >= COVERED_FROM else PEAKS_TIME
+                self.lower = max(self.lower, peaks_lower(problem, staircase, self._reached_within(share)))
 
     def _prove_by_formula(self, problem: NoiseProblem) -> None:
         """Closed forms, also for the largest loss below that grows away from 0, of which most need that."""
@@ -350,7 +362,7 @@ class Search(Anytime[NoiseProblem, Solution]):
         m, level = 2, open_level(problem)
         while level and not self._reached(self.lower) and (coarse := coarser(problem, m)) is not None:
             bound = two_level_lower(coarse)
-            if bound <= self.lower and self.lower > 0.5 * level:
+            if 0 < bound <= self.lower and self.lower > 0.5 * level:  # 0 is for groups that do not cover it yet
                 return
             self.lower, m = max(self.lower, bound), 2 * m
 
@@ -449,7 +461,7 @@ class Search(Anytime[NoiseProblem, Solution]):
     def _cut_serves(self) -> bool:
         """In a support programs hardly improve on the best staircase cut to it, and take the time of lower bounds."""
         problem = self.problem
-        if self._top is None or problem.privacy.epsilon < STAIRCASE_FROM:
+        if self._top is None or problem.privacy.epsilon < STAIRCASE_FROM or problem.privacy.delta > STAIRCASE_TO:
             return False
         return problem.budget is None and len(problem.privacies) == 1 and problem.paid_loss.grows_from_zero
 
@@ -629,7 +641,10 @@ class Search(Anytime[NoiseProblem, Solution]):
             for side in gains:
                 choice = schedule.next(side, self._steps, self.lower, self.upper)
                 if choice is not None and (*choice, schedule.window(*choice, self._steps)) not in failed:
-                    told = min(1.0, max(gains[side] / (TELLING * width), LITTLE)) if 0 < width < math.inf else 1.0
+                    told = 1.0
+                    if 0 < width < math.inf:
+                        least = min(LITTLE, max(self._left(choice[0]) / width, LITTLE**2))
+                        told = min(1.0, max(gains[side] / (TELLING * width), least))
                     promises.append((told / (1 + self._effort(schedule, *choice)), side, choice))
             if not promises:
                 return
@@ -639,6 +654,17 @@ class Search(Anytime[NoiseProblem, Solution]):
             if self._step(schedule, *choice).status != "optimal":
                 failed.add((*choice, looked))
             gains[side] = width - (self.upper - self.lower) if width < math.inf else math.inf
+
+    def _left(self, kind: str) -> float:
+        """What is left to gain by one kind of steps, if the errors of the last two fall like 1/k, as they do at worst;
+        ∞ where they do not tell."""
+        steps = [step for step in self._steps[kind] if step.k > 1 and math.isfinite(step.bound)][-2:]
+        if len(steps) < 2 or steps[0].k >= steps[1].k:
+            return math.inf
+        (one, two), sign = steps, 1 if kind in LOWER else -1
+        gained = sign * (two.bound - one.bound)
+        end = two.bound + sign * gained * one.k / (two.k - one.k)
+        return max(0.0, sign * (end - (self.lower if kind in LOWER else self.upper))) if gained > 0 else math.inf
 
     def _effort(self, schedule: Schedule, kind: str, k: int) -> float:
         """About how many pairs a step takes."""
@@ -658,7 +684,7 @@ class Search(Anytime[NoiseProblem, Solution]):
             return
         if self.problem.joint.epsilon < ALIGNED_FROM or k < CUT_GROWTH * steps[-1].k:
             return
-        self._cut.add(kind)
+        self._cut[kind] = steps[-1].window
         coarse, middle = told[0], float(self.best.noise.quantile(0.5)) / self.problem.sensitivity
         window, enough = coarse.window, coarse.bound * (1 - CUT_SHARE * self.settings.gap)
         for side in ("left", "right"):
@@ -682,7 +708,11 @@ class Search(Anytime[NoiseProblem, Solution]):
         limits = self._limits if share == 1 else replace(self._limits, deadline=self._until(share))
         if kind in LOWER:
             step = self._lower_step(schedule, kind, k, window, seed, limits)
-            step = replace(step, window=window if kind in self._cut else step.window.within(schedule.widest))
+            if kind in self._cut:  # too short, if a finer lattice proves less
+                less = step.status == "optimal" and step.bound < max(other.bound for other in before)
+                step = replace(step, window=self._cut[kind] if less else window)
+            else:
+                step = replace(step, window=step.window.within(schedule.widest))
             self.lower = max(self.lower, step.bound)
         else:
             narrowing = schedule.graded(kind, k, self._steps)
@@ -704,7 +734,8 @@ class Search(Anytime[NoiseProblem, Solution]):
         grading = schedule.graded(kind, k, self._steps)
         cells = k // grading.coarse if grading and not grading.steps else k
         problem, factor = trimmed(self.problem)
-        step = lower_step(problem, cells, window, seed, limits, grading, ends=kind == "ends")
+        origin = schedule.origin(kind, k)
+        step = lower_step(problem, cells, window, seed, limits, grading, ends=kind == "ends", origin=origin)
         if problem is not self.problem:
             step = replace(step, bound=max(0.0, step.bound) * factor, proof=None)
         return replace(step, k=k)

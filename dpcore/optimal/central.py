@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy import linalg
 
-from .curve import CLOSE, CurveProgram, Cut
+from .curve import CurveProgram, Cut
 from .lattice import Array, Ints
 from .polygons import sums_at
 from .step import Limits
@@ -177,7 +177,7 @@ class CentralProgram(CurveProgram):
             if not self.outside(law):
                 self._bases = [law]
                 break
-        self._add(self.violated(self.inner, -CLOSE, self.pace.first))
+        self._add(self.violated(self.inner, -self.close, self.pace.first))
 
     def solve(self, limits: Limits, near: Callable[[float, float], bool]) -> str:
         """Rounds of steps and cutting, until `near(lower, upper)` of the program."""

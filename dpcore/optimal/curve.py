@@ -31,7 +31,7 @@ from .step import Limits
 PER_SHIFT = 16
 """Rows that a shift may add in a round, spread over the curve."""
 
-FIRST = 1500
+FIRST = 300
 """And rows that it begins with, where the first law is within CLOSE of the curve, in shares of it."""
 
 CLOSE = 0.05
@@ -49,7 +49,7 @@ solution itself."""
 FLOOR = 1e-5
 """Least reference mass, for scaling, relative to the largest, where no tail matters that is smaller."""
 
-IDLE = 6
+IDLE = 3
 """Rows that have not held a solution for so many rounds leave."""
 
 CHORDS = 3000
@@ -72,8 +72,8 @@ class CurveProgram:
     """minimise Σ costs·r over laws r on the lattice that keep the curve at every shift.
 
     costs : (n,) the loss of one unit of mass at every index.   inner : (n,) masses of a private law.   scale : about
-    how large the optimum is.   last : largest z looked at.   effort : rows times columns of all
-    rounds.
+    how large the optimum is.   last : largest z looked at.   close : it begins with rows where the first law is within
+    this share of the curve.   effort : rows times columns of all rounds.
     """
 
     mu: float
@@ -84,6 +84,7 @@ class CurveProgram:
     last: float
     floor: float = FLOOR
     margin: float = 0.0
+    close: float = CLOSE
     cuts: list[Cut] = field(default_factory=list, init=False)
     rates: list[tuple[Cut, float]] = field(default_factory=list, init=False)
     _proofs: list[tuple[float, list[tuple[Cut, float]]]] = field(default_factory=list, init=False)
@@ -264,7 +265,7 @@ class CurveProgram:
 
     def start(self) -> None:
         """Rows that the first law, of about the optimum's shape, is near to violating."""
-        cuts = self.violated(self.inner, -CLOSE, FIRST)
+        cuts = self.violated(self.inner, -self.close, FIRST)
         if cuts:
             with suppress(SolverError):  # out of what it accepts as a number
                 self._add(cuts)

@@ -69,15 +69,7 @@ def free_stretch(problem: NoiseProblem) -> tuple[float, float] | None:
     """The stretch of the support, around the loss's minimiser, on which the loss is least, if a staircase cut at its
     ends may be private there: with n steps down on either side it uncovers e^(−nε)/w of D, w the width of its top step
     in sensitivities. None where there is no such stretch, or it has no end."""
-    loss, (lo, hi) = problem.paid_loss, problem.support
-    best, least = loss.minimiser(lo, hi)
-    first = last = best
-    flat = [piece for piece in loss.pieces if piece.coefficient == 0 and piece.constant == least]
-    for piece in flat:
-        last = piece.hi if piece.lo <= last < piece.hi else last
-    for piece in reversed(flat):
-        first = piece.lo if piece.lo < first <= piece.hi else first
-    first, last = max(lo, first), min(hi, last)
+    first, last = problem.paid_loss.bottom(*problem.support)
     if not math.isfinite(last - first) or problem.monotone or problem.privacy.delta == 0:
         return None
     if max(abs(first), abs(last)) > 0.5 * FARTHEST * problem.sensitivity or (problem.symmetric and first != -last):

@@ -44,9 +44,11 @@ def lower_step(
     grading: Grading | None = None,
     *,
     ends: bool = False,
+    origin: float | None = None,
 ) -> Step:
     """A lower bound from a lattice of k per sensitivity, or from one graded between its nodes (where losses are
     continuous and laws need not be monotone).   ends : round to the ends of cells two steps wide, k even (Thm 10).
+    origin : where such cells begin, to cover a stretch without loss with few of them; by default where lattices do.
 
     Continuous losses (and monotone laws): stochastic rounding to nodes, node values below the loss (Thm 2).
     A loss with jumps: rounding to cells, infima over open cells [SLW, D(β)]; the atoms of a law, which might sit on a
@@ -56,14 +58,15 @@ def lower_step(
     loss, D = problem.paid_loss, problem.sensitivity
     alike = atom_serves(problem)
     ends = ends and alike
+    start = origin_of(problem) if origin is None else origin
     edge = int(ends or (not loss.continuous and not problem.monotone and alike))
-    lattice = rounding_lattice(problem, k, edge, window, CELL if ends and grading is None else 1)
+    lattice = rounding_lattice(problem, k, edge, window, CELL if ends and grading is None else 1, start)
     if grading is not None:
         lattice = Mesh.of(lattice, grading)
-    places = places_of(problem, lattice.k, lattice.indices)
-    cells = places_of(problem, lattice.k, np.arange(lattice.first, lattice.last + 2, CELL)) if ends else None
-    touch = _touch(problem, places if cells is None else cells, lattice.k, seed)
-    costs, *second_costs = (rounded_costs(c, problem, lattice, touch, cells) for c in problem.paid_losses)
+    places = places_of(problem, lattice.k, lattice.indices, start)
+    cells = places_of(problem, lattice.k, np.arange(lattice.first, lattice.last + 2, CELL), start) if ends else None
+    touch, level = _touch(problem, places if cells is None else cells, start, lattice.k, seed), origin is not None
+    costs, *second_costs = (rounded_costs(c, problem, lattice, touch, cells, level=level) for c in problem.paid_losses)
     delta = max(problem.privacy.delta, least_delta(problem))
     budget = None
     if problem.budget is not None:
@@ -106,7 +109,7 @@ def lower_step(
     bound = proof.lower(*problem.privacies)
     bound = max(bound, loss.infimum(*problem.support))
     events, weights = (np.concatenate([own, *(m[at] for m in further)]) for own, at in ((events, 1), (weights, 2)))
-    used = events[weights > TINY * weights.max(initial=0.0)] / lattice.k + origin_of(problem) / D
+    used = events[weights > TINY * weights.max(initial=0.0)] / lattice.k + start / D
     return Step(
         k,
         edge,
@@ -138,12 +141,15 @@ CELL = 2
 """Steps of a cell to whose ends a law is rounded."""
 
 
-def rounding_lattice(problem: NoiseProblem, k: int, edge: int, window: Window, whole: int = 1) -> Lattice:
+def rounding_lattice(
+    problem: NoiseProblem, k: int, edge: int, window: Window, whole: int = 1, origin: float | None = None
+) -> Lattice:
     """Nodes origin + i·D/k (edge 0) or cells to their right (edge 1): events over the window, the lattice one
     sensitivity further. Where the support ends before that, its end, rounded outwards, ends the lattice and the events.
     whole : the lattice begins and ends at multiples of it.
     """
-    grid, start = places_of(problem, k, [0]), origin_of(problem) / problem.sensitivity
+    grid = places_of(problem, k, [0], origin)
+    start = float(grid.origin) / problem.sensitivity
     event_first = math.floor((window.left - start) * k)
     event_last = math.ceil((window.right - start) * k) - edge
     if problem.folds:
@@ -158,13 +164,13 @@ def rounding_lattice(problem: NoiseProblem, k: int, edge: int, window: Window, w
     return Lattice(k, first, last, event_first, event_last, problem.folds, edge, near)
 
 
-def _touch(problem: NoiseProblem, cells: Places, k: int, seed: Seed | None) -> Array:
+def _touch(problem: NoiseProblem, cells: Places, origin: float, k: int, seed: Seed | None) -> Array:
     """Where in each cell a tangent to the loss touches it: in the middle, but next to the minimum nearer to it the more
     mass gathers there, for a node with an atom should not pay for its neighbours [Thm 2]."""
     touch = np.full(len(cells.indices) - 1, 0.5)
     if seed is None or k > 4 * seed.k:
         return touch
-    least = (problem.paid_loss.minimiser(*problem.support)[0] - origin_of(problem)) / problem.sensitivity
+    least = (problem.paid_loss.minimiser(*problem.support)[0] - origin) / problem.sensitivity
     below, there, above = seed.density(least + np.array([-1, 0, 1]) / seed.k)
     beside = 0.5 * (below + above)
     node, each = max(there - beside, 0.0) / seed.k + beside / k, beside / k
@@ -175,14 +181,20 @@ def _touch(problem: NoiseProblem, cells: Places, k: int, seed: Seed | None) -> A
 
 
 def rounded_costs(
-    loss: Loss, problem: NoiseProblem, lattice: Lattice, touch: Array, cells: Places | None = None
+    loss: Loss,
+    problem: NoiseProblem,
+    lattice: Lattice,
+    touch: Array,
+    cells: Places | None = None,
+    *,
+    level: bool = False,
 ) -> Array:
     """What a law rounded to the lattice pays at least: node values, or infima over cells; with `cells`, linear
-    functions below the loss at their ends; at the end nodes the infimum of what lies beyond, for the line goes on
-    there."""
-    places = places_of(problem, lattice.k, lattice.indices)
+    functions below the loss at their ends (`level`: see `minorants`); at the end nodes the infimum of what lies beyond,
+    for the line goes on there."""
+    places = places_of(problem, lattice.k, lattice.indices) if cells is None else cells
     if cells is not None:
-        costs = np.stack(minorants(loss, cells, touch), axis=1).ravel()
+        costs = np.stack(minorants(loss, cells, touch, level=level), axis=1).ravel()
     else:
         costs = _cell_infima(loss, problem, lattice) if lattice.edge else node_values(loss, places, touch)
     first, last = (math.nextafter(x, inwards) for x, inwards in zip(places.floats[[0, -1]], (math.inf, -math.inf)))

@@ -35,7 +35,7 @@ from ..solution import Certificate, Solution
 from .anytime import Anytime, ProgressCallback
 from .blocks import Blocks, Slopes
 from .central import FEW_COLUMNS, MANY_COLUMNS, CentralProgram
-from .curve import FLOOR, CurveProgram
+from .curve import CLOSE, FLOOR, CurveProgram
 from .jumps import threshold
 from .lattice import Array, Lattice
 from .lower import lower_step, rounded_costs, rounding_lattice
@@ -93,6 +93,9 @@ resolve, and next to nothing is lost; but what a law does there, its tail has to
 POLES_FROM, COARSEST_AT_POLES = 2.0, 24.0
 """From this μ on laws have poles at whole sensitivities that count, and densities are linear between nodes; next to
 poles first so many nodes per σ."""
+
+CLOSE_AT_POLES = 0.01
+"""There a program begins with rows within this share of the curve: with more it would be slow."""
 
 NARROW, NARROW_FLAT = 3.0, 1.0
 """Where there are n nodes per sensitivity next to poles, elsewhere they are about √(NARROW·n) times as far apart; with
@@ -293,7 +296,8 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
         else:
             floor = min(FLOOR, math.exp(-0.5 * (self._far + BEYOND) ** 2))
             margin = MARGIN if proves and self._least < RARE else 0.0
-            program = CurveProgram(mu, lattice, costs, first, self._scale, last, floor=floor, margin=margin)
+            close = CLOSE_AT_POLES if self._poles else CLOSE
+            program = CurveProgram(mu, lattice, costs, first, self._scale, last, floor, margin, close)
         if not program.private:
             any(program.begin(lattice.gathered(first)) for first in firsts[1:])
         program.start()

@@ -17,8 +17,10 @@ from functools import cached_property
 import numpy as np
 
 from .._validate import decimal
+from ..loss.piece import Piece
 from ..problem import NoiseProblem
 from .all_pairs import MOST_CLASSES
+from .covering import Covering
 from .lattice import NOT_ZERO, ROUNDED
 from .lower import CELL, atom_serves
 from .mesh import BEYOND, Grading
@@ -131,6 +133,10 @@ APART_SIZES, MET, APART = (25, 50, 100, 200, 400), 1.25, 0.5
 """Where they are corners of several bottoms, sizes of lattices for lower bounds, up to so many times as large or small;
 events first lie within so many sensitivities of these corners."""
 
+COVERED_FROM, COVERED = 8.0, 4
+"""From this ε on a plateau is covered with cells, so many times as many from the first ones on: they see little before;
+below, nodes next to its ends and whole sensitivities away serve better."""
+
 BOTTOM_CELLS = 200
 """If it takes at most so many, cells for upper bounds are chosen to end near the corners."""
 
@@ -195,7 +201,8 @@ class Schedule:
         if self.stretch is not None and (kind in LOWER or self.problem.monotone):
             near = self.stretch[kind in LOWER]
             first = near if (near.right - near.left) * k <= MOST_CELLS else first
-        near_steps = kind in LOWER and self._nearly_staircase and self._steepness >= STEPS_FROM and not self._narrow
+        near_steps = kind in LOWER and self._nearly_staircase and self._steepness >= STEPS_FROM
+        near_steps = near_steps and not self._narrow and self.covering is None
         reach = max(1.5 * self.peak, 1.2 * max(self.steps))
         return replace(first, near=((-reach, reach),)) if near_steps else first
 
@@ -247,6 +254,8 @@ class Schedule:
         """Kinds of lower bounds that deserve a program: a law next to an end of the support, rounded to nodes, could
         gain half a step there at first order, and so could one next to a jump where the losses also have slopes
         [Thm 10]."""
+        if self.covering is not None:
+            return ("ends",)
         if self._continuous and not self.problem.whole_line and not self.problem.folds and not self._apart:
             return LOWER
         slopes = any(piece.coefficient for loss in self.problem.paid_losses for piece in loss.pieces)
@@ -258,7 +267,11 @@ class Schedule:
         rest = met[-1] if self._apart else None
         graded = itertools.chain(met, itertools.repeat(rest))
         for round_, nodes in zip(self._rounds(), graded):
-            sizes = {kind: CELL * k if kind == "ends" else self._on_bottom(kind, k) for kind, k in round_.items()}
+            times = 1 if self.covering is None else COVERED
+            sizes = {
+                kind: self._ends_of(times * k) if kind == "ends" else self._on_bottom(kind, k)
+                for kind, k in round_.items()
+            }
             yield sizes if nodes is None else {**sizes, "nodes": nodes}
 
     def _rounds(self) -> Iterator[dict[str, int]]:
@@ -283,18 +296,28 @@ class Schedule:
         problem, D = self.problem, self.problem.sensitivity
         if not self._continuous or problem.monotone or problem.joint.epsilon < ALIGNED_FROM or problem.budget:
             return ()
-        loss, (lo, hi), near = problem.paid_loss, problem.support, self._around(self._periods)
-        pieces = [p for p in loss.pieces if p.hi > max(lo, near.left * D) and p.lo < min(hi, near.right * D)]
-        most = BOTTOM * self.upper
+        loss, pieces, most = problem.paid_loss, self._near_pieces, BOTTOM * self.upper
         low = [
             one.hi
             for one, two in zip(pieces, pieces[1:])
             if one.slope(one.hi) <= 0 <= two.slope(two.lo) and float(loss.value(one.hi)) <= most
         ]
-        steep = max((abs(float(p.slope(x))) for p in pieces for x in (p.lo, p.hi) if math.isfinite(x)), default=0.0)
         level = len(low) > 1 or any(piece.coefficient == 0 for piece in pieces)
         least = BOTTOM_EVEN if problem.folds and not self._rises(low) else BOTTOM_BELOW
-        return tuple(low) if level and self.upper <= least * steep * D else ()
+        return tuple(low) if level and self.upper <= least * self._steepest * D else ()
+
+    @cached_property
+    def _near_pieces(self) -> list[Piece]:
+        """Those of the loss in the support that events reach."""
+        problem, near = self.problem, self._around(self._periods)
+        (lo, hi), D = problem.support, problem.sensitivity
+        return [p for p in problem.paid_loss.pieces if p.hi > max(lo, near.left * D) and p.lo < min(hi, near.right * D)]
+
+    @cached_property
+    def _steepest(self) -> float:
+        """The loss's steepest slope at ends of these."""
+        ends = ((p, x) for p in self._near_pieces for x in (p.lo, p.hi) if math.isfinite(x))
+        return max((abs(float(p.slope(x))) for p, x in ends), default=0.0)
 
     def _rises(self, low: Sequence[float]) -> bool:
         """Whether the loss is more than that somewhere between the first and the last of these places."""
@@ -318,6 +341,21 @@ class Schedule:
         ends = tuple((decimal(x) - origin) / decimal(D) for x in problem.support if near.left <= x / D <= near.right)
         parts = math.lcm(*(place.denominator for place in (*places, *ends)))
         return (*places, *ends) if any(places) and parts <= BOTTOM_PARTS else ()
+
+    @cached_property
+    def covering(self) -> Covering | None:
+        """Of the plateau between such corners of a single bottom, where ε is large."""
+        if not self._low or self._apart or self.problem.joint.epsilon < COVERED_FROM:
+            return None
+        return Covering.of(self.problem, self.upper, self._steepest)
+
+    def _ends_of(self, cells: int, least: int = 1) -> int:
+        """The lattice with about so many cells two steps wide to the sensitivity, and at least so many."""
+        return CELL * max(cells, least) if self.covering is None else self.covering.size(cells, least)
+
+    def origin(self, kind: str, k: int) -> float | None:
+        """Where a lattice begins that covers a plateau; None for others."""
+        return self.covering.origin(k) if kind == "ends" and self.covering is not None else None
 
     def _met(self, size: int, least: int = 1) -> int:
         """A lattice of about that size, and at least so large, whose nodes corners of several bottoms miss least."""
@@ -348,6 +386,9 @@ class Schedule:
         """A lattice of at least k cells for upper bounds, on which corners are ends of cells or whole halves, quarters,
         … of one away from them, where the least such lattice is small; with several bottoms on which they nearly are;
         any other as it is."""
+        if self.covering is not None and kind not in LOWER and k > 1:
+            start = decimal(origin_of(self.problem)) / decimal(self.problem.sensitivity)
+            return self.covering.inside(k, start, Fraction(int(kind == "centred"), 2))
         if self._apart:
             return self._met(k, k) if kind == "offset" and k > 1 and not self.problem.folds else k
         parts = self._bottom_parts
@@ -425,12 +466,14 @@ class Schedule:
                 k = math.ceil(wanted)
             if k > 2.5 * largest:
                 k = round(1.6 * largest) + 1
-            if self._bottom and kind == "nodes":
+            if self.covering and kind == "ends":
+                k = self._ends_of(math.ceil(k / CELL), largest // CELL + 1)
+            elif self._bottom and kind == "nodes":
                 k = self._next_on_bottom(wanted)
             elif self._apart and kind == "nodes":
                 k = next((k for k in map(self._met, APART_SIZES) if k > largest), self.finest + 1)
-            elif (self._bottom or self._apart) and kind not in LOWER:
-                k = self._on_bottom(kind, k)
+            elif (self.covering or self._bottom or self._apart) and kind not in LOWER:
+                k = self._on_bottom(kind, max(k, largest + 1))
             elif self._nearly_staircase:  # aligned, even problems need no multiple
                 k = self._aligned(kind, wanted if self.problem.folds else k, largest + 1)
             elif not self._continuous and kind not in ("ends", "centred") and not self.problem.whole_line:
@@ -452,7 +495,7 @@ class Schedule:
 
     def graded(self, kind: str, k: int, steps: Steps) -> Grading | None:
         """How a lattice is graded, None for a uniform one."""
-        if self._apart and kind in LOWER:
+        if kind in LOWER and (self._apart or (self.covering and kind == "ends")):
             return None
         if self._bottom and kind == "nodes":
             return self._near_bottom(k)

@@ -162,9 +162,9 @@ def next_to(problem: NoiseProblem) -> tuple[float, ...]:
     return tuple(x for x in (left, right) if math.isfinite(x)) if jumps else ()
 
 
-def places_of(problem: NoiseProblem, k: int, indices: ArrayLike) -> Places:
-    """The places of indices on the lattice of k per sensitivity."""
-    return Places.of(origin_of(problem), problem.sensitivity, k, indices)
+def places_of(problem: NoiseProblem, k: int, indices: ArrayLike, origin: float | None = None) -> Places:
+    """The places of indices on the lattice of k per sensitivity from an origin, by default where lattices start."""
+    return Places.of(origin_of(problem) if origin is None else origin, problem.sensitivity, k, indices)
 
 
 def middle_of(problem: NoiseProblem) -> float:

@@ -26,6 +26,10 @@ LEAST = 1e-9
 FAR = 50.0
 """What is lacked where there is nothing."""
 
+ABRUPT = 1e-3
+"""Beyond an end of the support a loss stays at a level for so many sensitivities: a place that is hardly too far out
+should not count much."""
+
 
 def two_level_lower(problem: NoiseProblem) -> float:
     """A lower bound on the expected loss, rounded down; 0 for losses that do not grow away from 0, and below ε = 12 for
@@ -38,13 +42,25 @@ def two_level_lower(problem: NoiseProblem) -> float:
     loss = problem.paid_loss
     if not loss.grows_from_zero:
         return 0.0
+    D, level = problem.sensitivity, open_level(problem)
+    if level > 0:
+        loss = _ended(problem, level)
     if not loss.even:
-        D, level = problem.sensitivity, open_level(problem)
         return max(
             _uneven_lower(loss, p, D) if p.epsilon >= UNEVEN_FROM else _level_lower(loss, level, p, D)
             for p in problem.privacies
         )
-    return max(_lower(loss, privacy, problem.sensitivity) for privacy in problem.privacies)
+    return max(_lower(loss, privacy, D) for privacy in problem.privacies)
+
+
+def _ended(problem: NoiseProblem, level: float) -> Loss:
+    """The loss, raised beyond ends of the support, where it matters to no law, to cover what is below the level."""
+    loss, (lo, hi), width = problem.paid_loss, problem.support, ABRUPT * problem.sensitivity
+    if 0 < hi < math.inf and float(loss.value(hi)) < level:
+        loss = loss.ended(hi, level, width)
+    if -math.inf < lo < 0 and float(loss.value(lo)) < level:
+        loss = loss.mirrored.ended(-lo, level, width).mirrored
+    return loss
 
 
 def open_level(problem: NoiseProblem) -> float:

@@ -137,16 +137,17 @@ def _spending(problem: NoiseProblem, cells: Places, atom_x: float) -> laws.Spend
 
 
 CARRIED = 1e-6
-"""Share of δ that may lie beyond a window."""
+"""Share of δ, and of what covers a top step of nearly all mass, that may lie beyond a window."""
 
 
 def fitted(window: Window, lattice: Lattice, outcome: Outcome, problem: NoiseProblem, origin: float) -> Window:
-    """The stretch that carries all but CARRIED·δ of the mass, with a margin; a side whose last half sensitivity carries
-    more than 1e-3 δ was cut too short and gets one sensitivity more, as far as the support goes."""
+    """The stretch that carries all but CARRIED·min(δ, e^−ε) of the mass, with a margin; a side whose last half
+    sensitivity carries more than 1e-3 δ was cut too short and gets one sensitivity more, as far as the support goes."""
     masses, delta = lattice.unfold(outcome.masses), problem.privacy.delta
     x = lattice.places + origin
     below, above = np.cumsum(masses), np.cumsum(masses[::-1])[::-1]
-    kept = x[(below > CARRIED * delta) & (above > CARRIED * delta)]
+    least = CARRIED * min(delta, 1 / problem.privacy.amplification)
+    kept = x[(below > least) & (above > least)]
     if not kept.size:
         return window
     edge = max(1, lattice.k // 2)

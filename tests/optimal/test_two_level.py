@@ -22,6 +22,7 @@ from dpcore.optimal.two_level import open_level, two_level_lower
 from dpcore.privacy import Privacy
 from dpcore.problem import NoiseProblem, SolverSettings, noise_problem
 
+LEVEL_LEFT = "table:-3.3=1.24,-3.2=1.24,-0.72=0,0=0,0.51=1.02,1.8=2.31"
 GROWING = ["l1", "l2", "lp:1.5", "lp:3", "huber:0.5", "exceed:0.3", "asym:2:2"]
 
 
@@ -196,6 +197,19 @@ def test_a_level_that_is_reached_far_out_proves_nothing(spec: str) -> None:
     assert two_level_lower(replace(problem, loss=parse_loss("table:-2=0.25,-0.2=0.25,0=0,0.25=0.5"))) > 0
 
 
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "more"),
+    [(0.00889, 2.26e-10, {"support": (-0.271, math.inf)}), (0.00222, 2.41e-12, {"monotone": True})],
+)
+def test_a_level_towards_one_open_end_is_reached(epsilon, delta, more):
+    """Beyond an end of the support no law is; small groups do not cover what is below the level, larger ones do."""
+    loss = parse_loss("table:-1=0.09,-0.2=0.09,0=0,0.27=0.54,3.1=0.54" if "support" in more else LEVEL_LEFT)
+    problem = NoiseProblem(Privacy(epsilon, delta), 1.0, loss, **more)
+    level = open_level(problem)
+    certificate = Search(problem, SolverSettings()).first().certificate
+    assert level * (1 - 1e-6) < certificate.lower <= certificate.upper < level * (1 + 1e-6)
+
+
 @settings(max_examples=60)
 @given(
     st.lists(st.tuples(st.integers(1, 60), st.integers(0, 9)), min_size=1, max_size=4, unique_by=lambda pair: pair[0]),
@@ -203,8 +217,9 @@ def test_a_level_that_is_reached_far_out_proves_nothing(spec: str) -> None:
     st.tuples(st.booleans(), st.booleans()),
     st.floats(0.05, 14),
     st.floats(1e-6, 0.7),
+    st.sampled_from([0, 1, 4, 20, 50]),
 )
-def test_no_law_costs_less(left, right, level, epsilon, delta):
+def test_no_law_costs_less(left, right, level, epsilon, delta, end):
     """Rises on either side of 0, places in twentieths of a sensitivity, that may end in a level: of closed bounds and
     laws no bound is above a law's cost, or a certificate would be refused."""
     points = {0.0: 0.0}
@@ -214,6 +229,7 @@ def test_no_law_costs_less(left, right, level, epsilon, delta):
             points[sign * at / 20] = float(value := value + rise)
         if stays:
             points[sign * (max(rises)[0] + 1) / 20] = float(value)
-    problem = NoiseProblem(Privacy(epsilon, delta), 1.0, table(*zip(*sorted(points.items()))))
+    support = (-end / 20 if end and level[1] else -math.inf, end / 20 if end and not level[1] else math.inf)
+    problem = NoiseProblem(Privacy(epsilon, delta), 1.0, table(*zip(*sorted(points.items()))), support=support)
     certificate = Search(problem, SolverSettings()).first().certificate
     assert two_level_lower(problem) <= certificate.lower <= certificate.upper
