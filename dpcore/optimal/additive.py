@@ -27,6 +27,7 @@ from ..solution import Certificate, Progress, Solution
 from . import jumps, laws
 from .anytime import Anytime, ProgressCallback
 from .atlas import atlas_law, atlas_lower, power_of
+from .covering import plateau_of
 from .cut import MARGINS, Cut, free_stretch
 from .falling import applies as falls
 from .falling import falling_bounds
@@ -41,7 +42,7 @@ from .outside_in import outside_in_lower
 from .peak import peaks_lower
 from .plateau import plateau, plateau_lower
 from .program import Seed
-from .schedule import ALIGNED_FROM, COVERED_FROM, LOWER, Schedule, Steps, steepness
+from .schedule import ALIGNED_FROM, LOWER, Schedule, Steps, steepness
 from .step import Limits, Step, Window, end_moves, origin_of, several_bottoms
 from .trimmed import BELOW, trimmed
 from .two_level import open_level, two_level_lower
@@ -117,7 +118,8 @@ PROGRESS = 0.95
 
 TELLING, LITTLE = 0.2, 0.1
 """A side promises as much as its effort says while its last step gained this share of what is open now; where that
-gained less, proportionally less, but no less than the latter part of it."""
+gained less, proportionally less, but no less than the latter part of it, or than its square where the last two steps
+say that little is left."""
 
 STAIRCASE_BELOW = 1e-9
 """Nor below this δ."""
@@ -346,8 +348,7 @@ class Search(Anytime[NoiseProblem, Solution]):
             if small:
                 self.lower = max(self.lower, valley_lower(problem, staircase, self._reached))
             if epsilon >= least and not self._reached(self.lower):
-                left, right = problem.paid_loss.bottom(*problem.support)
-                share = PLATEAU_TIME if left < right and epsilon >= COVERED_FROM else PEAKS_TIME
+                share = PEAKS_TIME if plateau_of(problem) is None else PLATEAU_TIME
                 self.lower = max(self.lower, peaks_lower(problem, staircase, self._reached_within(share)))
 
     def _prove_by_formula(self, problem: NoiseProblem) -> None:
@@ -641,10 +642,7 @@ class Search(Anytime[NoiseProblem, Solution]):
             for side in gains:
                 choice = schedule.next(side, self._steps, self.lower, self.upper)
                 if choice is not None and (*choice, schedule.window(*choice, self._steps)) not in failed:
-                    told = 1.0
-                    if 0 < width < math.inf:
-                        least = min(LITTLE, max(self._left(choice[0]) / width, LITTLE**2))
-                        told = min(1.0, max(gains[side] / (TELLING * width), least))
+                    told = self._told(choice[0], gains[side], width)
                     promises.append((told / (1 + self._effort(schedule, *choice)), side, choice))
             if not promises:
                 return
@@ -654,6 +652,13 @@ class Search(Anytime[NoiseProblem, Solution]):
             if self._step(schedule, *choice).status != "optimal":
                 failed.add((*choice, looked))
             gains[side] = width - (self.upper - self.lower) if width < math.inf else math.inf
+
+    def _told(self, kind: str, gained: float, width: float) -> float:
+        """How much of what its effort says a side promises that gained so much of the width with its last step."""
+        if not 0 < width < math.inf:
+            return 1.0
+        least = min(LITTLE, max(self._left(kind) / width, LITTLE**2))
+        return min(1.0, max(gained / (TELLING * width), least))
 
     def _left(self, kind: str) -> float:
         """What is left to gain by one kind of steps, if the errors of the last two fall like 1/k, as they do at worst;

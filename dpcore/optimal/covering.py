@@ -15,8 +15,19 @@ from .._validate import decimal
 from ..problem import NoiseProblem
 from .lower import CELL
 
+COVERED_FROM = 8.0
+"""From this ε on a plateau is covered with cells; below, nodes next to its ends and whole sensitivities away serve
+better."""
+
 MORE = 1.2
 """Cells are up to so many times as many as are wanted."""
+
+
+def plateau_of(problem: NoiseProblem) -> tuple[float, float] | None:
+    """Ends of the stretch of the support that cells are to cover; None where the loss is least at a point, or ε is
+    small."""
+    left, right = problem.paid_loss.bottom(*problem.support)
+    return (left, right) if left < right and problem.joint.epsilon >= COVERED_FROM else None
 
 
 @dataclass(frozen=True)
@@ -36,11 +47,11 @@ class Covering:
 
     @staticmethod
     def of(problem: NoiseProblem, cost: float, slope: float) -> Covering | None:
-        """None where the loss is least at a point.   cost : of a law.   slope : of the loss next to the plateau."""
-        D, support = decimal(problem.sensitivity), problem.support
-        left, right = problem.paid_loss.bottom(*support)
-        if not left < right:
+        """None without a plateau.   cost : of a law.   slope : of the loss next to the plateau."""
+        D, support, plateau = decimal(problem.sensitivity), problem.support, plateau_of(problem)
+        if plateau is None:
             return None
+        left, right = plateau
         if problem.folds:
             left = 0.0
         fixed = left if problem.folds or left == support[0] else right if right == support[1] else None

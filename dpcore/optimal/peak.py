@@ -179,10 +179,8 @@ def _flat(loss: Loss, sensitivity: float) -> int | None:
     """The least lattice on which the ends of a plateau around the loss's minimiser are nodes; None without one, or
     where it is too fine. Where the top step is hardly wider than the plateau, what a chord across a break lies below
     the loss would be more than the level."""
-    best, least = loss.minimiser()
-    ends = [x for p in loss.pieces if p.coefficient == 0 and p.constant == least and p.lo <= best <= p.hi
-            for x in (p.lo, p.hi)]  # fmt: skip
-    if not ends or not all(map(math.isfinite, ends)):
+    best, ends = loss.minimiser()[0], loss.bottom()
+    if ends[0] == ends[1] or not all(map(math.isfinite, ends)):
         return None
     parts = [((decimal(x) - decimal(best)) / decimal(sensitivity)).denominator for x in ends]
     k = math.lcm(*parts)

@@ -297,7 +297,9 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
             floor = min(FLOOR, math.exp(-0.5 * (self._far + BEYOND) ** 2))
             margin = MARGIN if proves and self._least < RARE else 0.0
             close = CLOSE_AT_POLES if self._poles else CLOSE
-            program = CurveProgram(mu, lattice, costs, first, self._scale, last, floor, margin, close)
+            program = CurveProgram(
+                mu, lattice, costs, first, self._scale, last, floor=floor, margin=margin, close=close
+            )
         if not program.private:
             any(program.begin(lattice.gathered(first)) for first in firsts[1:])
         program.start()

@@ -133,9 +133,8 @@ APART_SIZES, MET, APART = (25, 50, 100, 200, 400), 1.25, 0.5
 """Where they are corners of several bottoms, sizes of lattices for lower bounds, up to so many times as large or small;
 events first lie within so many sensitivities of these corners."""
 
-COVERED_FROM, COVERED = 8.0, 4
-"""From this ε on a plateau is covered with cells, so many times as many from the first ones on: they see little before;
-below, nodes next to its ends and whole sensitivities away serve better."""
+COVERED = 4
+"""Cells that cover a plateau are so many times as many from the first ones on: they see little before."""
 
 BOTTOM_CELLS = 200
 """If it takes at most so many, cells for upper bounds are chosen to end near the corners."""
@@ -263,10 +262,10 @@ class Schedule:
 
     def first(self) -> Iterator[dict[str, int]]:
         """The scan: rounds of one coarse lattice per kind of bound; cells two steps wide are as many as others."""
-        met = tuple(map(self._met, APART_SIZES)) if self._apart else BOTTOM_SCAN if self._bottom else ()
+        graded = self._bottom and self.covering is None
+        met = tuple(map(self._met, APART_SIZES)) if self._apart else BOTTOM_SCAN if graded else ()
         rest = met[-1] if self._apart else None
-        graded = itertools.chain(met, itertools.repeat(rest))
-        for round_, nodes in zip(self._rounds(), graded):
+        for round_, nodes in zip(self._rounds(), itertools.chain(met, itertools.repeat(rest))):
             times = 1 if self.covering is None else COVERED
             sizes = {
                 kind: self._ends_of(times * k) if kind == "ends" else self._on_bottom(kind, k)
@@ -345,7 +344,7 @@ class Schedule:
     @cached_property
     def covering(self) -> Covering | None:
         """Of the plateau between such corners of a single bottom, where ε is large."""
-        if not self._low or self._apart or self.problem.joint.epsilon < COVERED_FROM:
+        if not self._low or self._apart:
             return None
         return Covering.of(self.problem, self.upper, self._steepest)
 
