@@ -37,7 +37,8 @@ def test_cells_begin_before_a_plateau_and_end_beyond_it(left, right, cells, cost
     found = Covering.of(problem, cost, 1.0)
     assert found is not None
     k = found.size(cells)
-    start, cell, beyond = decimal(found.origin(k)), CELL * decimal(D) / k, decimal(cost)
+    start, cell, beyond = decimal(found.origin(k)), CELL * decimal(D) / k, found.beyond * decimal(D)
+    assert float(beyond) == pytest.approx(cost, rel=1e-12)
     first, last = (decimal(x) for x in loss.bottom(*problem.support))
     ends = {decimal(x) for x in problem.support if math.isfinite(x)}
     if problem.folds:
