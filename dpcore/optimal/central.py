@@ -50,6 +50,10 @@ SPARED = 0.02
 """Multipliers are left out that prove less than this share of the gap so far."""
 
 
+AT_ONCE = 40
+"""Shifts of which rows count that are looked at in a round, about: neighbours have nearly the same rows."""
+
+
 @dataclass(frozen=True)
 class Pace:
     """How rounds go.
@@ -242,12 +246,19 @@ class CentralProgram(CurveProgram):
         if self._looks % self.pace.every:
             tests = [self.cuts[i].tests[0] for i in np.flatnonzero(self._idle <= 1).tolist()]
             shifts = np.unique(self._owner[np.array(tests, dtype=np.int64)])
+            shifts = self._some(shifts)
             cuts = self.violated(law, stretches=self.pace.each, shifts=shifts) if len(shifts) else []
             if cuts:
                 return cuts
         cuts = self.violated(law, stretches=self.pace.each)
         self._improve(law, private=not cuts)
         return cuts
+
+    def _some(self, shifts: Ints) -> Ints:
+        """Every so manyth of these shifts, each time others, and those by the whole sensitivity."""
+        every = -(-len(shifts) // AT_ONCE)
+        whole = np.abs(self._tests.shift[self._tests.begins[shifts]]) == self.lattice.k
+        return np.union1d(shifts[self._looks % every :: every], shifts[whole]) if every else shifts
 
     def _improve(self, law: Array, *, private: bool) -> None:
         """Keep the law, if it is private, or laws on the way to it, from the best so far and from the strict one, if

@@ -344,6 +344,11 @@ class CurveProgram:
                 break
         return best
 
+    @property
+    def _everywhere(self) -> Array:
+        """What the loss is at least, on all nodes of the lattice."""
+        return self.lattice.everywhere(self.costs)
+
     def _proved(self, profile: GaussianProfile, rates: list[tuple[Cut, float]]) -> float:
         """What multipliers prove, from the referee [Thm 3]: every cut is a row of one pair on the curve, whose δ is
         rounded up."""
@@ -357,6 +362,6 @@ class CurveProgram:
             return 0.0
         (epsilon, delta, shifts, events, weights), *further = terms
         return multiplier_bound_lower(
-            self.lattice.everywhere(self.costs), self.lattice.first, epsilon=epsilon, delta=delta, shifts=shifts,
+            self._everywhere, self.lattice.first, epsilon=epsilon, delta=delta, shifts=shifts,
             events=events, weights=weights, mirrored=self.lattice.folded, further=further,
         )  # fmt: skip

@@ -33,6 +33,7 @@ from ..problem import NoiseProblem, SolverSettings
 from ..search import bisections, least_argument_vectorised
 from ..solution import Certificate, Solution
 from .anytime import Anytime, ProgressCallback
+from .averages import Averages, AveragesProgram
 from .blocks import Blocks, Slopes
 from .central import FEW_COLUMNS, MANY_COLUMNS, CentralProgram
 from .curve import CLOSE, FLOOR, CurveProgram
@@ -93,6 +94,10 @@ resolve, and next to nothing is lost; but what a law does there, its tail has to
 POLES_FROM, COARSEST_AT_POLES = 2.0, 24.0
 """From this μ on laws have poles at whole sensitivities that count, and densities are linear between nodes; next to
 poles first so many nodes per σ."""
+
+AVERAGED_FROM, FINE = 2.2, 16
+"""From this μ on, where the loss has a kink at its minimiser, lower bounds average shifts, over lattices with so many
+steps to one of the mesh."""
 
 CLOSE_AT_POLES = 0.01
 """There a program begins with rows within this share of the curve: with more it would be slow."""
@@ -171,14 +176,15 @@ class _Density:
     def nodes(self, lattice: Lattice) -> Array:
         """The law rounded at random to the nodes: the second difference of the integral of its distribution function
         [Thm 2]."""
-        places = np.arange(lattice.first - 1, lattice.last + 2) / lattice.k
+        nodes = lattice.indices
+        places = np.concatenate([[2 * nodes[0] - nodes[1]], nodes, [2 * nodes[-1] - nodes[-2]]]) / lattice.k
         widths = np.diff(self.breaks)
         whole = np.append(0.0, np.cumsum(widths * 0.5 * (self.below[1:] + self.below[:-1])))
         cell = np.clip(np.searchsorted(self.breaks, places, side="right") - 1, 0, len(widths) - 1)
         into = np.clip(places - self.breaks[cell], 0.0, widths[cell])
         rise = np.diff(self.below)[cell] / widths[cell]
         area = whole[cell] + into * (self.below[cell] + 0.5 * rise * into) + np.maximum(places - self.breaks[-1], 0.0)
-        masses: Array = np.maximum(np.diff(area, 2) * lattice.k, 0.0)
+        masses: Array = np.maximum(np.diff(np.diff(area) / np.diff(places)), 0.0)
         return masses
 
 
@@ -297,9 +303,13 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
             floor = min(FLOOR, math.exp(-0.5 * (self._far + BEYOND) ** 2))
             margin = MARGIN if proves and self._least < RARE else 0.0
             close = CLOSE_AT_POLES if self._poles else CLOSE
-            program = CurveProgram(
-                mu, lattice, costs, first, self._scale, last, floor=floor, margin=margin, close=close
-            )
+            if isinstance(lattice, Averages):
+                on_all = self._rounded_costs(replace(lattice, nodes=tuple(range(lattice.first, lattice.last + 1))))
+                program = AveragesProgram(mu, lattice, costs, first, self._scale, last, close=close, on_all=on_all)
+            else:
+                program = CurveProgram(
+                    mu, lattice, costs, first, self._scale, last, floor=floor, margin=margin, close=close
+                )
         if not program.private:
             any(program.begin(lattice.gathered(first)) for first in firsts[1:])
         program.start()
@@ -344,13 +354,17 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
 
     def _curve_nodes(self, k: int) -> float:
         """A lower bound from laws rounded to nodes, or for losses with jumps to cells [Thm 2]. Returns the effort."""
-        loss, problem = self.problem.paid_loss, self.problem
-        lattice = rounding_lattice(problem, k, int(not loss.continuous), self._window(0.5))
-        costs = rounded_costs(loss, problem, lattice, np.full(len(lattice.indices) - 1, 0.5))
+        lattice = rounding_lattice(self.problem, k, int(not self.problem.paid_loss.continuous), self._window(0.5))
+        if self._averages:
+            lattice = Averages.of(lattice, Grading(FINE, (0.0,), reach=HEAVY / self.profile.mu + 0.5))
+        costs = self._rounded_costs(lattice)
         program = self._curve_program(self.profile.mu, lattice, costs, True)
         self.lower = max(self.lower, program.proved(self.profile))
         self._note(len(costs), len(program.cuts))
         return program.effort
+
+    def _rounded_costs(self, lattice: Lattice) -> Array:
+        return rounded_costs(self.problem.paid_loss, self.problem, lattice, np.full(len(lattice.indices) - 1, 0.5))
 
     @cached_property
     def _distance(self) -> Fraction | None:
@@ -391,6 +405,11 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
     def _poles(self) -> bool:
         """Whether laws have poles at whole sensitivities that count."""
         return self.problem.loss.continuous and self.profile.mu >= POLES_FROM
+
+    @property
+    def _averages(self) -> bool:
+        """Whether lower bounds average shifts: where there is so much at poles that lattices would have to be fine."""
+        return self._poles and self.profile.mu >= AVERAGED_FROM and self._narrow == NARROW
 
     @property
     def _narrow(self) -> float:
