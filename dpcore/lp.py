@@ -55,19 +55,24 @@ class LinearProgram:
     """
 
     def __init__(self, *, tolerance: float = 1e-9, perturbed: bool = True, slice: int = SLICE) -> None:
-        self._highs = _silent()
+        self.rows = self.columns = 0
+        self._tolerance, self._perturbed = tolerance, perturbed
+        self._sliced, self._slice = True, slice
+        self._highs = self._new()
+
+    def _new(self) -> Any:
+        """HiGHS without a model."""
+        highs = _silent()
         for option, value in (
             ("threads", 1),
             ("presolve", "off"),
             ("solver", "simplex"),
-            ("dual_simplex_cost_perturbation_multiplier", float(perturbed)),
-            ("primal_feasibility_tolerance", tolerance),
-            ("dual_feasibility_tolerance", tolerance),
+            ("dual_simplex_cost_perturbation_multiplier", float(self._perturbed)),
+            ("primal_feasibility_tolerance", self._tolerance),
+            ("dual_feasibility_tolerance", self._tolerance),
         ):
-            self._highs.setOptionValue(option, value)
-        self.rows = self.columns = 0
-        self._tolerance = tolerance
-        self._sliced, self._slice = True, slice
+            highs.setOptionValue(option, value)
+        return highs
 
     def add_columns(
         self,
@@ -151,7 +156,15 @@ class LinearProgram:
                 if retries > 2:
                     raise SolverError(f"HiGHS ended with status {self._highs.modelStatusToString(status)}")
                 if retries == 2:
-                    self._highs.clearSolver()
+                    self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        """Forget the basis, and all else that HiGHS remembers of a linear program: more than `clearSolver` does."""
+        if self._sliced:
+            model, self._highs = self._highs.getLp(), self._new()
+            self._check(self._highs.passModel(model))
+        else:
+            self._highs.clearSolver()
 
     def run_interior(self, deadline: float, stop: Callable[[], bool] = lambda: False) -> str:
         """`run` by the interior point method, no basis before or after: for large programs that few runs finish."""

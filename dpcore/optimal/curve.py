@@ -52,6 +52,10 @@ FLOOR = 1e-5
 IDLE = 3
 """Rows that have not held a solution for so many rounds leave."""
 
+STEADY = 1e-7
+"""Where the value rises by no more than this share of it, all rows stay: many solutions cost the same, and the same
+rows would come again and again."""
+
 CHORDS = 3000
 """Places of the curve between which corners are compared with chords first."""
 
@@ -284,7 +288,7 @@ class CurveProgram:
                 return status
             outer = self.lattice.unfold(np.maximum(self._of_masses(values * self._rho), 0.0))
             outer /= outer.sum()
-            self.lower = float(self.costs @ outer)
+            before, self.lower = self.lower, float(self.costs @ outer)
             rates = np.maximum(0.0, -self._lp.row_duals()[self._fixed :]) * self.scale
             self.rates = [(cut, rate) for cut, rate in zip(self.cuts, rates.tolist()) if rate > 0]
             self._proofs = [*self._proofs[1 - KEPT :], (self.lower, self.rates)]
@@ -293,7 +297,8 @@ class CurveProgram:
             cuts = self._search(outer)
             if not cuts:
                 return status
-            self._forget(rates)
+            if self.lower > before * (1 + STEADY):
+                self._forget(rates)
             try:
                 self._add(cuts)
             except SolverError:  # out of what it accepts as a number

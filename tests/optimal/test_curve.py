@@ -141,3 +141,28 @@ def test_a_law_is_rounded_to_the_nodes_on_either_side():
     x = np.interp((np.arange(200_000) + 0.5) / 200_000, law.below, law.breaks)
     rounded = np.floor(3 * x + rng.random(len(x))).astype(int)
     assert law.nodes(lattice) == pytest.approx(np.bincount(rounded + 4, minlength=9) / len(x), abs=4e-3)
+
+
+def test_rows_stay_while_the_value_does(monkeypatch):
+    monkeypatch.setattr(curve, "IDLE", 0)
+    left = []
+    forget = CurveProgram._forget
+    monkeypatch.setattr(CurveProgram, "_forget", lambda self, rates: left.append(forget(self, rates)))
+    level = small(lambda x: 1.0, k=3, n=9)
+    level.inner = np.eye(19)[9]  # an atom, which rows have to spread
+    assert level.solve(LIMITS, lambda lower, upper: False) == "optimal"
+    assert level.cuts and len(left) == 1  # in the first round the value rises from 0
+    rising = small(abs, k=3, n=9)
+    rising.solve(LIMITS, lambda lower, upper: upper - lower < 1e-7)
+    assert len(left) > 2
+
+
+def test_where_highs_cannot_go_on_from_its_basis_it_begins_anew():
+    loss = "table:-2.3=1.15,-0.25=0.125,0=0,1.2=1.2,2.9=1.2"
+    search = ProfileSearch(problem_of(GaussianProfile(0.711), loss), SolverSettings(time_limit=60))
+    search._start()
+    bounds = []
+    for k in (1, 2, 3, 5):
+        search._curve_nodes(k)
+        bounds.append(search.lower)
+    assert np.all(np.diff(bounds) > 1e-3) and search.lower <= search.upper
