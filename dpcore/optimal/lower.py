@@ -141,11 +141,17 @@ CELL = 2
 """Steps of a cell to whose ends a law is rounded."""
 
 
+NEAR_END = 0.25
+"""An end of the support so many sensitivities beyond a lattice's end is taken for it: else finer lattices, whose ends
+are elsewhere, would suddenly have no events there."""
+
+
 def rounding_lattice(
     problem: NoiseProblem, k: int, edge: int, window: Window, whole: int = 1, origin: float | None = None
 ) -> Lattice:
     """Nodes origin + i·D/k (edge 0) or cells to their right (edge 1): events over the window, the lattice one
-    sensitivity further. Where the support ends before that, its end, rounded outwards, ends the lattice and the events.
+    sensitivity further. Where the support ends before that, or little beyond, its end, rounded outwards, ends the
+    lattice and the events.
     whole : the lattice begins and ends at multiples of it.
     """
     grid = places_of(problem, k, [0], origin)
@@ -156,9 +162,9 @@ def rounding_lattice(
         event_first = -event_last - edge
     first, last = whole * ((event_first - k) // whole), whole * -(-(event_last + k + edge) // whole) - edge
     lo, hi = (grid.position(end) for end in problem.support)
-    if first <= lo:
+    if first <= lo + NEAR_END * k:
         first = event_first = whole * math.floor(lo / whole)
-    if last >= hi - edge:
+    if last >= hi - edge - NEAR_END * k:
         last = event_last = whole * math.ceil(hi / whole) - edge
     near = tuple((math.floor((left - start) * k), math.ceil((right - start) * k)) for left, right in window.near)
     return Lattice(k, first, last, event_first, event_last, problem.folds, edge, near)

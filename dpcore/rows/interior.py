@@ -446,7 +446,8 @@ class InteriorProgram(Generic[Kind]):
         accuracy: float,
         start: tuple[Array, Array] | None = None,
     ) -> Interior | None:
-        """Until the ends of the bracket are within the relative accuracy of each other; None: no step was made.
+        """Until the ends of the bracket are within the relative accuracy of each other; None: no step was made, or from
+        the start rounding errors led far away.
         start : laws and rates of the limits, all positive, that may be near to the solution's; None if they are not."""
 
         def watch() -> None:
@@ -479,7 +480,8 @@ class InteriorProgram(Generic[Kind]):
             except linalg.LinAlgError:
                 status = "rounding"
                 break
-        if not moved:
+        astray = status == "rounding" and start is not None and least > CLOSED
+        if not moved or astray:
             return None
         x, (_, _, y, lam) = self._split(best.here)[0], self._split(best.there)
         return Interior(x, y * self.scale, lam * self.scale, status)

@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 
 from dpcore import noise_problem
 from dpcore.loss.cells import means as cell_means
+from dpcore.optimal import all_pairs
 from dpcore.optimal.all_pairs import MISSED, _near, all_at_once
 from dpcore.optimal.blocks import Blocks
 from dpcore.optimal.lower import lower_step, rounded_costs, rounding_lattice
@@ -221,6 +222,24 @@ def test_a_coarser_solution_is_a_start(name):
     simplex = by_simplex(program)
     assert found.objective == pytest.approx(simplex.objective, rel=WITHIN)
     assert proved(problem, program, costs, lattice, found) == pytest.approx(simplex.objective, rel=2 * WITHIN)
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("rate", [1e3, 1e9, 1e12])
+def test_a_start_that_leads_astray_is_given_up(name, rate, monkeypatch):
+    """All mass far out, and rates that are millions of times too large."""
+    problem, window = CASES[name]
+    program, costs, lattice = nodes(problem, window, 9)
+    good = proved(problem, program, costs, lattice, all_at_once(program, None, limits(problem)))
+
+    def far(program, seed, terms):
+        law = np.full(len(terms.counts), 1e-12)
+        law[-1] = 1
+        return law / (law @ terms.counts), np.full(len(terms.most), rate)
+
+    monkeypatch.setattr(all_pairs, "_start", far)
+    bound = proved(problem, program, costs, lattice, all_at_once(program, None, limits(problem)))
+    assert bound == pytest.approx(good, rel=2 * WITHIN)
 
 
 @pytest.mark.parametrize("name", CASES)

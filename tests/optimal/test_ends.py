@@ -2,6 +2,7 @@
 the line, and bounds beside audited laws."""
 
 import math
+import time
 from fractions import Fraction
 
 import numpy as np
@@ -12,10 +13,10 @@ from hypothesis import strategies as st
 from dpcore.loss import parse_loss
 from dpcore.loss.cells import minorants
 from dpcore.optimal import solve
-from dpcore.optimal.lower import lower_step
+from dpcore.optimal.lower import NEAR_END, lower_step, rounding_lattice
 from dpcore.optimal.mesh import Grading
 from dpcore.optimal.schedule import NEAR, SCAN, TOP_NARROWEST, Schedule
-from dpcore.optimal.step import Limits, Window, places_of
+from dpcore.optimal.step import Limits, Window, origin_of, places_of
 from dpcore.optimal.trimmed import trimmed
 from dpcore.problem import Budget, SolverSettings, noise_problem
 
@@ -295,3 +296,27 @@ def test_a_monotone_law_in_a_support_at_large_epsilon_is_bracketed_from_a_stairc
     problem = noise_problem(6.23, 1.11e-4, 1.0, "asym:1:4.54", support=(-1.99, 10.64), monotone=True)
     certificate = solve(problem, SolverSettings(time_limit=10)).certificate
     assert certificate.lower <= certificate.upper <= certificate.lower * 1.001
+
+
+def test_an_end_little_beyond_a_window_is_not_lost():
+    """Lattices end a sensitivity beyond the window, −1.61, of some sizes just before the end of the support."""
+    problem = noise_problem(4.88, 3.25e-5, 1, loss="huber:3.57", support=(-2.642, 12.15))
+    bounds, seed = [], None
+    for k in (10, 16, 26, 42, 68):
+        limits = Limits(0.0615, 1e-3, time.perf_counter() + 60, lambda: False)
+        step = lower_step(problem, k, Window(-1.61, 2.06), seed, limits, ends=True)
+        bounds, seed = [*bounds, step.bound], step.seed
+    assert np.all(np.diff(bounds) > 0) and bounds[-1] < 0.0614
+
+
+@pytest.mark.parametrize("miss", [0.0, 0.1, 0.24, 0.35, 0.6])
+def test_a_lattice_takes_an_end_little_beyond_for_its_own(miss):
+    problem = noise_problem(1, 0.1, 1, support=(-3 - miss, 4 + miss))
+    lattice = rounding_lattice(problem, 20, 0, Window(-2, 3))
+    near, start = miss <= NEAR_END, origin_of(problem)
+    assert lattice.open_left == lattice.open_right == (not near)
+    first, last = start + lattice.first / 20, start + lattice.last / 20
+    rounded = 1e-12
+    assert (first <= -3 - miss + rounded and last >= 4 + miss - rounded) == near
+    assert first <= -3 + rounded and last >= 4 - rounded
+    assert last - first <= 7.2 + 2 * near * miss
