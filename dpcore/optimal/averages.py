@@ -34,8 +34,8 @@ LOOKING, WEIGHING = 0.7, 0.9
 """Rows are looked for until this share of the time left is over, and weighed on all nodes until that is; then there is
 the referee."""
 
-WEIGHED, LOST = 30, 1e-5
-"""Most times that nodes are added, and what multipliers may prove less there, in shares of the value."""
+LOST = 1e-5
+"""What multipliers may prove less on nodes that are not added, in shares of the value."""
 
 DENSE = 4.0
 """Rows of averages take so many times as long as others, by their size."""
@@ -70,7 +70,7 @@ class Averages(Mesh):
         least, most = (share * self.k for share in AVERAGED)
         steps = np.arange(self.coarse, self.k, self.coarse)
         positive = np.append(steps[(steps >= least) & (steps <= most)], self.k)
-        return positive if self.folded else np.concatenate([positive, -positive])
+        return positive if self.folded else np.concatenate([-positive[::-1], positive])
 
     def moves(self, shift: int) -> tuple[Ints, Array]:
         """The fine lattice's shifts that one stands for, and their weights, which add up to 1."""
@@ -167,40 +167,32 @@ class AveragesProgram(CurveProgram):
         cuts = list({id(cut): cut for _, rates in self._proofs for cut, _ in rates}.values())
         growth, limit = self._line(np.array([cut.z for cut in cuts]))
         rows = np.array([self._row(cut, each) for cut, each in zip(cuts, growth.tolist())]) / limit[:, None]
-        costs, everywhere = self.on_all / self.scale, np.arange(lattice.first, lattice.last + 1)
-        law = np.interp(everywhere, lattice.indices, self.inner * lattice.fineness)
+        costs, new = self.on_all / self.scale, lattice.indices - lattice.first
+        law = np.interp(np.arange(lattice.first, lattice.last + 1), lattice.indices, self.inner * lattice.fineness)
         law = np.maximum(law / law.sum(), self.floor * law.max() / law.sum())
-        new = lattice.indices - lattice.first
         if lattice.folded:
             costs, rows, law = (0.5 * (v + v[..., ::-1])[..., -1 - lattice.last :] for v in (costs, rows, law))
             new = lattice.indices[lattice.indices >= 0]
         program, best = LinearProgram(tolerance=1e-10), -math.inf
-        program.add_columns(costs[new] * law[new] - ROOM)
         try:
-            program.add_rows(1.0, 1.0, starts=[0], columns=np.arange(len(new)), values=law[new])
-            program.add_rows(
-                -INFINITY, 1.0, starts=len(new) * np.arange(len(cuts)), columns=np.tile(np.arange(len(new)), len(cuts)),
-                values=(rows[:, new] * law[new]).ravel(),
-            )  # fmt: skip
-            for _ in range(WEIGHED):
-                if program.run(limits.deadline, limits.stop) != "optimal":
-                    return
-                rates = np.maximum(0.0, -program.row_duals()[1:])
-                left = costs + rates @ rows
-                if left.min() - rates.sum() > best:
-                    best = left.min() - rates.sum()
-                    self.rates = [(cut, rate) for cut, rate in zip(cuts, (rates * self.scale).tolist()) if rate > 0]
-                self.effort += program.rows * program.columns
-                around = np.concatenate([[math.inf], left, [math.inf]])
-                value = program.row_duals()[0]
-                new = np.flatnonzero((left < value - LOST) & (left <= around[:-2]) & (left < around[2:]))
-                if not len(new):
-                    return
+            program.add_rows([1.0, *[-INFINITY] * len(cuts)], 1.0, starts=[0] * (1 + len(cuts)), columns=[], values=[])
+            while len(new) and program.columns < len(law):
                 entries = np.concatenate([np.ones((1, len(new))), rows[:, new]]) * law[new]
                 program.add_columns(
                     costs[new] * law[new] - ROOM, starts=len(entries) * np.arange(len(new)),
                     rows=np.tile(np.arange(len(entries)), len(new)), values=entries.T.ravel(),
                 )  # fmt: skip
+                if program.run(limits.deadline, limits.stop) != "optimal":
+                    return
+                self.effort += program.rows * program.columns
+                value, *multipliers = program.row_duals()
+                rates = np.maximum(0.0, -np.array(multipliers))
+                left = costs + rates @ rows
+                if left.min() - rates.sum() > best:
+                    best = left.min() - rates.sum()
+                    self.rates = [(cut, rate) for cut, rate in zip(cuts, (rates * self.scale).tolist()) if rate > 0]
+                around = np.concatenate([[math.inf], left, [math.inf]])
+                new = np.flatnonzero((left < value - LOST) & (left <= around[:-2]) & (left < around[2:]))
         except SolverError:  # out of what it accepts as a number
             return
 

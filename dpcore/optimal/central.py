@@ -49,7 +49,6 @@ LEAST_MASS = 1e-12
 SPARED = 0.02
 """Multipliers are left out that prove less than this share of the gap so far."""
 
-
 AT_ONCE = 40
 """Shifts of which rows count that are looked at in a round, about: neighbours have nearly the same rows."""
 
@@ -245,8 +244,7 @@ class CentralProgram(CurveProgram):
         self.effort += PER_TEST * self._tests.count
         if self._looks % self.pace.every:
             tests = [self.cuts[i].tests[0] for i in np.flatnonzero(self._idle <= 1).tolist()]
-            shifts = np.unique(self._owner[np.array(tests, dtype=np.int64)])
-            shifts = self._some(shifts)
+            shifts = self._some(np.unique(self._owner[np.array(tests, dtype=np.int64)]))
             cuts = self.violated(law, stretches=self.pace.each, shifts=shifts) if len(shifts) else []
             if cuts:
                 return cuts
