@@ -91,7 +91,7 @@ STEEPEST, STEEPEST_LAW = 8.0, 13.0
 """And up to this ε′ in programs for lower bounds and for laws: what e^ε′ beyond it does, linear programs hardly
 resolve, and next to nothing is lost; but what a law does there, its tail has to mend."""
 
-POLES_FROM, COARSEST_AT_POLES = 2.0, 24.0
+POLES_FROM, COARSEST_AT_POLES = 2.0, 27.0
 """From this μ on laws have poles at whole sensitivities that count, and densities are linear between nodes; next to
 poles first so many nodes per σ."""
 
