@@ -56,6 +56,16 @@ def test_cells_begin_before_a_plateau_and_end_beyond_it(left, right, cells, cost
     assert abs(number * cell / decimal(D) - min(others)) < rounded
 
 
+@pytest.mark.parametrize(
+    ("level", "support"),
+    [("table:-0.87=0,-0.4=0,0=0,0.4=0,0.87=0", (-1.728, 3.683)), ("table:-4=1,-3=0,0=0,3=0,4=1", (-2.8, 2.9))],
+)
+def test_a_loss_that_rises_nowhere_in_the_support_costs_nothing(level, support):
+    problem = noise_problem(13.0, 9.56e-7, 1.0, level, support=support)
+    assert Covering.of(problem, 1e-9, 0.0) is None and Covering.of(problem, math.inf, 1.0) is None
+    assert solve(problem, SolverSettings(time_limit=5)).certificate.upper == 0
+
+
 @pytest.mark.parametrize("spec", ["l1", "table:-1=1,0=0,1=2", "exceed:0.3"])
 def test_nothing_is_covered_where_a_loss_is_least_at_a_point_or_epsilon_is_small(spec):
     assert Schedule(noise_problem(12.0, 0.1, 1.0, spec), 1e-3, (0.3,), ("offset",), 1000, upper=1e-3).covering is None
