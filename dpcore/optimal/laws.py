@@ -382,8 +382,9 @@ def _placed(
 SPIKED_FROM = 1.0
 """Below this ε staircases are not what is best."""
 
-SEPARATE_ENDS = 2.5
-"""From this ε on either end of a staircase's top step is found for itself."""
+SEPARATE_ENDS, HANG_TOGETHER = 2.5, 4.0
+"""From this ε on either end of a staircase's top step is found for itself; below that one γ and the location are
+searched for, too: with very uneven losses the ends depend on one another."""
 
 
 def cheapest_place(
@@ -424,14 +425,13 @@ FAR_AWAY = 40.0
 def best_staircase(problem: NoiseProblem) -> Staircase:
     """The staircase whose γ, and for losses that are not even whose location, cost least [GV14]; for losses without
     symmetry by a search: for large ε along either end of the top step in turn, which hardly depend on one another, for
-    small ε along γ and the location."""
+    small ε along γ and the location, in between by both."""
     loss, D = problem.paid_loss, problem.sensitivity
     free = problem.far_out(D * (2 + FAR_AWAY / problem.privacy.epsilon))
     if free is not None and not (problem.folds or problem.monotone):
         return Staircase(problem.privacy.epsilon, D, amplitude_gamma(problem.privacy.epsilon), 0.0, free)
-    if not problem.folds and problem.privacy.epsilon >= SEPARATE_ENDS:
-        tops = {top_of(problem), _on_plateau(problem)}
-        return min((_with_best_ends(problem, top) for top in tops), key=lambda law: law.expected_loss(loss))
+    if not problem.folds and problem.privacy.epsilon >= HANG_TOGETHER:
+        return _by_ends(problem)
     noise = Staircase.calibrate(problem.privacy, D, loss)
     if problem.folds or problem.monotone:
         return noise
@@ -452,7 +452,15 @@ def best_staircase(problem: NoiseProblem) -> Staircase:
     for near in (1.0, 0.3, 0.1):
         noise = better(noise, "gamma", np.clip(noise.gamma + near * np.linspace(-1, 1, 11), LEAST_STEP, 1.0))
         noise = better(noise, "location", noise.location + near * D * np.linspace(-1, 1, 11))
+    if problem.privacy.epsilon >= SEPARATE_ENDS:
+        noise = min(noise, _by_ends(problem), key=lambda law: law.expected_loss(loss))
     return noise
+
+
+def _by_ends(problem: NoiseProblem) -> Staircase:
+    """The best one found from either of the places where a top step may begin to be searched for."""
+    tops = {top_of(problem), _on_plateau(problem)}
+    return min((_with_best_ends(problem, top) for top in tops), key=lambda law: law.expected_loss(problem.paid_loss))
 
 
 def _with_best_ends(problem: NoiseProblem, best: float) -> Staircase:
