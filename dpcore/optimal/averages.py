@@ -17,13 +17,14 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import SolverError
 from ..lp import INFINITY, LinearProgram
 from ..privacy_profile import GaussianProfile
 from .curve import CurveProgram, Cut
-from .lattice import Array, Ints, Lattice, Tests
-from .mesh import Grading, Mesh
+from .lattice import Array, Ints, Tests
+from .mesh import Mesh
 from .polygons import sums_at
 from .step import Limits
 
@@ -52,12 +53,6 @@ class Averages(Mesh):
     Cut by its number a shift is the multiple, or the sensitivity.
     """
 
-    @staticmethod
-    def of(lattice: Lattice, grading: Grading) -> Averages:
-        """The nodes of `lattice`, `grading.coarse` new steps to each of its own, and those that the grading keeps."""
-        mesh = Mesh.of(lattice, grading)
-        return Averages(**{name: getattr(mesh, name) for name in mesh.__dataclass_fields__})
-
     @property
     def ends(self) -> Ints:
         """Halfway between nodes, in half steps."""
@@ -73,9 +68,8 @@ class Averages(Mesh):
         return positive if self.folded else np.concatenate([-positive[::-1], positive])
 
     def moves(self, shift: int) -> tuple[Ints, Array]:
-        """The fine lattice's shifts that one stands for, and their weights, which add up to 1."""
         if abs(shift) == self.k:
-            return np.array([shift]), np.ones(1)
+            return super().moves(shift)
         off = np.arange(1 - self.coarse, self.coarse)
         return shift + off, (self.coarse - np.abs(off)) / self.coarse**2
 
@@ -124,19 +118,8 @@ class Averages(Mesh):
         cover[inside] = averaged[at[inside]]
         return event, cover
 
-    def spread(self, shifts: Ints, events: Ints, weights: Array) -> tuple[Ints, Ints, Array]:
-        everywhere, out = np.arange(self.first, self.last + 1), []
-        for shift in np.unique(shifts).tolist():
-            heights, mine = np.zeros(len(self.indices)), shifts == shift
-            heights[np.searchsorted(self.indices, events[mine])] = weights[mine]
-            heights = np.interp(everywhere, self.indices, heights)
-            used = heights > 0
-            for move, weight in zip(*self.moves(shift)):
-                out.append((np.full(int(used.sum()), move), everywhere[used], weight * heights[used]))
-        if not out:
-            return shifts, events, weights
-        shifts, events, weights = (np.concatenate(v) for v in zip(*out))
-        return shifts, events, weights
+    def _kinks(self, shift: int) -> tuple[Ints, NDArray[np.bool_]]:
+        return self.indices, np.isin(self.indices, self.events)
 
 
 @dataclass

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,15 +96,15 @@ class Mesh(Lattice):
     coarse: int = 1
     finest: int = 1
 
-    @staticmethod
-    def of(lattice: Lattice, grading: Grading) -> Mesh:
+    @classmethod
+    def of(cls, lattice: Lattice, grading: Grading) -> Self:
         """The nodes of `lattice`, `grading.coarse` new steps to each of its own, and those that the grading keeps."""
         coarse = grading.coarse
         first, last = lattice.first - 2 * lattice.open_left, lattice.last + 2 * lattice.open_right
         k, first, event_first = (coarse * i for i in (lattice.k, first, lattice.event_first))
         last, event_last = (coarse * (i + lattice.edge) - lattice.edge for i in (last, lattice.event_last))
         near = tuple((coarse * a, coarse * b) for a, b in lattice.near)
-        bare = Mesh(k, first, last, event_first, event_last, lattice.folded, lattice.edge, near, coarse=coarse)
+        bare = cls(k, first, last, event_first, event_last, lattice.folded, lattice.edge, near, coarse=coarse)
         bare = replace(bare, finest=max(1, grading.finest))
         return replace(bare, nodes=tuple(grading.nodes(bare.k, bare.first, bare.last).tolist()))
 
@@ -189,6 +190,10 @@ class Mesh(Lattice):
         used = np.isin(kinks, self.events) & (np.isin(kinks, kinks[1:-1]) | np.isin(kinks, closed))
         return kinks, used & (len(kinks) > 1)
 
+    def moves(self, shift: int) -> tuple[Ints, Array]:
+        """The whole lattice's shifts that one stands for, and their weights, which add up to 1."""
+        return np.array([shift]), np.ones(1)
+
     def bare(self, shift: int) -> Ints:
         return self.indices[:0]  # hats without a cover are pairs like the others
 
@@ -256,7 +261,8 @@ class Mesh(Lattice):
             heights[np.searchsorted(kinks, events[mine])] = weights[mine]
             heights = np.interp(everywhere, kinks, heights, left=0.0, right=0.0)
             used = heights > 0
-            out.append((np.full(int(used.sum()), j), everywhere[used], heights[used]))
+            for move, weight in zip(*self.moves(j)):
+                out.append((np.full(int(used.sum()), move), everywhere[used], weight * heights[used]))
         if not out:
             return shifts, events, weights
         shifts, events, weights = (np.concatenate(v) for v in zip(*out))

@@ -299,17 +299,18 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
             program: CurveProgram = CentralProgram(
                 mu, lattice, costs, first, self._scale, last, strict=strict, pace=pace
             )  # fmt: skip
+        elif isinstance(lattice, Averages):
+            on_all = self._rounded_costs(replace(lattice, nodes=tuple(range(lattice.first, lattice.last + 1))))
+            program = AveragesProgram(
+                mu, lattice, costs, first, self._scale, last, close=CLOSE_AT_POLES, on_all=on_all
+            )  # fmt: skip
         else:
             floor = min(FLOOR, math.exp(-0.5 * (self._far + BEYOND) ** 2))
             margin = MARGIN if proves and self._least < RARE else 0.0
             close = CLOSE_AT_POLES if self._poles else CLOSE
-            if isinstance(lattice, Averages):
-                on_all = self._rounded_costs(replace(lattice, nodes=tuple(range(lattice.first, lattice.last + 1))))
-                program = AveragesProgram(mu, lattice, costs, first, self._scale, last, close=close, on_all=on_all)
-            else:
-                program = CurveProgram(
-                    mu, lattice, costs, first, self._scale, last, floor=floor, margin=margin, close=close
-                )
+            program = CurveProgram(
+                mu, lattice, costs, first, self._scale, last, floor=floor, margin=margin, close=close
+            )
         if not program.private:
             any(program.begin(lattice.gathered(first)) for first in firsts[1:])
         program.start()
