@@ -37,7 +37,7 @@ TO_BORDER = 0.98
 FEASIBLE = 1e-6
 """What a point's rows and its sum may be off by."""
 
-IDLE = 5
+IDLE = 10
 """Rows that have not counted for so many rounds leave."""
 
 TRIES, LEAST_SHARE = 2, 0.01
@@ -70,7 +70,7 @@ class Pace:
     unused: float
 
 
-FEW_COLUMNS, MANY_COLUMNS = Pace(10, 3, 0.5, 6, 1e-2), Pace(30, 8, 0.3, 1, 1e-3)
+FEW_COLUMNS, MANY_COLUMNS = Pace(10, 3, 0.5, 6, 1e-2), Pace(30, 8, 0.5, 1, 1e-3)
 """Where looking for rows takes longer than the steps, and where it does not."""
 
 

@@ -92,6 +92,10 @@ class Chain:
     peak: float
     nodes: int
 
+    def largest(self, sign: int) -> float:
+        """The largest multiplier of shifts with a sign."""
+        return float(self.proof.weights[np.sign(self.proof.shifts) == sign].max(initial=0.0))
+
 
 def chain_proof(problem: NoiseProblem, window: Window, peak: float, near: float) -> Chain:
     """The best multipliers on nodes one sensitivity apart, the peak within `near` of a place; all in sensitivities."""
@@ -148,38 +152,53 @@ def chain_on(lattice: Lattice, costs: Array, privacy: Privacy, around: tuple[flo
     return Chain(proof, s, len(costs))
 
 
-CLASSES = 16
-"""Nodes per sensitivity of a lattice whose classes each have a chain; a power of 2."""
-
 HALVINGS = 34
 """How often the interval that holds the levels of the classes is halved."""
 
+FACTORS, TOLD, FEW_NODES = (0.8, 1.0, 1.25, 1.6, 2.0), 0.02, 20_000
+"""Multiples of the chain's largest weights that classes try first, how exactly the best one is told, and on how many
+nodes at most it is looked for."""
 
-def classes_proof(problem: NoiseProblem, window: Window, chain: Chain) -> Chain:
-    """As `chain_proof`, which made the chain, from CLASSES nodes per sensitivity [method: groups].
+
+def classes_proof(problem: NoiseProblem, window: Window, chain: Chain, k: int) -> Chain:
+    """As `chain_proof`, which made the chain, from k nodes per sensitivity, a power of 2 [method: groups].
 
     Nodes whole sensitivities apart form a class. Every class has a chain of its own with the same largest weights and a
     level W_t of its own; what one class has beyond the mean of two is handed to the other, by weights that are the same
     at all nodes, for shifts of ½, ¼, … of the sensitivity. They cost δ times their sum. A law on a single class, which
-    the first nodes of a support with an end favour, is then no better than one on all.
+    the first nodes of a support with an end favour, is then no better than one on all. The chain's largest weights are
+    right for its own class; a multiple of them may be better for all.
     """
-    found = chain.proof
-    ups, downs = (float(found.weights[found.shifts == sign].max(initial=0.0)) for sign in (1, -1))
-    k, E = CLASSES, problem.privacy.amplification
+    ups, downs, E = chain.largest(1), chain.largest(-1), problem.privacy.amplification
+    epsilon, delta = problem.privacy.epsilon, problem.privacy.delta
     lattice = rounding_lattice(problem, k, 0, window)
     costs = rounded_costs(problem.paid_loss, problem, lattice, np.full(len(lattice.indices) - 1, 0.5))
     # Events, a period to a row; what is missing in the last row costs so much that it does not matter.
     nodes = np.arange(lattice.event_first, lattice.event_last + 1)
     missing = -len(nodes) % k
-    beyond = np.full(missing, 4 * (float(costs.max()) + E * max(ups, downs)))
-    table = np.concatenate([costs[nodes - lattice.first], beyond]).reshape(-1, k)
-    low, high = np.zeros(k), np.full(k, float(costs.max()))
-    for _ in range(HALVINGS):
-        middle = 0.5 * (low + high)
-        fits = _meet(table, middle, ups, downs, problem.privacy.epsilon)[0]
-        low, high = np.where(fits, middle, low), np.where(fits, high, middle)
-    _, peak, start = _meet(table, low, ups, downs, problem.privacy.epsilon)
-    y, z = _outwards(table, low, peak, start, E)
+
+    def filled(factor: float) -> Array:
+        beyond = np.full(missing, 4 * (float(costs.max()) + E * factor * max(ups, downs)))
+        return np.concatenate([costs[nodes - lattice.first], beyond]).reshape(-1, k)
+
+    def levels(factor: float) -> Array:
+        table, low, high = filled(factor), np.zeros(k), np.full(k, float(costs.max()))
+        for _ in range(HALVINGS):
+            middle = 0.5 * (low + high)
+            fits = _meet(table, middle, factor * ups, factor * downs, epsilon)[0]
+            low, high = np.where(fits, middle, low), np.where(fits, high, middle)
+        return low
+
+    def worse(factor: float) -> float:
+        level, handed = _handed(levels(factor), E)
+        return delta * (factor * (ups + downs) + sum(each for *_, each in handed)) - level
+
+    factor = 1.0
+    if len(nodes) <= FEW_NODES:
+        factor = least_argument(worse, FACTORS, tolerance=TOLD)
+    table, found = filled(factor), levels(factor)
+    _, peak, start = _meet(table, found, factor * ups, factor * downs, epsilon)
+    y, z = _outwards(table, found, peak, start, E)
     y, z = y.ravel()[: len(nodes)], z.ravel()[: len(nodes)]
     shifts, events, weights = [], [], []
     for sign, values in ((k, y), (-k, z)):
@@ -187,23 +206,31 @@ def classes_proof(problem: NoiseProblem, window: Window, chain: Chain) -> Chain:
         shifts.append(np.full(int(used.sum()), sign))
         events.append(nodes[used])
         weights.append(values[used])
-    step, levels = k // 2, low.copy()
     residues = np.arange(len(nodes)) % k
-    while step:
-        for a in range(k):
-            b = a ^ step
-            if levels[a] < levels[b]:
-                handed = (levels[b] - levels[a]) / (1 + E)
-                mine = nodes[residues == a]
-                shifts.append(np.full(len(mine), a - b))
-                events.append(mine)
-                weights.append(np.full(len(mine), handed))
-                levels[a] = levels[b] = levels[a] + handed
-        step //= 2
+    for a, b, each in _handed(found, E)[1]:
+        mine = nodes[residues == a]
+        shifts.append(np.full(len(mine), a - b))
+        events.append(mine)
+        weights.append(np.full(len(mine), each))
     proof = Proof(
         costs, lattice.first, np.concatenate(shifts), np.concatenate(events), np.concatenate(weights), None, False
     )
     return Chain(proof, chain.peak, len(costs))
+
+
+def _handed(levels: Array, E: float) -> tuple[float, list[tuple[int, int, float]]]:
+    """(the least level at the end, (to which class, from which, how much) of all that is handed over)."""
+    k, levels, handed = len(levels), levels.copy(), []
+    step = k // 2
+    while step:
+        for a in range(k):
+            b = a ^ step
+            if levels[a] < levels[b]:
+                each = float(levels[b] - levels[a]) / (1 + E)
+                handed.append((a, b, each))
+                levels[a] = levels[b] = levels[a] + each
+        step //= 2
+    return float(levels.min()), handed
 
 
 def _meet(table: Array, levels: Array, ups: float, downs: float, epsilon: float) -> tuple[Array, Ints, Array]:

@@ -21,7 +21,7 @@ from ..noise.piecewise import PiecewiseNoise
 from ..privacy import DELTA_RANGE, EPSILON_RANGE, SENSITIVITY_RANGE, Privacy
 from ..privacy_profile import PairList
 from ..problem import NoiseProblem
-from .chain import CLASSES, applies, chain_proof, classes_proof
+from .chain import applies, chain_proof, classes_proof
 from .lower import CELL, lower_step
 from .monotone_chain import applies as monotone_chain_applies
 from .monotone_chain import monotone_chain
@@ -39,8 +39,8 @@ NODES = 24
 MOST_NODES = 20_000
 """Longest chain."""
 
-MOST_FINE = 50_000
-"""Most nodes of chains in classes."""
+FEW_CLASSES, MOST_CLASSES, MOST_FINE = 16, 256, 130_000
+"""Chains in classes: these at first, so many at most once groups are of one, and most nodes."""
 
 MOST_CELLS = 1500
 """Largest program."""
@@ -191,9 +191,11 @@ def _chains(
         chain = chain_proof(coarse, window, peak / D, 2 + near / D)
         peak, near = chain.peak * D, 2 * D
         yield GroupProof(m, chain.proof, chain.nodes, 0)
-        if ended and (window.right - window.left) * CLASSES <= MOST_FINE:
-            fine = classes_proof(coarse, window, chain)
-            yield GroupProof(m, fine.proof, fine.nodes, 0)
+        most = min(MOST_FINE / (window.right - window.left), MOST_CLASSES if m == 1 else FEW_CLASSES)
+        for k in dict.fromkeys((FEW_CLASSES, 1 << int(math.log2(max(most, 1))))) if ended else ():
+            if k <= most:
+                chain = classes_proof(coarse, window, chain, k)
+                yield GroupProof(m, chain.proof, chain.nodes, 0)
 
 
 def _monotone_chain(

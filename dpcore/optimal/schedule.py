@@ -199,6 +199,8 @@ class Schedule:
         first = self._around(min(wide, 0.9 * MOST_CELLS / k))
         if self.stretch is not None and (kind in LOWER or self.problem.monotone):
             near = self.stretch[kind in LOWER]
+            if kind in LOWER and self.problem.whole_line:  # beyond, what a law pays hardly matters
+                near = near.within(self._around(self._periods))
             first = near if (near.right - near.left) * k <= MOST_CELLS else first
         near_steps = kind in LOWER and self._nearly_staircase and self._steepness >= STEPS_FROM
         near_steps = near_steps and not self._narrow and self.covering is None

@@ -132,7 +132,7 @@ def test_no_bound_of_groups_passes_a_law(epsilon, delta, loss, ends, m):
     reach = coarse.joint.truncation()
     for window, peak in ((Window(-3 * reach, 3 * reach), 0.0), (Window(-2.0, reach), -1.0)):
         chain = chain_proof(coarse, window, peak, reach)
-        for found in (chain, classes_proof(coarse, window, chain)):
+        for found in (chain, *(classes_proof(coarse, window, chain, k) for k in (2, 16, 32))):
             assert found.proof.lower(*coarse.privacies) <= audit.loss_upper(law, problem.loss)
 
 
@@ -143,6 +143,9 @@ def test_small_epsilon_is_solved_without_large_programs():
         noise_problem(0.00231, 1.3e-5, 1.0, "asym:1:3.28"),
         noise_problem(0.0252, 2.76e-9, 1.0, "asym:1:2.34", support=HALF_LINE),
         noise_problem(0.0294, 2.6e-9, 1.0, "l2", support=(-737.6, 635.8)),
+        noise_problem(0.0995, 1.5e-8, 1.0, "l2", support=(-80.68, 722.8)),
+        noise_problem(0.131, 3.99e-8, 1.0, "lp:3.47", support=(-math.inf, 0.0)),
+        noise_problem(0.0201, 1.39e-11, 1.0, "table:-5.7=0.7,-1.4=0.7,0=0,1.4=0.7,5.7=0.7"),
     ):
         solution = solve(problem, asked)
         assert solution.certificate.upper <= solution.certificate.lower * (1 + 1e-3)
