@@ -691,7 +691,13 @@ class Search(Anytime[NoiseProblem, Solution]):
             return
         self._cut[kind] = steps[-1].window
         coarse, middle = told[0], float(self.best.noise.quantile(0.5)) / self.problem.sensitivity
-        window, enough = coarse.window, coarse.bound * (1 - CUT_SHARE * self.settings.gap)
+        window, grading = coarse.window, schedule.graded(kind, coarse.k, self._steps)
+        if grading and grading.steps and coarse.seed and coarse.seed.k == coarse.k:  # it was not graded then
+            coarse = self._lower_step(schedule, kind, coarse.k, window, coarse.seed, self._limits)
+            self.lower = max(self.lower, coarse.bound)
+            if coarse.status != "optimal" or self._over:
+                return
+        enough = coarse.bound * (1 - CUT_SHARE * self.settings.gap)
         for side in ("left", "right"):
             share = 1.0
             for power in range(1, CUT_TRIALS + 1):

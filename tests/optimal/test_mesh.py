@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from dpcore import audit
 from dpcore.loss import parse_loss
 from dpcore.optimal import solve
+from dpcore.optimal.additive import Search
 from dpcore.optimal.lattice import Lattice
 from dpcore.optimal.lower import lower_step
 from dpcore.optimal.mesh import Grading, Mesh
@@ -236,3 +237,16 @@ def test_events_near_several_bottoms_prove_nearly_what_all_events_do():
     assert 0.98 * every.bound <= near.bound <= every.bound * (1 + 1e-6)
     assert near.pairs < 0.6 * every.pairs
     assert wrong.bound < 0.5 * every.bound
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "loss"),
+    [(6.54, 0.528, "asym:1:4.14"), (5.08, 0.0595, "asym:1:1.73"), (5.06, 0.0023, "pinball:0.2")],
+)
+def test_a_cut_window_loses_next_to_nothing(epsilon, delta, loss):
+    """What is lost is told by the same graded lattice without a cut, not by an even one, which proves less."""
+    search = Search(noise_problem(epsilon, delta, 1.0, loss), SolverSettings(gap=1e-3, time_limit=20))
+    assert search.run().certificate.gap <= 1e-3
+    assert "nodes" in search._cut
+    bounds = [step.bound for step in search._steps["nodes"]]
+    assert len(bounds) > 2 and np.all(np.diff(bounds) > 0)
