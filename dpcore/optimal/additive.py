@@ -109,9 +109,9 @@ STAIRCASE_FROM, STAIRCASE_EVEN, EACH_POWER = 8.0, 6.1, 1.8
 STAIRCASE_TO = 0.03
 """In a support up to this δ."""
 
-CUT_PAIRS, CUT_GROWTH, CUT_SHARE, CUT_TRIALS = 300, 1.4, 0.08, 3
-"""Windows of events are cut on the first lattice that needed so many pairs, before one so many times as fine as the
-last, where that costs at most such a share of the gap; on either side so many places are tried."""
+CUT_WINDOWS_FROM, CUT_PAIRS, CUT_GROWTH, CUT_SHARE, CUT_TRIALS = 0.3, 300, 1.4, 0.08, 3
+"""Windows of events are cut from this ε on, on the first lattice that needed so many pairs, before one so many times as
+fine as the last, where that costs at most such a share of the gap; on either side so many places are tried."""
 
 PROGRESS = 0.95
 """Programs for losses that fall end with one that leaves the bracket wider than this share of what it was."""
@@ -687,7 +687,7 @@ class Search(Anytime[NoiseProblem, Solution]):
         told = [step for step in steps if step.pairs >= CUT_PAIRS and step.seed is not None]
         if kind not in LOWER or kind in self._cut or not told or self.best is None or not plain:
             return
-        if self.problem.joint.epsilon < ALIGNED_FROM or k < CUT_GROWTH * steps[-1].k:
+        if self.problem.joint.epsilon < CUT_WINDOWS_FROM or k < CUT_GROWTH * steps[-1].k:
             return
         self._cut[kind] = steps[-1].window
         coarse, middle = told[0], float(self.best.noise.quantile(0.5)) / self.problem.sensitivity
@@ -708,7 +708,9 @@ class Search(Anytime[NoiseProblem, Solution]):
                     return
                 if step.status == "optimal" and step.bound >= enough:
                     share, window = share - 0.5**power, tried
-        steps[-1] = replace(steps[-1], window=window)
+        if self.problem.whole_line:  # on finer lattices events a little beyond count, too
+            window = replace(window, left=window.left - 1 / coarse.k, right=window.right + 1 / coarse.k)
+        steps[-1] = replace(steps[-1], window=window.within(coarse.window))
 
     def _step(self, schedule: Schedule, kind: str, k: int, share: float = 1.0) -> Step:
         """One lower or upper bound on a lattice of k per sensitivity, in at most that share of the time left."""
