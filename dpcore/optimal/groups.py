@@ -143,7 +143,7 @@ def group_proofs(
     if problem.joint.epsilon > SMALL:
         return
     if applies(problem):
-        yield from _chains(problem, law, middle)
+        yield from _chains(problem, law, middle, quick=not programs)
     elif programs and monotone_chain_applies(problem):
         yield from _monotone_chain(problem, law, level)
     if programs and (problem.folds or problem.monotone or problem.whole_line):
@@ -176,7 +176,12 @@ def lattice_bounds(problem: NoiseProblem, law: tuple[float, float]) -> Iterator[
 
 
 def _chains(
-    problem: NoiseProblem, law: tuple[float, float], middle: float | None = None, *, classes: bool = True
+    problem: NoiseProblem,
+    law: tuple[float, float],
+    middle: float | None = None,
+    *,
+    classes: bool = True,
+    quick: bool = False,
 ) -> Iterator[GroupProof]:
     peak = 0.5 * (law[0] + law[1]) if middle is None else middle
     near = NEAR * problem.joint.truncation() * problem.sensitivity
@@ -191,10 +196,10 @@ def _chains(
         chain = chain_proof(coarse, window, peak / D, 2 + near / D)
         peak, near = chain.peak * D, 2 * D
         yield GroupProof(m, chain.proof, chain.nodes, 0)
-        most = min(MOST_FINE / (window.right - window.left), MOST_CLASSES if m == 1 else FEW_CLASSES)
+        most = min(MOST_FINE / (window.right - window.left), MOST_CLASSES if m == 1 and not quick else FEW_CLASSES)
         for k in dict.fromkeys((FEW_CLASSES, 1 << int(math.log2(max(most, 1))))) if ended else ():
             if k <= most:
-                chain = classes_proof(coarse, window, chain, k)
+                chain = classes_proof(coarse, window, chain, k, as_it_is=quick)
                 yield GroupProof(m, chain.proof, chain.nodes, 0)
 
 
