@@ -37,6 +37,9 @@ of which it needs once for many shifts."""
 LOADING = 3200.0
 """So many it finds in the time that kernels take to be loaded; in a new installation they have to be compiled."""
 
+UNSEEDED = 300, 5
+"""Programs that begin without a seed have so many classes and so many shifts at least, and kernels loaded."""
+
 FEWEST_PAIRS, MOST_PAIRS, MOST_CLASSES = 1_500, 2_400_000, 1600
 """Smaller and larger programs are left to the simplex method."""
 
@@ -96,7 +99,9 @@ def _faster(program: LatticeProgram, seed: Seed | None) -> bool:
         return False
     if program.atom_cost is not None and program.delta < TINY and loaded():
         return True
-    if seed is None or (seed.sharp and seed.k <= COARSE) or every < FEWEST_PAIRS:
+    if seed is None:
+        return loaded() and lattice.classes >= UNSEEDED[0] and len(lattice.shifts) >= UNSEEDED[1]
+    if (seed.sharp and seed.k <= COARSE) or every < FEWEST_PAIRS:
         return False  # so coarse a seed's pairs say nothing
     growth = lattice.k / seed.k * lattice.cells / seed.cells  # of nodes, about, and of shifts
     return not seed.sharp or seed.pairs * growth > _worth(program, loading())

@@ -179,6 +179,7 @@ def test_files_go_out_and_come_back(dashboard, visitor, tmp_path):
     page.wait_for_selector(CHART)
 
     def saved(button: str):
+        quiet(page)
         with page.expect_download() as download:
             page.get_by_role("button", name=button, exact=True).click()
         path = tmp_path / download.value.suggested_filename
