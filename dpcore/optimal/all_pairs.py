@@ -38,7 +38,8 @@ LOADING = 3200.0
 """So many it finds in the time that kernels take to be loaded; in a new installation they have to be compiled."""
 
 UNSEEDED = 300, 5
-"""Programs that begin without a seed have so many classes and so many shifts at least, and kernels loaded."""
+"""Programs that begin without a seed, on no coarse lattice, have so many classes and so many shifts at least, and
+kernels loaded."""
 
 FEWEST_PAIRS, MOST_PAIRS, MOST_CLASSES = 1_500, 2_400_000, 1600
 """Smaller and larger programs are left to the simplex method."""
@@ -76,9 +77,17 @@ def loading() -> float:
     return 0.0 if loaded() else LOADING
 
 
-def solved(program: LatticeProgram, seed: Seed | None, limits: Limits, enough: Callable[[Outcome], bool]) -> Outcome:
-    """The program's outcome by whichever method is likely to be faster.   enough : for the simplex method."""
-    if _faster(program, seed):
+def solved(
+    program: LatticeProgram,
+    seed: Seed | None,
+    limits: Limits,
+    enough: Callable[[Outcome], bool],
+    *,
+    coarsest: bool = True,
+) -> Outcome:
+    """The program's outcome by whichever method is likely to be faster.   enough : for the simplex method.
+    coarsest : without a seed it is a coarse lattice's, and small."""
+    if _faster(program, seed, coarsest):
         outcome = all_at_once(program, seed, limits)
         if outcome is not None:
             return outcome
@@ -86,7 +95,7 @@ def solved(program: LatticeProgram, seed: Seed | None, limits: Limits, enough: C
     return program.solve(limits.deadline, limits.stop, enough=enough)
 
 
-def _faster(program: LatticeProgram, seed: Seed | None) -> bool:
+def _faster(program: LatticeProgram, seed: Seed | None, coarsest: bool = True) -> bool:
     """Whether the pairs that the simplex method is likely to need, as many as for the seed on a finer lattice, are so
     many, or a blurred seed would have it begin with more, or δ is too small for it. For laws that need not be monotone,
     δ > 0, and evenly spaced indices, hat functions or blocks."""
@@ -100,7 +109,7 @@ def _faster(program: LatticeProgram, seed: Seed | None) -> bool:
     if program.atom_cost is not None and program.delta < TINY and loaded():
         return True
     if seed is None:
-        return loaded() and lattice.classes >= UNSEEDED[0] and len(lattice.shifts) >= UNSEEDED[1]
+        return not coarsest and loaded() and lattice.classes >= UNSEEDED[0] and len(lattice.shifts) >= UNSEEDED[1]
     if (seed.sharp and seed.k <= COARSE) or every < FEWEST_PAIRS:
         return False  # so coarse a seed's pairs say nothing
     growth = lattice.k / seed.k * lattice.cells / seed.cells  # of nodes, about, and of shifts

@@ -125,7 +125,7 @@ def lower_bound(problem: NoiseProblem, m: int, stretch: Stretch, seed: Seed | No
         slack = outcome.rates.sum() * (outcome.shortfall - delta)
         return bool(0 < slack <= SETTLED * limits.gap * outcome.objective)
 
-    outcome = solved(program, seed, limits, enough)
+    outcome = solved(program, seed, limits, enough, coarsest=False)
     shifts, events, weights = program.multipliers(outcome)
     order = program.order_multipliers(outcome) if problem.monotone else None
     at_zero = program.multipliers_at_zero() if isinstance(program, MonotoneAtZero) else None
@@ -281,7 +281,7 @@ def upper_bound(problem: NoiseProblem, m: int, stretch: Stretch, seed: Seed | No
     # Without a law to repair with, the solver's tolerance must be kept off δ: little at first, then generously.
     for reserve in (spare,) if strict else (TOLERANCE * delta + spare, TIGHTER * delta + spare):
         program = _program(problem, lattice, costs, delta - reserve, limits, middle, own=m == 1)
-        outcome = solved(program, seed, limits, enough)
+        outcome = solved(program, seed, limits, enough, coarsest=False)
         masses = lattice.unfold(outcome.masses)
         if problem.monotone:
             masses = _falling(masses, -lattice.first)
