@@ -160,14 +160,15 @@ FACTORS, TOLD, FEW_NODES = (0.8, 1.0, 1.25, 1.6, 2.0), 0.02, 20_000
 nodes at most it is looked for."""
 
 
-def classes_proof(problem: NoiseProblem, window: Window, chain: Chain, k: int, *, as_it_is: bool = False) -> Chain:
+def classes_proof(problem: NoiseProblem, window: Window, chain: Chain, k: int, *, searched: bool = True) -> Chain:
     """As `chain_proof`, which made the chain, from k nodes per sensitivity, a power of 2 [method: groups].
 
     Nodes whole sensitivities apart form a class. Every class has a chain of its own with the same largest weights and a
     level W_t of its own; what one class has beyond the mean of two is handed to the other, by weights that are the same
     at all nodes, for shifts of ½, ¼, … of the sensitivity. They cost δ times their sum. A law on a single class, which
     the first nodes of a support with an end favour, is then no better than one on all. The chain's largest weights are
-    right for its own class; a multiple of them, which takes some tenths of a second to find, may be better for all.
+    right for its own class; a multiple of them, which takes some tenths of a second to find, may be better for all
+    (`searched`).
     """
     ups, downs, E = chain.largest(1), chain.largest(-1), problem.privacy.amplification
     epsilon, delta = problem.privacy.epsilon, problem.privacy.delta
@@ -194,7 +195,7 @@ def classes_proof(problem: NoiseProblem, window: Window, chain: Chain, k: int, *
         return delta * (factor * (ups + downs) + sum(each for *_, each in handed)) - level
 
     factor = 1.0
-    if len(nodes) <= FEW_NODES and not as_it_is:
+    if searched and len(nodes) <= FEW_NODES:
         factor = least_argument(worse, FACTORS, tolerance=TOLD)
     table, found = filled(factor), levels(factor)
     _, peak, start = _meet(table, found, factor * ups, factor * downs, epsilon)

@@ -39,8 +39,9 @@ NODES = 24
 MOST_NODES = 20_000
 """Longest chain."""
 
-FEW_CLASSES, MOST_CLASSES, MOST_FINE = 16, 256, 130_000
-"""Chains in classes: these at first, so many at most once groups are of one, and most nodes."""
+FEW_CLASSES, MOST_CLASSES, FEW_FINE, MOST_FINE = 16, 256, 50_000, 130_000
+"""Chains in classes: these at first, on so many nodes at most for an answer before any program, so many at most once
+groups are of one, and most nodes."""
 
 MOST_CELLS = 1500
 """Largest program."""
@@ -143,7 +144,7 @@ def group_proofs(
     if problem.joint.epsilon > SMALL:
         return
     if applies(problem):
-        yield from _chains(problem, law, middle, quick=not programs)
+        yield from _chains(problem, law, middle, MOST_CLASSES if programs else FEW_CLASSES)
     elif programs and monotone_chain_applies(problem):
         yield from _monotone_chain(problem, law, level)
     if programs and (problem.folds or problem.monotone or problem.whole_line):
@@ -169,38 +170,41 @@ def lattice_bounds(problem: NoiseProblem, law: tuple[float, float]) -> Iterator[
         return
     if not applies(line):
         return
-    for found in _chains(line, law, classes=False):
+    for found in _chains(line, law, classes=0):
         coarse = coarser(line, found.m)
         if coarse is not None and decimal(coarse.sensitivity) == found.m * steps:
             yield found.lower(line)
 
 
 def _chains(
-    problem: NoiseProblem,
-    law: tuple[float, float],
-    middle: float | None = None,
-    *,
-    classes: bool = True,
-    quick: bool = False,
+    problem: NoiseProblem, law: tuple[float, float], middle: float | None = None, classes: int = MOST_CLASSES
 ) -> Iterator[GroupProof]:
+    """classes : so many at most; up to FEW_CLASSES with the chain's largest weights as they are."""
     peak = 0.5 * (law[0] + law[1]) if middle is None else middle
     near = NEAR * problem.joint.truncation() * problem.sensitivity
-    ended = classes and any(map(math.isfinite, problem.support)) and not problem.folds
+    ended, thorough = any(map(math.isfinite, problem.support)) and not problem.folds, classes > FEW_CLASSES
     for m in sizes(problem):
         coarse = coarser(problem, m)
         if coarse is None:
             continue
         D, window = coarse.sensitivity, law_window(coarse, law)
-        if (window.right - window.left) > MOST_NODES * (1 + problem.folds):
+        width = window.right - window.left
+        if width > MOST_NODES * (1 + problem.folds):
             return
         chain = chain_proof(coarse, window, peak / D, 2 + near / D)
         peak, near = chain.peak * D, 2 * D
         yield GroupProof(m, chain.proof, chain.nodes, 0)
-        most = min(MOST_FINE / (window.right - window.left), MOST_CLASSES if m == 1 and not quick else FEW_CLASSES)
-        for k in dict.fromkeys((FEW_CLASSES, 1 << int(math.log2(max(most, 1))))) if ended else ():
-            if k <= most:
-                chain = classes_proof(coarse, window, chain, k, as_it_is=quick)
-                yield GroupProof(m, chain.proof, chain.nodes, 0)
+        most = min((MOST_FINE if thorough else FEW_FINE) / width, classes if m == 1 else min(classes, FEW_CLASSES))
+        for k in _class_counts(most) if ended else ():
+            chain = classes_proof(coarse, window, chain, k, searched=thorough)
+            yield GroupProof(m, chain.proof, chain.nodes, 0)
+
+
+def _class_counts(most: float) -> list[int]:
+    """FEW_CLASSES and the largest power of 2 that fits, if they do."""
+    if most < FEW_CLASSES:
+        return []
+    return sorted({FEW_CLASSES, 1 << int(math.log2(most))})
 
 
 def _monotone_chain(
