@@ -41,6 +41,10 @@ UNSEEDED = 300, 5
 """Programs that begin without a seed, on no coarse lattice, have so many classes and so many shifts at least, and
 kernels loaded."""
 
+FAR_FINER = 8
+"""Where a seed is coarse, programs with all pairs are those of hat functions and blocks, and those for lower bounds on
+lattices so many times as fine that end with the support."""
+
 FEWEST_PAIRS, MOST_PAIRS, MOST_CLASSES = 1_500, 2_400_000, 1600
 """Smaller and larger programs are left to the simplex method."""
 
@@ -95,7 +99,7 @@ def solved(
     return program.solve(limits.deadline, limits.stop, enough=enough)
 
 
-def _faster(program: LatticeProgram, seed: Seed | None, coarsest: bool = True) -> bool:
+def _faster(program: LatticeProgram, seed: Seed | None, coarsest: bool) -> bool:
     """Whether the pairs that the simplex method is likely to need, as many as for the seed on a finer lattice, are so
     many, or a blurred seed would have it begin with more, or δ is too small for it. For laws that need not be monotone,
     δ > 0, and evenly spaced indices, hat functions or blocks."""
@@ -110,8 +114,11 @@ def _faster(program: LatticeProgram, seed: Seed | None, coarsest: bool = True) -
         return True
     if seed is None:
         return not coarsest and loaded() and lattice.classes >= UNSEEDED[0] and len(lattice.shifts) >= UNSEEDED[1]
-    if (seed.sharp and seed.k <= COARSE) or every < FEWEST_PAIRS:
-        return False  # so coarse a seed's pairs say nothing
+    if every < FEWEST_PAIRS:
+        return False
+    if seed.sharp and seed.k <= COARSE:  # so coarse a seed's pairs say little
+        ended = program.atom_cost is None and not (lattice.open_left and lattice.open_right)
+        return not _plain(lattice) or (ended and lattice.k >= FAR_FINER * seed.k)
     growth = lattice.k / seed.k * lattice.cells / seed.cells  # of nodes, about, and of shifts
     return not seed.sharp or seed.pairs * growth > _worth(program, loading())
 

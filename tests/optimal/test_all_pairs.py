@@ -12,16 +12,16 @@ from scipy.sparse import csr_array
 
 from dpcore import noise_problem
 from dpcore.loss.cells import means as cell_means
-from dpcore.optimal import all_pairs
+from dpcore.optimal import all_pairs, solve
 from dpcore.optimal.all_pairs import MISSED, _near, all_at_once
 from dpcore.optimal.blocks import Blocks
 from dpcore.optimal.lower import lower_step, rounded_costs, rounding_lattice
 from dpcore.optimal.mesh import Grading, Mesh
-from dpcore.optimal.program import BudgetRow, LatticeProgram
+from dpcore.optimal.program import COARSE, BudgetRow, LatticeProgram
 from dpcore.optimal.step import Limits, Proof, Window, places_of, reference_density, seed_of
 from dpcore.optimal.upper import cell_lattice, upper_step
 from dpcore.privacy import Privacy
-from dpcore.problem import LINE
+from dpcore.problem import LINE, SolverSettings
 from dpcore.rows.interior import Limits as Terms
 from dpcore.rows.interior import WideLimits
 
@@ -364,3 +364,18 @@ def test_a_start_whose_products_fall_late_is_not_given_up():
     fine = lower_step(problem, 36, window, coarse.seed, limits(problem), ends=True)
     assert coarse.seed.sharp and not fine.seed.sharp
     assert 0.13538 < fine.bound < 0.13572
+
+
+def test_after_a_very_coarse_program_blocks_take_all_pairs(monkeypatch):
+    """The simplex method needs more than a thousand of some seventeen thousand, one after the other."""
+    seeds, solved = [], all_pairs.all_at_once
+
+    def spied(program, seed, limits):
+        seeds.append((type(program.lattice), seed))
+        return solved(program, seed, limits)
+
+    monkeypatch.setattr(all_pairs, "all_at_once", spied)
+    problem = noise_problem(4.61, 2.19e-8, 1.0, "l2", support=(0, math.inf))
+    certificate = solve(problem, SolverSettings(time_limit=20)).certificate
+    assert certificate.upper <= 1.001 * certificate.lower
+    assert any(kind is Blocks and seed is not None and seed.sharp and seed.k <= COARSE for kind, seed in seeds)
