@@ -116,6 +116,11 @@ class LinearProgram:
         low, high = (np.ascontiguousarray(v, dtype=float) for v in (lower, upper))
         self._check(self._highs.changeRowsBounds(self.rows, np.arange(self.rows, dtype=np.int32), low, high))
 
+    def set_bounds(self, lower: ArrayLike, upper: ArrayLike) -> None:
+        """New bounds of all columns; the basis stays."""
+        low, high = (np.ascontiguousarray(v, dtype=float) for v in (lower, upper))
+        self._check(self._highs.changeColsBounds(self.columns, np.arange(self.columns, dtype=np.int32), low, high))
+
     def loosen(self, factor: float) -> None:
         """From now on accept what is off by so many times as much."""
         self._tolerance *= factor

@@ -44,7 +44,7 @@ TRIES, LEAST_SHARE = 2, 0.01
 """Laws that are looked at on the way from a private law to a central point, and the least share of it."""
 
 LEAST_MASS = 1e-12
-"""Least reference mass, relative to the largest."""
+"""Least reference mass, relative to the largest, and least mass to begin with, in units of the reference."""
 
 SPARED = 0.02
 """Multipliers are left out that prove less than this share of the gap so far."""
@@ -153,12 +153,17 @@ class CentralProgram(CurveProgram):
 
     def _set_up(self) -> None:
         lattice, shares = self.lattice, self.lattice.shares(self.inner)
-        rho = lattice.unknowns_of(np.maximum(shares, LEAST_MASS * shares.max()))
+        rho = lattice.unknowns_of(np.maximum(shares, self._least * shares.max()))
         self._rho, self._mass = rho, lattice.for_unknowns(lattice.multiplicity) * rho
         shape = lattice.unfold(np.ones(self._classes))
         costs = sums_at(self._owners, self.costs * shape, self._classes)
         self._paid = lattice.for_unknowns(costs) * rho / self.scale
         self._rows, self._idle = np.empty((0, len(rho))), np.empty(0, dtype=np.int64)
+
+    @property
+    def _least(self) -> float:
+        """Least reference mass, relative to the largest."""
+        return LEAST_MASS
 
     def _unknowns(self) -> Array:
         """The best law, in units of the reference."""
@@ -175,12 +180,16 @@ class CentralProgram(CurveProgram):
 
     def start(self) -> None:
         """Rows that the first law is near to violating."""
+        self._begin_strict()
+        self._add(self.violated(self.inner, -self.close, self.pace.first))
+
+    def _begin_strict(self) -> None:
+        """The first strict law that is private on the lattice."""
         for masses in self.strict:
             law = self._levelled(masses / masses.sum())
             if not self.outside(law):
                 self._bases = [law]
                 break
-        self._add(self.violated(self.inner, -self.close, self.pace.first))
 
     def solve(self, limits: Limits, near: Callable[[float, float], bool]) -> str:
         """Rounds of steps and cutting, until `near(lower, upper)` of the program."""
@@ -230,12 +239,20 @@ class CentralProgram(CurveProgram):
             if self._worth(chosen, rates) >= proved - room:
                 kept = chosen
                 break
+        self._hold(kept, rates)
+
+    def _hold(self, kept: Ints, rates: Array) -> None:
+        """The multipliers of some rows as the proof."""
         self.rates = [(self.cuts[i], float(rates[i]) * self.scale) for i in kept.tolist()]
         self._proofs = [(self.lower, self.rates)]
 
     def _law(self, point: _Point) -> Array:
         """The law of a point, per index."""
-        shares = self.lattice.of_unknowns(point.u * self._rho)
+        return self._law_of(point.u)
+
+    def _law_of(self, u: Array) -> Array:
+        """The law of masses in units of the reference, per index."""
+        shares = self.lattice.of_unknowns(u * self._rho)
         return self.lattice.unfold(shares / float(self.lattice.multiplicity @ shares))
 
     def _nearer(self, law: Array) -> list[Cut]:

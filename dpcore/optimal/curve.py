@@ -14,6 +14,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -77,8 +78,11 @@ class CurveProgram:
 
     costs : (n,) the loss of one unit of mass at every index.   inner : (n,) masses of a private law.   scale : about
     how large the optimum is.   last : largest z looked at.   close : it begins with rows where the first law is within
-    this share of the curve.   effort : rows times columns of all rounds.
+    this share of the curve.   effort : rows times columns of all rounds.   thorough : it is so quick that it goes on to
+    the end, however little of the gap so far is its.
     """
+
+    thorough: ClassVar[bool] = False
 
     mu: float
     lattice: Lattice

@@ -45,6 +45,7 @@ from .mesh import Grading
 from .orbits import WIDEST
 from .program import Seed
 from .step import Window, origin_of, places_of
+from .trust import TrustProgram
 from .upper import cell_lattice, upper_step
 
 STAGES = ((1.5, 6), (2.5, 8), (4, 12), (8, 12), (8, 24), (12, 24), (16, 32), (24, 40), (32, 48), (48, 64))
@@ -98,6 +99,9 @@ poles first so many nodes per σ."""
 AVERAGED_FROM, FINE = 2.2, 16
 """From this μ on, where the loss has a kink at its minimiser, lower bounds average shifts, over lattices with so many
 steps to one of the mesh."""
+
+TRUSTED_TO = 2.0
+"""Up to this μ programs of events for errors beyond ±t, where these are not rare, begin in a trust region."""
 
 CLOSE_AT_POLES = 0.01
 """There a program begins with rows within this share of the curve: with more it would be slow."""
@@ -291,21 +295,22 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
             firsts = [(1 - share) * law + share * normals[-1] / normals[-1].sum() for share in MIXED] + normals
         last = min(FARTHEST + self.profile.mu / 2, (STEEPEST if proves else STEEPEST_LAW) / self.profile.mu)
         first, last = lattice.gathered(firsts[0]), max(last, self._far + BEYOND)
-        sloped = isinstance(lattice, Slopes)
+        sloped, floor = isinstance(lattice, Slopes), min(FLOOR, math.exp(-0.5 * (self._far + BEYOND) ** 2))
         central = sloped or isinstance(lattice, (Events, Shaped))
         if central:
             strict = tuple(normal_masses(ends * self.profile.mu * share) for share in STRICT)
             firsts, pace = [*firsts, *strict], FEW_COLUMNS if sloped else MANY_COLUMNS
-            program: CurveProgram = CentralProgram(
-                mu, lattice, costs, first, self._scale, last, strict=strict, pace=pace
-            )  # fmt: skip
+            trusted = isinstance(lattice, Events) and self.profile.mu < TRUSTED_TO and self._least >= RARE
+            kind = TrustProgram if trusted else CentralProgram
+            program: CurveProgram = kind(
+                mu, lattice, costs, first, self._scale, last, floor=floor, strict=strict, pace=pace
+            )
         elif isinstance(lattice, Averages):
             on_all = self._rounded_costs(replace(lattice, nodes=tuple(range(lattice.first, lattice.last + 1))))
             program = AveragesProgram(
                 mu, lattice, costs, first, self._scale, last, close=CLOSE_AT_POLES, on_all=on_all
             )  # fmt: skip
         else:
-            floor = min(FLOOR, math.exp(-0.5 * (self._far + BEYOND) ** 2))
             margin = MARGIN if proves and self._least < RARE else 0.0
             close = CLOSE_AT_POLES if self._poles else CLOSE
             program = CurveProgram(
@@ -314,15 +319,16 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
         if not program.private:
             any(program.begin(lattice.gathered(first)) for first in firsts[1:])
         program.start()
-        of_gap = (OF_GAP_SLOPES if sloped else OF_GAP) * min(self._record().gap, 1.0)
-        room = max((CENTRAL if central else EXACT) * self._goal, of_gap)
+        of_gap = 0.0 if program.thorough else OF_GAP_SLOPES if sloped else OF_GAP
+        room = max((CENTRAL if central else EXACT) * self._goal, of_gap * min(self._record().gap, 1.0))
 
         def near(lower: float, upper: float) -> bool:
             if upper - lower <= room * lower:
                 return True
             ends = (self.lower, upper) if proves else (lower, self.upper)
             more = _between(*ends)  # that this program may still narrow the bracket by
-            return more <= room or more < LITTLE * _between(self.lower, self.upper)
+            little = 0.0 if program.thorough else LITTLE * _between(self.lower, self.upper)
+            return more <= room or more < little
 
         limits = self._limits
         program.solve(replace(limits, deadline=min(limits.deadline, deadline)), near)

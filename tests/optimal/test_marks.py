@@ -15,6 +15,7 @@ from dpcore.optimal.curve import CurveProgram
 from dpcore.optimal.marks import Events, Shaped
 from dpcore.optimal.profile import ProfileSearch, _fraction_beside, exceed_lower, normal_masses
 from dpcore.optimal.step import Limits
+from dpcore.optimal.trust import TrustProgram
 from dpcore.privacy_profile import GaussianProfile
 from dpcore.problem import SolverSettings, noise_problem
 
@@ -145,18 +146,51 @@ def test_central_points_and_vertices_find_the_same(mu, case):
     ends = lattice.ends / (2 * lattice.k)
     normals = [normal_masses(ends * mu * share) for share in (0.99, 0.9)]
     found = []
-    for kind, more in ((CurveProgram, {}), (CentralProgram, {"strict": tuple(normals)})):
+    for kind, more in ((CurveProgram, {}), (CentralProgram, {"strict": tuple(normals)}), (TrustProgram, {})):
         program = kind(mu, lattice, costs, normals[0], 0.5, 4.0 + mu / 2, **more)
         program.start()
         assert program.solve(LIMITS, lambda lower, upper: upper - lower < 1e-5) == "optimal"
         proof = program.proved(GaussianProfile(mu))
         assert proof <= program.upper
         found.append((proof, program.lower, program.upper))
-    (first, _, above), (second, lower, upper) = found
+    (first, _, above), (second, lower, upper), (third, *_) = found
     assert second == pytest.approx(lower, abs=1e-6)
     assert second <= above + 1e-9
     assert first <= upper + 1e-9
     assert upper - second < 1.1e-5
+    assert first - 1.1e-5 < third <= upper + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("mu", "t", "fraction"), [(0.379, 3.04, "73/12"), (0.582, 0.59, "13/11"), (1.46, 0.199, "7/17")]
+)
+def test_steps_in_a_trust_region_prove_what_central_points_do(mu, t, fraction, monkeypatch):
+    """Both brackets hold the value of one program, and steps come within the accuracy asked for in a few of their
+    rounds: central points take hundreds."""
+    found, solved = [], CentralProgram.solve
+    looked = []
+
+    def spied(self, limits, near):
+        status = solved(self, limits, near)
+        looked.append(self._looks)
+        return status
+
+    monkeypatch.setattr(CentralProgram, "solve", spied)
+    for trusted_to in (2.0, 0.0):
+        monkeypatch.setattr("dpcore.optimal.profile.TRUSTED_TO", trusted_to)
+        search = search_of(mu, t, gap=1e-3, time_limit=300)
+        search.lower = exceed_lower(search.problem)
+        search._start()
+        programs, make = [], search._curve_program
+        search._curve_program = lambda *args, programs=programs, make=make: programs.append(make(*args)) or programs[-1]
+        search._even_events(Fraction(fraction))
+        assert isinstance(programs[0], TrustProgram) == (trusted_to > 0)
+        found.append((search.lower, programs[0]))
+    (trusted, program), (central, other) = found
+    assert exceed_lower(search.problem) < trusted <= other.upper
+    assert central <= program.upper
+    assert trusted >= central * (1 - 2e-4)
+    assert sum(looked[:-1]) <= 0.2 * looked[-1]
 
 
 def test_no_event_of_a_central_answer_says_more_than_the_curve():
