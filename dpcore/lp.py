@@ -121,6 +121,11 @@ class LinearProgram:
         low, high = (np.ascontiguousarray(v, dtype=float) for v in (lower, upper))
         self._check(self._highs.changeColsBounds(self.columns, np.arange(self.columns, dtype=np.int32), low, high))
 
+    def set_entries(self, rows: ArrayLike, column: int, values: ArrayLike) -> None:
+        """New entries of one column; the basis stays."""
+        for row, value in zip(np.asarray(rows).tolist(), np.asarray(values, dtype=float).tolist()):
+            self._check(self._highs.changeCoeff(row, column, value))
+
     def loosen(self, factor: float) -> None:
         """From now on accept what is off by so many times as much."""
         self._tolerance *= factor

@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy import linalg
 
-from .curve import CurveProgram, Cut
+from .curve import Cut
+from .dense import PER_TEST, DenseProgram
 from .lattice import Array, Ints
-from .polygons import sums_at
 from .step import Limits
 
 SETTLED = 0.5
@@ -27,9 +27,6 @@ SETTLED = 0.5
 
 LOTS, STEPS = 300, 30
 """Most lots of rows, and most steps after one."""
-
-PER_TEST = 2.0
-"""What looking at a test once counts for, in entries of the rows of linear programs."""
 
 TO_BORDER = 0.98
 """Share of the way to the border that a step goes."""
@@ -44,13 +41,10 @@ TRIES, LEAST_SHARE = 2, 0.01
 """Laws that are looked at on the way from a private law to a central point, and the least share of it."""
 
 LEAST_MASS = 1e-12
-"""Least reference mass, relative to the largest, and least mass to begin with, in units of the reference."""
+"""Least mass to begin with, in units of the reference."""
 
 SPARED = 0.02
 """Multipliers are left out that prove less than this share of the gap so far."""
-
-AT_ONCE = 40
-"""Shifts of which rows count that are looked at in a round, about: neighbours have nearly the same rows."""
 
 
 @dataclass(frozen=True)
@@ -136,60 +130,27 @@ class _Point:
 
 
 @dataclass
-class CentralProgram(CurveProgram):
+class CentralProgram(DenseProgram):
     """The same programs as `CurveProgram`, for lattices with many shifts.
 
-    strict : (laws, n) masses of laws that are more private than asked, of which the first that is so on the lattice is
-    mixed in.   pace : how its rounds go.
+    pace : how its rounds go.
     """
 
-    strict: tuple[Array, ...] = ()
     pace: Pace = MANY_COLUMNS
     _bases: list[Array] = field(default_factory=list, init=False)
     _looks: int = field(default=0, init=False)
-    _rows: Array = field(init=False)
-    _idle: Ints = field(init=False)
+    _idle: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64), init=False)
     _tried: list[float] = field(default_factory=lambda: [0.5, 0.5], init=False)
 
-    def _set_up(self) -> None:
-        lattice, shares = self.lattice, self.lattice.shares(self.inner)
-        rho = lattice.unknowns_of(np.maximum(shares, self._least * shares.max()))
-        self._rho, self._mass = rho, lattice.for_unknowns(lattice.multiplicity) * rho
-        shape = lattice.unfold(np.ones(self._classes))
-        costs = sums_at(self._owners, self.costs * shape, self._classes)
-        self._paid = lattice.for_unknowns(costs) * rho / self.scale
-        self._rows, self._idle = np.empty((0, len(rho))), np.empty(0, dtype=np.int64)
-
-    @property
-    def _least(self) -> float:
-        """Least reference mass, relative to the largest."""
-        return LEAST_MASS
-
-    def _unknowns(self) -> Array:
-        """The best law, in units of the reference."""
-        return self.lattice.unknowns_of(self.lattice.shares(self.inner)) / self._rho
-
     def _add(self, cuts: list[Cut]) -> None:
-        if cuts:
-            tests, owners, growth, limit = self._together(cuts)
-            events, covers = self._tests.rows(tests, owners, len(cuts), self._classes)
-            rows = self.lattice.for_unknowns(events - growth[:, None] * covers) * (self._rho / limit[:, None])
-            self._rows = np.concatenate([self._rows, rows])
-            self._idle = np.append(self._idle, np.zeros(len(cuts), dtype=np.int64))
-            self.cuts += cuts
+        super()._add(cuts)
+        self._idle = np.append(self._idle, np.zeros(len(cuts), dtype=np.int64))
 
     def start(self) -> None:
         """Rows that the first law is near to violating."""
-        self._begin_strict()
+        strict = self._strict_law()
+        self._bases = [] if strict is None else [strict]
         self._add(self.violated(self.inner, -self.close, self.pace.first))
-
-    def _begin_strict(self) -> None:
-        """The first strict law that is private on the lattice."""
-        for masses in self.strict:
-            law = self._levelled(masses / masses.sum())
-            if not self.outside(law):
-                self._bases = [law]
-                break
 
     def solve(self, limits: Limits, near: Callable[[float, float], bool]) -> str:
         """Rounds of steps and cutting, until `near(lower, upper)` of the program."""
@@ -201,7 +162,7 @@ class CentralProgram(CurveProgram):
             for _ in range(STEPS):
                 if time.perf_counter() >= limits.deadline or limits.stop():
                     if not limits.stop():
-                        self._improve(self._law(point), private=False)
+                        self._improve(self._law_of(point.u), private=False)
                     return "time"
                 try:
                     point = point.next(self._rows, self._paid, self._mass, SETTLED * aim)
@@ -212,7 +173,7 @@ class CentralProgram(CurveProgram):
                 late = -point.nu - proved - float(point.y.sum())  # what reduced costs below 0 take off
                 if point.gap < aim and missed < FEASIBLE and late < SETTLED * aim:
                     break
-            cuts = self._nearer(self._law(point))
+            cuts = self._nearer(self._law_of(point.u))
             if proved * self.scale > self.lower:
                 self.lower = proved * self.scale
                 self._keep(point.y, proved)
@@ -223,11 +184,6 @@ class CentralProgram(CurveProgram):
             aim = self.pace.aim * left if self.lower > 0 else 0.5 * aim
             point = self._with_cuts(point, cuts, aim, left)
         return "rounds"
-
-    def _worth(self, kept: Ints, rates: Array) -> float:
-        """What multipliers of some rows prove, but for rounding, in units of the scale [Thm 3]."""
-        excess = (self._paid + self._rows[kept].T @ rates[kept]) / self._mass
-        return float(excess.min() - rates[kept].sum())
 
     def _keep(self, rates: Array, proved: float) -> None:
         """The multipliers, without those that are so small that they hardly count."""
@@ -241,39 +197,19 @@ class CentralProgram(CurveProgram):
                 break
         self._hold(kept, rates)
 
-    def _hold(self, kept: Ints, rates: Array) -> None:
-        """The multipliers of some rows as the proof."""
-        self.rates = [(self.cuts[i], float(rates[i]) * self.scale) for i in kept.tolist()]
-        self._proofs = [(self.lower, self.rates)]
-
-    def _law(self, point: _Point) -> Array:
-        """The law of a point, per index."""
-        return self._law_of(point.u)
-
-    def _law_of(self, u: Array) -> Array:
-        """The law of masses in units of the reference, per index."""
-        shares = self.lattice.of_unknowns(u * self._rho)
-        return self.lattice.unfold(shares / float(self.lattice.multiplicity @ shares))
-
     def _nearer(self, law: Array) -> list[Cut]:
         """Rows that a law violates; if it is looked at at all shifts, better private ones are kept."""
         self._looks += 1
         self.effort += PER_TEST * self._tests.count
         if self._looks % self.pace.every:
             tests = [self.cuts[i].tests[0] for i in np.flatnonzero(self._idle <= 1).tolist()]
-            shifts = self._some(np.unique(self._owner[np.array(tests, dtype=np.int64)]))
+            shifts = self._some(np.unique(self._owner[np.array(tests, dtype=np.int64)]), self._looks)
             cuts = self.violated(law, stretches=self.pace.each, shifts=shifts) if len(shifts) else []
             if cuts:
                 return cuts
         cuts = self.violated(law, stretches=self.pace.each)
         self._improve(law, private=not cuts)
         return cuts
-
-    def _some(self, shifts: Ints) -> Ints:
-        """Every so manyth of these shifts, each time others, and those by the whole sensitivity."""
-        every = -(-len(shifts) // AT_ONCE)
-        whole = np.abs(self._tests.shift[self._tests.begins[shifts]]) == self.lattice.k
-        return np.union1d(shifts[self._looks % every :: every], shifts[whole]) if every else shifts
 
     def _improve(self, law: Array, *, private: bool) -> None:
         """Keep the law, if it is private, or laws on the way to it, from the best so far and from the strict one, if

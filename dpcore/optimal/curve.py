@@ -177,7 +177,7 @@ class CurveProgram:
     ) -> list[Cut]:
         """Corners of the polygons of all shifts, or of those with the numbers `shifts`, that lie outside the curve, by
         more than a share `over` of it (inside, if it is negative): the farthest out of every stretch of it."""
-        by_shift, order, row, corner, z, excess = self._corners(self._means(masses), over, shifts)
+        by_shift, order, row, corner, z, excess = self._corners(self._means(masses, shifts), over, shifts)
         stretch = np.minimum(np.floor(z / self.last * stretches), stretches - 1)
         ranked = np.lexsort((-excess, row, stretch))
         names = (stretch * len(order) + row)[ranked]
@@ -202,9 +202,9 @@ class CurveProgram:
                 self._among[:begin] = np.roll(self._among[:begin], 1)
                 return True
 
-    def _means(self, masses: Array) -> tuple[Array, Array]:
-        """What of a law is in every test, and what covers it."""
-        return self._tests.means(self.lattice.shares(masses))
+    def _means(self, masses: Array, shifts: Ints | None = None) -> tuple[Array, Array]:
+        """What of a law is in every test, or in those of some shifts, and what covers it."""
+        return self._tests.means(self.lattice.shares(masses), shifts)
 
     def _corners(
         self, means: tuple[Array, Array], over: float, shifts: Ints | None

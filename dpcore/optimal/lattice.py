@@ -55,11 +55,15 @@ class Tests:
         numbers: Ints = np.where(across < sizes[:, None], starts[:, None] + across, self.count)
         return numbers
 
-    def means(self, r: Array) -> tuple[Array, Array]:
-        """Every test's mean under a law, given per index of every class, and its cover's. (tests,) each."""
-        found: tuple[Array, Array] = faster("polygons", polygons).means(
-            self.test, self.column, self.event, self.cover, r, self.count
-        )
+    def means(self, r: Array, shifts: Ints | None = None) -> tuple[Array, Array]:
+        """Every test's mean under a law, given per index of every class, and its cover's; of tests of other shifts than
+        those with the numbers `shifts` 0. (tests,) each."""
+        entries = self.test, self.column, self.event, self.cover
+        if shifts is not None and len(shifts) < len(self.begins) / 2:
+            ends = np.append(self._starts[self.begins], len(self.test))
+            chosen = np.concatenate([np.arange(0), *(np.arange(ends[j], ends[j + 1]) for j in shifts.tolist())])
+            entries = tuple(x[chosen] for x in entries)
+        found: tuple[Array, Array] = faster("polygons", polygons).means(*entries, r, self.count)
         return found
 
     def rows(self, tests: Ints, owners: Ints, count: int, classes: int) -> tuple[Array, Array]:

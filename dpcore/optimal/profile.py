@@ -37,6 +37,7 @@ from .averages import Averages, AveragesProgram
 from .blocks import Blocks, Slopes
 from .central import FEW_COLUMNS, MANY_COLUMNS, CentralProgram
 from .curve import CLOSE, FLOOR, CurveProgram
+from .dense import DenseProgram
 from .jumps import threshold
 from .lattice import Array, Lattice
 from .lower import lower_step, rounded_costs, rounding_lattice
@@ -85,8 +86,9 @@ FOR_LAWS = 0.15
 """Laws get at most this share of the time left, each, as long as none is known that is better than a closed form, as at
 small μ."""
 
-FARTHEST = 4.0
-"""Tangents are looked at up to z = FARTHEST + μ/2."""
+FARTHEST, FARTHEST_LAW = 4.0, 4.5
+"""Tangents are looked at up to z = FARTHEST + μ/2, in programs for laws farther: what they do beyond, their tails have
+to mend."""
 
 STEEPEST, STEEPEST_LAW = 8.0, 13.0
 """And up to this ε′ in programs for lower bounds and for laws: what e^ε′ beyond it does, linear programs hardly
@@ -100,8 +102,8 @@ AVERAGED_FROM, FINE = 2.2, 16
 """From this μ on, where the loss has a kink at its minimiser, lower bounds average shifts, over lattices with so many
 steps to one of the mesh."""
 
-TRUSTED_TO = 2.0
-"""Up to this μ programs of events for errors beyond ±t, where these are not rare, begin in a trust region."""
+TRUSTED_TO = 0.55
+"""Up to this μ programs take steps in a trust region, and those for errors beyond ±t, where these are not rare."""
 
 CLOSE_AT_POLES = 0.01
 """There a program begins with rows within this share of the curve: with more it would be slow."""
@@ -293,34 +295,32 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
             nodes = proves and not lattice.edge
             law = self._density.nodes(lattice) if nodes else self._density.cells(lattice)
             firsts = [(1 - share) * law + share * normals[-1] / normals[-1].sum() for share in MIXED] + normals
-        last = min(FARTHEST + self.profile.mu / 2, (STEEPEST if proves else STEEPEST_LAW) / self.profile.mu)
+        farthest, steepest = (FARTHEST, STEEPEST) if proves else (FARTHEST_LAW, STEEPEST_LAW)
+        last = min(farthest + self.profile.mu / 2, steepest / self.profile.mu)
         first, last = lattice.gathered(firsts[0]), max(last, self._far + BEYOND)
-        sloped, floor = isinstance(lattice, Slopes), min(FLOOR, math.exp(-0.5 * (self._far + BEYOND) ** 2))
-        central = sloped or isinstance(lattice, (Events, Shaped))
-        if central:
-            strict = tuple(normal_masses(ends * self.profile.mu * share) for share in STRICT)
-            firsts, pace = [*firsts, *strict], FEW_COLUMNS if sloped else MANY_COLUMNS
-            trusted = isinstance(lattice, Events) and self.profile.mu < TRUSTED_TO and self._least >= RARE
-            kind = TrustProgram if trusted else CentralProgram
-            program: CurveProgram = kind(
-                mu, lattice, costs, first, self._scale, last, floor=floor, strict=strict, pace=pace
-            )
-        elif isinstance(lattice, Averages):
+        sloped, marks = isinstance(lattice, Slopes), isinstance(lattice, (Events, Shaped))
+        floor = min(FLOOR, math.exp(-0.5 * (self._far + BEYOND) ** 2))
+        strict = tuple(normal_masses(ends * self.profile.mu * share) for share in STRICT)
+        shared = mu, lattice, costs, first, self._scale, last
+        program: CurveProgram
+        if isinstance(lattice, Averages):
             on_all = self._rounded_costs(replace(lattice, nodes=tuple(range(lattice.first, lattice.last + 1))))
-            program = AveragesProgram(
-                mu, lattice, costs, first, self._scale, last, close=CLOSE_AT_POLES, on_all=on_all
-            )  # fmt: skip
+            program = AveragesProgram(*shared, floor, close=CLOSE_AT_POLES, on_all=on_all)
+        elif self._least >= RARE if marks else self.profile.mu < TRUSTED_TO:
+            program = TrustProgram(*shared, strict=strict, least=floor, proves=proves)
+        elif sloped or marks:
+            program = CentralProgram(*shared, strict=strict, pace=FEW_COLUMNS if sloped else MANY_COLUMNS)
         else:
             margin = MARGIN if proves and self._least < RARE else 0.0
-            close = CLOSE_AT_POLES if self._poles else CLOSE
-            program = CurveProgram(
-                mu, lattice, costs, first, self._scale, last, floor=floor, margin=margin, close=close
-            )
-        if not program.private:
-            any(program.begin(lattice.gathered(first)) for first in firsts[1:])
+            program = CurveProgram(*shared, floor, margin, CLOSE_AT_POLES if self._poles else CLOSE)
+        if not program.private and not (
+            program.thorough and proves
+        ):  # the law that a proof begins at may exceed the curve
+            any(program.begin(lattice.gathered(first)) for first in [*firsts[1:], *strict])
         program.start()
+        exact = CENTRAL if isinstance(program, DenseProgram) else EXACT
         of_gap = 0.0 if program.thorough else OF_GAP_SLOPES if sloped else OF_GAP
-        room = max((CENTRAL if central else EXACT) * self._goal, of_gap * min(self._record().gap, 1.0))
+        room = max(exact * self._goal, of_gap * min(self._record().gap, 1.0))
 
         def near(lower: float, upper: float) -> bool:
             if upper - lower <= room * lower:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from dpcore.optimal import solve
 from dpcore.optimal.averages import Averages, AveragesProgram
-from dpcore.optimal.central import AT_ONCE, CentralProgram
+from dpcore.optimal.dense import AT_ONCE, DenseProgram
 from dpcore.optimal.lattice import Lattice
 from dpcore.optimal.mesh import Grading
 from dpcore.optimal.profile import ProfileSearch, normal_masses
@@ -149,14 +149,14 @@ def test_brackets_close_where_poles_are_sharp():
 
 def test_every_shift_has_its_turn_and_the_whole_sensitivity_every_time(monkeypatch):
     looked = []
-    some = CentralProgram._some
+    some = DenseProgram._some
 
-    def spied(self, shifts):
-        chosen = some(self, shifts)
+    def spied(self, shifts, number):
+        chosen = some(self, shifts, number)
         looked.append((self, shifts, chosen))
         return chosen
 
-    monkeypatch.setattr(CentralProgram, "_some", spied)
+    monkeypatch.setattr(DenseProgram, "_some", spied)
     search_of(2.5, "l1", 100)
     assert looked
     for program, shifts, chosen in looked:
@@ -165,6 +165,6 @@ def test_every_shift_has_its_turn_and_the_whole_sensitivity_every_time(monkeypat
         assert set(np.flatnonzero(moves == program.lattice.k).tolist()) & set(shifts.tolist()) <= set(chosen.tolist())
     program, shifts = looked[-1][0], np.arange(len(looked[-1][0]._by_shift))
     turns = set()
-    for program._looks in range(-(-len(shifts) // AT_ONCE)):
-        turns |= set(some(program, shifts).tolist())
+    for number in range(-(-len(shifts) // AT_ONCE)):
+        turns |= set(some(program, shifts, number).tolist())
     assert turns == set(shifts.tolist())

@@ -14,6 +14,7 @@ from dpcore.optimal.lattice import Lattice
 from dpcore.optimal.lower import lower_step
 from dpcore.optimal.profile import ProfileSearch, _Density, normal_masses
 from dpcore.optimal.step import Limits
+from dpcore.optimal.trust import TrustProgram
 from dpcore.privacy_profile import GaussianProfile
 from dpcore.problem import SolverSettings, noise_problem
 
@@ -26,18 +27,23 @@ def problem_of(profile, loss):
     return noise_problem(anchor.epsilon, anchor.delta, 1.0, loss, profile=profile)
 
 
-def small(loss=abs, k=2, n=5, folded=False):
+LAWS = {"proves": False, "strict": tuple(normal_masses((np.arange(12) - 5.5) / 2 * MU * x) for x in (0.97, 0.8, 0.5))}
+
+
+def small(loss=abs, k=2, n=5, folded=False, kind=CurveProgram, **more):
     """A program on 2n + 1 nodes, of which those within n − k are events."""
     lattice = Lattice(k, -n, n, -n + k, n - k, folded)
     index = lattice.indices
     costs = np.array([loss(i / k) for i in index.tolist()])
     start = normal_masses((np.arange(len(index) + 1) - n - 0.5) / k * MU * 0.999)
-    return CurveProgram(MU, lattice, costs, start, 1.0, 3.0)
+    return kind(MU, lattice, costs, start, 1.0, 3.0, **more)
 
 
 @pytest.mark.parametrize("folded", [False, True])
-def test_no_event_of_the_answer_says_more_than_the_curve(folded):
-    program = small(folded=folded)
+@pytest.mark.parametrize(("kind", "more"), [(CurveProgram, {}), (TrustProgram, LAWS)])
+def test_no_event_of_the_answer_says_more_than_the_curve(folded, kind, more):
+    program = small(folded=folded, kind=kind, **more)
+    program.start()
     assert program.solve(LIMITS, lambda lower, upper: upper - lower < 1e-7) == "optimal"
     mass, most = np.append(program.inner, 0.0), 0.0
     lattice = program.lattice

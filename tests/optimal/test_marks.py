@@ -161,46 +161,50 @@ def test_central_points_and_vertices_find_the_same(mu, case):
     assert first - 1.1e-5 < third <= upper + 1e-9
 
 
+def first_program(monkeypatch, mu, t, rare, run):
+    """The first program that `run` solves for errors beyond ±t, by central points where they count as rare."""
+    monkeypatch.setattr("dpcore.optimal.profile.RARE", rare)
+    search = search_of(mu, t, gap=1e-3, time_limit=300)
+    search.lower = exceed_lower(search.problem)
+    search._start()
+    programs, make = [], search._curve_program
+    search._curve_program = lambda *args, **more: programs.append(make(*args, **more)) or programs[-1]
+    run(search)
+    assert isinstance(programs[0], CentralProgram if rare == 1 else TrustProgram)
+    return search, programs[0]
+
+
 @pytest.mark.parametrize(
     ("mu", "t", "fraction"), [(0.379, 3.04, "73/12"), (0.582, 0.59, "13/11"), (1.46, 0.199, "7/17")]
 )
 def test_steps_in_a_trust_region_prove_what_central_points_do(mu, t, fraction, monkeypatch):
-    """Both brackets hold the value of one program, and steps come within the accuracy asked for in a few of their
-    rounds: central points take hundreds."""
-    found, solved = [], CentralProgram.solve
-    looked = []
-
-    def spied(self, limits, near):
-        status = solved(self, limits, near)
-        looked.append(self._looks)
-        return status
-
-    monkeypatch.setattr(CentralProgram, "solve", spied)
-    for trusted_to in (2.0, 0.0):
-        monkeypatch.setattr("dpcore.optimal.profile.TRUSTED_TO", trusted_to)
-        search = search_of(mu, t, gap=1e-3, time_limit=300)
-        search.lower = exceed_lower(search.problem)
-        search._start()
-        programs, make = [], search._curve_program
-        search._curve_program = lambda *args, programs=programs, make=make: programs.append(make(*args)) or programs[-1]
-        search._even_events(Fraction(fraction))
-        assert isinstance(programs[0], TrustProgram) == (trusted_to > 0)
-        found.append((search.lower, programs[0]))
-    (trusted, program), (central, other) = found
-    assert exceed_lower(search.problem) < trusted <= other.upper
-    assert central <= program.upper
-    assert trusted >= central * (1 - 2e-4)
-    assert sum(looked[:-1]) <= 0.2 * looked[-1]
+    """Both brackets hold the value of one program, and steps come at least as near to it."""
+    prove = lambda search: search._even_events(Fraction(fraction))  # noqa: E731
+    search, _ = first_program(monkeypatch, mu, t, 1e-4, prove)
+    other, central = first_program(monkeypatch, mu, t, 1.0, prove)
+    assert exceed_lower(search.problem) < search.lower <= central.upper
+    assert search.lower >= other.lower * (1 - 2e-4)
 
 
-def test_no_event_of_a_central_answer_says_more_than_the_curve():
+@pytest.mark.parametrize(("mu", "t", "fraction"), [(0.379, 3.04, "79/13"), (0.582, 0.59, "7/6"), (1.46, 0.199, "3/8")])
+def test_laws_of_a_trust_region_cost_what_those_of_central_points_do(mu, t, fraction, monkeypatch):
+    law = lambda search: search._even_cells(Fraction(fraction))  # noqa: E731
+    search, program = first_program(monkeypatch, mu, t, 1e-4, law)
+    _, central = first_program(monkeypatch, mu, t, 1.0, law)
+    assert program.private and not program.outside(program.inner)
+    assert search.best.source == "linear program"
+    assert central.lower <= program.upper <= central.upper * (1 + 5e-5)
+
+
+@pytest.mark.parametrize(("kind", "more"), [(CentralProgram, {}), (TrustProgram, {"proves": False})])
+def test_no_event_of_a_law_says_more_than_the_curve(kind, more):
     mu = 0.8
     lattice = shaped(4, 1, 1, 8)
     costs = (np.abs(lattice.indices + 0.5) > 1).astype(float)
     normals = [normal_masses(lattice.ends / 8 * mu * share) for share in (0.99, 0.9, 0.8)]
-    program = CentralProgram(mu, lattice, costs, normals[0], 0.7, 4.0, strict=tuple(normals))
+    program = kind(mu, lattice, costs, normals[0], 0.7, 4.0, strict=tuple(normals), **more)
     program.start()
-    program.solve(LIMITS, lambda lower, upper: upper - lower < 1e-4)
+    assert program.solve(LIMITS, lambda lower, upper: upper - lower < 1e-4) == "optimal"
     z, most = np.linspace(0, 4, 81), 0.0
     assert program.private
     for shift in range(1, 5):

@@ -9,6 +9,7 @@ import pytest
 
 from dpcore.kernels import polygons as compiled
 from dpcore.optimal import polygons as plain
+from dpcore.optimal.lattice import Lattice
 
 LEAST = 1e-300
 
@@ -80,3 +81,13 @@ def test_sums_of_tests_are_alike_to_the_last_bit(seed):
     for one, two in zip(*(x.rows(*arguments) for x in (compiled, plain))):
         assert np.array_equal(one, two)
     assert plain.means(test[:0], column[:0], event[:0], cover[:0], masses, 3)[0].dtype == float
+
+
+@pytest.mark.parametrize("shifts", [[], [0], [1, 4], list(range(8))])
+def test_means_at_some_shifts_are_those_at_all(shifts):
+    lattice = Lattice(4, -9, 9, -7, 6, False)
+    tests, law = lattice.tests, np.random.default_rng(1).random(lattice.classes)
+    mine = np.isin(np.cumsum(np.diff(tests.shift, prepend=tests.shift[0]) != 0), shifts)
+    for some, whole in zip(tests.means(law, np.array(shifts, dtype=int)), tests.means(law)):
+        assert np.array_equal(some[mine], whole[mine])
+        assert len(some) == len(whole)
