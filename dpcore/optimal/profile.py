@@ -46,7 +46,7 @@ from .mesh import Grading
 from .orbits import WIDEST
 from .program import Seed
 from .step import Window, origin_of, places_of
-from .trust import TrustProgram
+from .trust import KEPT, KEPT_MARKS, TrustProgram
 from .upper import cell_lattice, upper_step
 
 STAGES = ((1.5, 6), (2.5, 8), (4, 12), (8, 12), (8, 24), (12, 24), (16, 32), (24, 40), (32, 48), (48, 64))
@@ -86,9 +86,9 @@ FOR_LAWS = 0.15
 """Laws get at most this share of the time left, each, as long as none is known that is better than a closed form, as at
 small μ."""
 
-FARTHEST, FARTHEST_LAW = 4.0, 4.5
-"""Tangents are looked at up to z = FARTHEST + μ/2, in programs for laws farther: what they do beyond, their tails have
-to mend."""
+FARTHEST, FARTHEST_LAW, TAILS_TO = 4.0, 4.5, 1.2
+"""Tangents are looked at up to z = FARTHEST + μ/2, in programs for laws farther up to this μ: what they do beyond,
+their tails have to mend; from there on that is next to nothing."""
 
 STEEPEST, STEEPEST_LAW = 8.0, 13.0
 """And up to this ε′ in programs for lower bounds and for laws: what e^ε′ beyond it does, linear programs hardly
@@ -295,8 +295,8 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
             nodes = proves and not lattice.edge
             law = self._density.nodes(lattice) if nodes else self._density.cells(lattice)
             firsts = [(1 - share) * law + share * normals[-1] / normals[-1].sum() for share in MIXED] + normals
-        farthest, steepest = (FARTHEST, STEEPEST) if proves else (FARTHEST_LAW, STEEPEST_LAW)
-        last = min(farthest + self.profile.mu / 2, steepest / self.profile.mu)
+        farthest = FARTHEST if proves or self.profile.mu > TAILS_TO else FARTHEST_LAW
+        last = min(farthest + self.profile.mu / 2, (STEEPEST if proves else STEEPEST_LAW) / self.profile.mu)
         first, last = lattice.gathered(firsts[0]), max(last, self._far + BEYOND)
         sloped, marks = isinstance(lattice, Slopes), isinstance(lattice, (Events, Shaped))
         floor = min(FLOOR, math.exp(-0.5 * (self._far + BEYOND) ** 2))
@@ -307,7 +307,8 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
             on_all = self._rounded_costs(replace(lattice, nodes=tuple(range(lattice.first, lattice.last + 1))))
             program = AveragesProgram(*shared, floor, close=CLOSE_AT_POLES, on_all=on_all)
         elif self._least >= RARE if marks else self.profile.mu < TRUSTED_TO:
-            program = TrustProgram(*shared, strict=strict, least=floor, proves=proves)
+            kept = KEPT_MARKS if marks else KEPT
+            program = TrustProgram(*shared, strict=strict, least=floor, proves=proves, kept=kept)
         elif sloped or marks:
             program = CentralProgram(*shared, strict=strict, pace=FEW_COLUMNS if sloped else MANY_COLUMNS)
         else:

@@ -47,8 +47,9 @@ OVER = 20.0
 """What exceeding limits as much as the law does that a step begins with costs, per share of them, in units of the first
 law's cost."""
 
-FEW_ROWS, KEPT = 100, 3
-"""From so many rows on those leave that have held no step for so many, and new ones that did not hold the next one."""
+FEW_ROWS, KEPT, KEPT_MARKS = 100, 3, 30
+"""From so many rows on those leave that have held no step for so many, and new ones that did not hold the next one;
+later for errors beyond ±t, where many laws cost the same."""
 
 STILL, LONG = 1e-5, 5
 """The law is found where its cost has changed by no more than this share in so many steps."""
@@ -56,7 +57,7 @@ STILL, LONG = 1e-5, 5
 TOLD = 0.98
 """What the law costs that a law exceeding limits is near to is told once multipliers prove this share of its cost."""
 
-PROOFS, PROVED, BEYOND = 12, 1e-5, 0.1
+PROOFS, PROVED, BEYOND = 40, 1e-5, 0.1
 """Most rounds without a region, until this share of the cost is missing; rows are looked for at laws that are so far on
 the way to what they find."""
 
@@ -86,11 +87,12 @@ class _Step:
 class TrustProgram(DenseProgram):
     """The same programs as `CurveProgram`, by steps in a trust region.
 
-    proves : for a lower bound, so that no private law is wanted.
+    proves : for a lower bound, so that no private law is wanted.   kept : steps after which rows leave.
     """
 
     thorough: ClassVar[bool] = True
     proves: bool = True
+    kept: int = KEPT
     _lp: LinearProgram = field(init=False)
     _u: Array = field(init=False)
     _unused: list[int] = field(default_factory=list, init=False)
@@ -216,7 +218,7 @@ class TrustProgram(DenseProgram):
         self._unused = [0 if rate > 0 else before + 1 for rate, before in zip(rates.tolist(), self._unused)]
         if len(self._unused) <= FEW_ROWS:
             return
-        first, most = len(self._unused) - new, KEPT + len(self._by_shift) // AT_ONCE
+        first, most = len(self._unused) - new, self.kept + len(self._by_shift) // AT_ONCE
         kept = [i for i, steps in enumerate(self._unused) if not steps or (i < first and steps <= most)]
         self._lp.delete_rows(1 + np.setdiff1d(np.arange(len(self._unused)), kept))
         self._rows = self._rows[kept]
