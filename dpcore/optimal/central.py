@@ -18,7 +18,7 @@ import numpy as np
 from scipy import linalg
 
 from .curve import Cut
-from .dense import PER_TEST, DenseProgram
+from .dense import LEAST_MASS, PER_TEST, DenseProgram
 from .lattice import Array, Ints
 from .step import Limits
 
@@ -39,9 +39,6 @@ IDLE = 10
 
 TRIES, LEAST_SHARE = 2, 0.01
 """Laws that are looked at on the way from a private law to a central point, and the least share of it."""
-
-LEAST_MASS = 1e-12
-"""Least mass to begin with, in units of the reference."""
 
 SPARED = 0.02
 """Multipliers are left out that prove less than this share of the gap so far."""

@@ -1,4 +1,4 @@
-"""Programs under a whole curve whose rows are kept here, one entry to every class [method: A whole profile].
+"""Programs under a whole curve whose rows are kept here, one entry to every unknown [method: A whole profile].
 
 Unknowns are masses in units of a reference, the law that a program begins with. What is left to ways of solving them:
 where rows are looked for, and which point is next (`central`, `trust`).
@@ -17,6 +17,9 @@ from .polygons import sums_at
 PER_TEST = 2.0
 """What looking at a test once counts for, in entries of the rows of linear programs."""
 
+LEAST_MASS = 1e-12
+"""Least reference mass, relative to the largest, where points stay inside."""
+
 AT_ONCE = 40
 """Shifts that are looked at in a round, about: neighbours have nearly the same rows."""
 
@@ -26,16 +29,16 @@ class DenseProgram(CurveProgram):
     """The same programs as `CurveProgram`.
 
     strict : (laws, n) masses of laws that are more private than asked, of which the first that is so on the lattice is
-    mixed in.   least : least reference mass, relative to the largest.
+    mixed in.
     """
 
+    floor: float = LEAST_MASS
     strict: tuple[Array, ...] = ()
-    least: float = 1e-12
     _rows: Array = field(init=False)
 
     def _set_up(self) -> None:
         lattice, shares = self.lattice, self.lattice.shares(self.inner)
-        rho = lattice.unknowns_of(np.maximum(shares, self.least * shares.max()))
+        rho = lattice.unknowns_of(np.maximum(shares, self.floor * shares.max()))
         self._rho, self._mass = rho, lattice.for_unknowns(lattice.multiplicity) * rho
         shape = lattice.unfold(np.ones(self._classes))
         costs = sums_at(self._owners, self.costs * shape, self._classes)

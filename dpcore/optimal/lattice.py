@@ -56,8 +56,8 @@ class Tests:
         return numbers
 
     def means(self, r: Array, shifts: Ints | None = None) -> tuple[Array, Array]:
-        """Every test's mean under a law, given per index of every class, and its cover's; of tests of other shifts than
-        those with the numbers `shifts` 0. (tests,) each."""
+        """Every test's mean under a law, given per index of every class, and its cover's; if `shifts` are given, of
+        tests of other shifts than those with these numbers perhaps 0. (tests,) each."""
         entries = self.test, self.column, self.event, self.cover
         if shifts is not None and len(shifts) < len(self.begins) / 2:
             ends = np.append(self._starts[self.begins], len(self.test))

@@ -46,7 +46,7 @@ from .mesh import Grading
 from .orbits import WIDEST
 from .program import Seed
 from .step import Window, origin_of, places_of
-from .trust import KEPT, KEPT_MARKS, TrustProgram
+from .trust import KEPT_MARKS, KEPT_STEPS, TrustProgram
 from .upper import cell_lattice, upper_step
 
 STAGES = ((1.5, 6), (2.5, 8), (4, 12), (8, 12), (8, 24), (12, 24), (16, 32), (24, 40), (32, 48), (48, 64))
@@ -102,8 +102,9 @@ AVERAGED_FROM, FINE = 2.2, 16
 """From this μ on, where the loss has a kink at its minimiser, lower bounds average shifts, over lattices with so many
 steps to one of the mesh."""
 
-TRUSTED_TO = 0.55
-"""Up to this μ programs take steps in a trust region, and those for errors beyond ±t, where these are not rare."""
+TRUSTED_TO, TRUSTED_MARKS = 0.55, 2.0
+"""Up to this μ programs take steps in a trust region, where errors beyond ±t are not rare; the latter holds on lattices
+for them."""
 
 CLOSE_AT_POLES = 0.01
 """There a program begins with rows within this share of the curve: with more it would be slow."""
@@ -136,7 +137,7 @@ SEEN = 0.015
 """Distance of the tangents between which laws are checked that were not made for some of their own."""
 
 EXACT, CENTRAL = 0.02, 0.1
-"""A program's own bracket is narrowed to this share of the gap aimed at; by central points to that share."""
+"""A program's own bracket is narrowed to this share of the gap aimed at; by central points and steps to that share."""
 
 OF_GAP, OF_GAP_SLOPES = 0.01, 0.03
 """Or to this share of the gap so far, the latter for densities that are linear between nodes."""
@@ -286,7 +287,8 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
         self, mu: float, lattice: Lattice, costs: Array, proves: bool, *, deadline: float = math.inf
     ) -> CurveProgram:
         """A program for a lower bound or for a law, solved from the last law, rounded to nodes or to cells, with as
-        little of a Gaussian, as little wider than it need be, as makes it private on the lattice."""
+        little of a Gaussian, as little wider than it need be, as makes it private on the lattice; steps to a proof may
+        begin outside the curve."""
         centre = (self._centre - origin_of(self.problem)) / self.problem.sensitivity
         ends = lattice.ends / (2 * lattice.k) - centre
         normals = [normal_masses(ends * self.profile.mu * (1 - times * LESS)) for times in WIDER]
@@ -306,9 +308,9 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
         if isinstance(lattice, Averages):
             on_all = self._rounded_costs(replace(lattice, nodes=tuple(range(lattice.first, lattice.last + 1))))
             program = AveragesProgram(*shared, floor, close=CLOSE_AT_POLES, on_all=on_all)
-        elif self._least >= RARE if marks else self.profile.mu < TRUSTED_TO:
-            kept = KEPT_MARKS if marks else KEPT
-            program = TrustProgram(*shared, strict=strict, least=floor, proves=proves, kept=kept)
+        elif self._least >= RARE and self.profile.mu < (TRUSTED_MARKS if marks else TRUSTED_TO):
+            kept = KEPT_MARKS if marks else KEPT_STEPS
+            program = TrustProgram(*shared, floor, strict=strict, proves=proves, kept=kept)
         elif sloped or marks:
             program = CentralProgram(*shared, strict=strict, pace=FEW_COLUMNS if sloped else MANY_COLUMNS)
         else:
@@ -317,7 +319,10 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
         if not program.private and not (
             program.thorough and proves
         ):  # the law that a proof begins at may exceed the curve
-            any(program.begin(lattice.gathered(first)) for first in [*firsts[1:], *strict])
+            any(
+                program.begin(lattice.gathered(first))
+                for first in [*firsts[1:], *(strict if isinstance(program, DenseProgram) else ())]
+            )
         program.start()
         exact = CENTRAL if isinstance(program, DenseProgram) else EXACT
         of_gap = 0.0 if program.thorough else OF_GAP_SLOPES if sloped else OF_GAP

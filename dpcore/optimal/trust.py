@@ -19,7 +19,7 @@ import numpy as np
 
 from ..errors import SolverError
 from ..lp import INFINITY, LinearProgram
-from .curve import Cut
+from .curve import WITHIN, Cut
 from .dense import AT_ONCE, PER_TEST, DenseProgram
 from .lattice import NOT_ZERO, Array
 from .step import Limits
@@ -37,19 +37,21 @@ is below the second."""
 FARTHER, FARTHEST = 1.5, 10.0
 """A mass that grew as far as it might may grow so many times as far with the next step, up to so many times."""
 
-NEGLIGIBLE = 0.1
-"""Masses below this share of the reference move like such a share."""
+NEGLIGIBLE, NEXT_TO_NOTHING = 0.1, 0.01
+"""Masses below this share of the reference move like such a share; the latter where a law is made private."""
 
-NEAR, STRETCHES = 0.3, 20
-"""Rows within this share of their limit are looked for, so many at a shift, spread over the curve."""
+NEAR, NEARER, STRETCHES = 0.3, 0.1, 20
+"""Rows within this share of their limit are looked for, at all shifts within the second one where a law is made
+private, so many at a shift, spread over the curve."""
 
 OVER = 20.0
 """What exceeding limits as much as the law does that a step begins with costs, per share of them, in units of the first
 law's cost."""
 
-FEW_ROWS, KEPT, KEPT_MARKS = 100, 3, 30
-"""From so many rows on those leave that have held no step for so many, and new ones that did not hold the next one;
-later for errors beyond ±t, where many laws cost the same."""
+FEW_ROWS, KEPT_STEPS, KEPT_MARKS = 100, 3, 30
+"""From so many rows on those leave that have held no step for so many (more, where not all shifts are looked at in
+each), and new ones that did not hold the next one; later on lattices for errors beyond ±t, where many laws cost the
+same."""
 
 STILL, LONG = 1e-5, 5
 """The law is found where its cost has changed by no more than this share in so many steps."""
@@ -92,7 +94,7 @@ class TrustProgram(DenseProgram):
 
     thorough: ClassVar[bool] = True
     proves: bool = True
-    kept: int = KEPT
+    kept: int = KEPT_STEPS
     _lp: LinearProgram = field(init=False)
     _u: Array = field(init=False)
     _unused: list[int] = field(default_factory=list, init=False)
@@ -107,10 +109,11 @@ class TrustProgram(DenseProgram):
     def solve(self, limits: Limits, near: Callable[[float, float], bool]) -> str:
         status, least = self._approach(limits, near)
         if self.proves:
-            return self._prove(least, limits, near) if status == "optimal" else status
+            return status if status in ("time", "stopped") else self._prove(least, limits, near)
         if status == "optimal" and not near(least, math.inf):
             status = self._polish(limits)
-        self._mix(self._law_of(self._u))
+        if status != "stopped":
+            self._mix(self._law_of(self._u))
         return status
 
     def _approach(self, limits: Limits, near: Callable[[float, float], bool]) -> tuple[str, float]:
@@ -133,6 +136,8 @@ class TrustProgram(DenseProgram):
             if number:
                 reach = max(reach * (SMALLER if cosine < BACK else STEADY if cosine < STRAIGHT else 1.0), LEAST)
             before = way
+        else:
+            return "rounds", least
         return "optimal", least
 
     def _prove(self, least: float, limits: Limits, near: Callable[[float, float], bool]) -> str:
@@ -146,8 +151,13 @@ class TrustProgram(DenseProgram):
             if isinstance(found, str):
                 return found
             far = self._law_of(np.maximum(found[0][:-1], 0.0))
+            cuts, means = self.violated((1 - BEYOND) * law + BEYOND * far), self._means(far)
+            cuts = [cut for cut, over in zip(cuts, self._excesses(cuts, *means)) if over > WITHIN] or self.violated(far)
+            self.effort += 2 * PER_TEST * self._tests.count
+            if not cuts:
+                break
             try:
-                self._look(self.violated((1 - BEYOND) * law + BEYOND * far) or self.violated(far))
+                self._look(cuts)
             except SolverError:  # out of what it accepts as a number
                 return "failed"
         return "optimal"
@@ -156,7 +166,7 @@ class TrustProgram(DenseProgram):
         """Ever smaller steps: what they exceed limits by falls like their square."""
         reach = POLISHED
         for number in range(POLISHINGS):
-            step = self._step(number, reach, reach, limits)
+            step = self._step(number, reach, reach, limits, every=True)
             if isinstance(step, str):
                 return step
             if step.over == 0:
@@ -165,11 +175,13 @@ class TrustProgram(DenseProgram):
                 break
         return "optimal"
 
-    def _step(self, number: int, down: float, up: Array | float, limits: Limits) -> _Step | str:
-        """The next step, or why there is none: masses fall and grow by such shares at most."""
-        u, n, room = self._u, len(self._u), np.maximum(self._u, NEGLIGIBLE)
-        shifts = self._some(np.arange(len(self._by_shift)), number)
-        cuts = self.violated(self._law_of(u), -NEAR, STRETCHES, shifts=shifts)
+    def _step(self, number: int, down: float, up: Array | float, limits: Limits, *, every: bool = False) -> _Step | str:
+        """The next step, or why there is none: masses fall and grow by such shares at most.   every : it is one of
+        those that make a law private."""
+        u, n, shifts = self._u, len(self._u), np.arange(len(self._by_shift))
+        room, near = np.maximum(u, NEXT_TO_NOTHING if every else NEGLIGIBLE), NEARER if every else NEAR
+        shifts = shifts if every else self._some(shifts, number)
+        cuts = self.violated(self._law_of(u), -near, STRETCHES, shifts=shifts)
         self.effort += PER_TEST * self._tests.count * len(shifts) / len(self._by_shift)
         try:
             self._look(cuts)
@@ -190,6 +202,8 @@ class TrustProgram(DenseProgram):
 
     def _solved(self, limits: Limits) -> tuple[Array, Array, float] | str:
         """(the solution, the multipliers of the rows, what they prove) or why there is none; the best proof is kept."""
+        if limits.stop():
+            return "stopped"
         try:
             status = self._lp.run(limits.deadline, limits.stop)
         except SolverError:
@@ -226,11 +240,10 @@ class TrustProgram(DenseProgram):
 
     def _mix(self, law: Array) -> None:
         """Keep a private law next to this one, with as little as need be of one that keeps the curve with room."""
-        base = self._strict_law()
-        if base is None and not self.private:
-            return
-        for share in SHARES:
-            tried = (1 - share) * law + share * (self.inner if base is None else base)
+        strict = self._strict_law()
+        base = strict if strict is not None else self.inner if self.private else None
+        for share in SHARES if base is not None else SHARES[:1]:
+            tried = law if base is None else (1 - share) * law + share * base
             cost = float(self.costs @ tried)
             self.effort += PER_TEST * self._tests.count
             if self.private and cost >= self.upper:

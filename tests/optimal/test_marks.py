@@ -178,7 +178,7 @@ def first_program(monkeypatch, mu, t, rare, run):
     ("mu", "t", "fraction"), [(0.379, 3.04, "73/12"), (0.582, 0.59, "13/11"), (1.46, 0.199, "7/17")]
 )
 def test_steps_in_a_trust_region_prove_what_central_points_do(mu, t, fraction, monkeypatch):
-    """Both brackets hold the value of one program, and steps come at least as near to it."""
+    """Both brackets hold the value of one program, and steps come about as near to it."""
     prove = lambda search: search._even_events(Fraction(fraction))  # noqa: E731
     search, _ = first_program(monkeypatch, mu, t, 1e-4, prove)
     other, central = first_program(monkeypatch, mu, t, 1.0, prove)

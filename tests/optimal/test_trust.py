@@ -9,7 +9,7 @@ import pytest
 
 from dpcore.optimal import solve
 from dpcore.optimal.curve import CurveProgram
-from dpcore.optimal.profile import ProfileSearch
+from dpcore.optimal.profile import ProfileSearch, exceed_lower
 from dpcore.optimal.step import Limits
 from dpcore.optimal.trust import NEGLIGIBLE, TrustProgram
 from dpcore.privacy_profile import GaussianProfile
@@ -29,6 +29,14 @@ def search_of(mu, loss, time_limit=100):
     programs, make = [], search._curve_program
     search._curve_program = lambda *args, **more: programs.append(make(*args, **more)) or programs[-1]
     return search, programs
+
+
+def anew(program):
+    """The program as it was before its first step."""
+    program.cuts, program.rates, program._proofs, program._unused = [], [], [], []
+    program._rows, program.lower = program._rows[:0], 0.0
+    program.start()
+    return program
 
 
 @pytest.mark.parametrize(
@@ -55,9 +63,7 @@ def test_steps_and_vertices_find_the_same(loss, mu, monkeypatch):
 def test_what_exceeds_its_limit_exceeds_it_no_more_after_a_step(seed):
     search, programs = search_of(0.4, "l1")
     search._curve_nodes(4)
-    program = programs[0]
-    program.cuts, program._unused, program._rows = [], [], program._rows[:0]
-    program.start()  # anew
+    program = anew(programs[0])
     u = program._u * np.random.default_rng(seed).uniform(0.8, 1.25, len(program._u))
     program._u = u = u / float(program._mass @ u)
     program._look(program.violated(program._law_of(program._u), -0.3))
@@ -76,6 +82,31 @@ def test_a_law_from_a_program_costs_next_to_no_more_with_its_tail(loss, mu, k):
     search._curve_cells(k)
     assert search.best.source == "linear program"
     assert programs[0].upper <= search.upper <= programs[0].upper * (1 + 1e-4)
+
+
+def test_stop_ends_steps_at_once_and_rounds_of_proof_do_not_repeat_themselves(monkeypatch):
+    search, programs = search_of(0.4, "pinball:0.8")
+    search._curve_nodes(3)
+    steps, asked = [], []
+    step = TrustProgram._step
+    monkeypatch.setattr(TrustProgram, "_step", lambda self, *args, **more: steps.append(1) or step(self, *args, **more))
+    program = anew(programs[0])
+    stop = lambda: asked.append(1) or len(asked) > 4  # noqa: E731
+    assert program.solve(Limits(1.0, 1e-6, math.inf, stop), lambda lower, upper: False) == "stopped"
+    assert len(steps) <= 5 and program.lower < 0.9 * search.lower
+    program = anew(programs[0])
+    program._prove(math.inf, Limits(1.0, 1e-6, math.inf, lambda: False), lambda lower, upper: False)
+    assert program.lower > 0  # without a step, from the first law alone
+    names = [(tuple(cut.tests.tolist()), cut.z) for cut in program.cuts]
+    assert len(names) == len(set(names))
+
+
+def test_rare_errors_on_plain_lattices_are_left_to_vertices():
+    search, programs = search_of(0.54, "exceed:10.8")
+    search.lower = exceed_lower(search.problem)
+    search._curve_nodes(3)
+    assert type(programs[0]) is CurveProgram
+    assert 2e-9 < programs[0].proved(search.profile) <= search.upper
 
 
 def test_an_uneven_table_closes_at_a_small_mu():
