@@ -316,13 +316,9 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
         else:
             margin = MARGIN if proves and self._least < RARE else 0.0
             program = CurveProgram(*shared, floor, margin, CLOSE_AT_POLES if self._poles else CLOSE)
-        if not program.private and not (
-            program.thorough and proves
-        ):  # the law that a proof begins at may exceed the curve
-            any(
-                program.begin(lattice.gathered(first))
-                for first in [*firsts[1:], *(strict if isinstance(program, DenseProgram) else ())]
-            )
+        if not (program.private or (program.thorough and proves)):
+            others = [*firsts[1:], *(strict if isinstance(program, DenseProgram) else ())]
+            any(program.begin(lattice.gathered(other)) for other in others)
         program.start()
         exact = CENTRAL if isinstance(program, DenseProgram) else EXACT
         of_gap = 0.0 if program.thorough else OF_GAP_SLOPES if sloped else OF_GAP

@@ -101,8 +101,9 @@ class TrustProgram(DenseProgram):
 
     def start(self) -> None:
         """Laws without rows, and what they exceed limits by; steps begin at the first law."""
-        self._u = self._unknowns() / float(self._mass @ self._unknowns())
-        self._lp, n = LinearProgram(tolerance=1e-10, perturbed=False), len(self._u)
+        u = self._unknowns()
+        self._u = u / float(self._mass @ u)
+        self._lp, n = LinearProgram(tolerance=1e-10, perturbed=False), len(u)
         self._lp.add_columns([*self._paid, OVER * float(self._paid @ self._u)], 0.0, INFINITY)
         self._lp.add_rows(1.0, 1.0, starts=[0], columns=np.arange(n), values=self._mass)
 
@@ -129,16 +130,14 @@ class TrustProgram(DenseProgram):
             least = step.least * self.scale
             told = self.proves and step.proved > TOLD * step.cost and near(self.lower, least)
             if told or (step.over == 0 and len(costs) == LONG and max(costs) - min(costs) <= STILL * step.cost):
-                break
+                return "optimal", least
             way = (step.law - u) / np.maximum(u, NEGLIGIBLE)
             farther = np.where(way > 0.99 * reach * farther, np.minimum(FARTHER * farther, FARTHEST), 1.0)
             cosine = float(way @ before) / max(float(np.linalg.norm(way) * np.linalg.norm(before)), NOT_ZERO)
             if number:
                 reach = max(reach * (SMALLER if cosine < BACK else STEADY if cosine < STRAIGHT else 1.0), LEAST)
             before = way
-        else:
-            return "rounds", least
-        return "optimal", least
+        return "rounds", least
 
     def _prove(self, least: float, limits: Limits, near: Callable[[float, float], bool]) -> str:
         """Solutions without a region, and rows between them and the law, until multipliers prove what it costs."""
@@ -165,8 +164,8 @@ class TrustProgram(DenseProgram):
     def _polish(self, limits: Limits) -> str:
         """Ever smaller steps: what they exceed limits by falls like their square."""
         reach = POLISHED
-        for number in range(POLISHINGS):
-            step = self._step(number, reach, reach, limits, every=True)
+        for _ in range(POLISHINGS):
+            step = self._step(None, reach, reach, limits)
             if isinstance(step, str):
                 return step
             if step.over == 0:
@@ -175,12 +174,12 @@ class TrustProgram(DenseProgram):
                 break
         return "optimal"
 
-    def _step(self, number: int, down: float, up: Array | float, limits: Limits, *, every: bool = False) -> _Step | str:
-        """The next step, or why there is none: masses fall and grow by such shares at most.   every : it is one of
-        those that make a law private."""
+    def _step(self, number: int | None, down: float, up: Array | float, limits: Limits) -> _Step | str:
+        """The next step, or why there is none: masses fall and grow by such shares at most.   number : with each, rows
+        are looked for at other shifts; None: at all, to make a law private."""
         u, n, shifts = self._u, len(self._u), np.arange(len(self._by_shift))
-        room, near = np.maximum(u, NEXT_TO_NOTHING if every else NEGLIGIBLE), NEARER if every else NEAR
-        shifts = shifts if every else self._some(shifts, number)
+        near, least = (NEARER, NEXT_TO_NOTHING) if number is None else (NEAR, NEGLIGIBLE)
+        room, shifts = np.maximum(u, least), shifts if number is None else self._some(shifts, number)
         cuts = self.violated(self._law_of(u), -near, STRETCHES, shifts=shifts)
         self.effort += PER_TEST * self._tests.count * len(shifts) / len(self._by_shift)
         try:
@@ -219,13 +218,18 @@ class TrustProgram(DenseProgram):
         return found, rates, proved
 
     def _look(self, cuts: list[Cut]) -> None:
-        """Add rows."""
+        """Add rows, none of them where one is not accepted as a number."""
+        before = len(self.cuts)
         self._add(cuts)
+        rows = self._rows[before:]
+        starts, columns = rows.shape[1] * np.arange(len(cuts)), np.tile(np.arange(rows.shape[1]), len(cuts))
+        try:
+            if cuts:
+                self._lp.add_rows(-INFINITY, 1.0, starts=starts, columns=columns, values=rows.ravel())
+        except SolverError:
+            self._rows, self.cuts = self._rows[:before], self.cuts[:before]
+            raise
         self._unused += [0] * len(cuts)
-        if cuts:
-            rows = self._rows[-len(cuts) :]
-            starts, columns = rows.shape[1] * np.arange(len(cuts)), np.tile(np.arange(rows.shape[1]), len(cuts))
-            self._lp.add_rows(-INFINITY, 1.0, starts=starts, columns=columns, values=rows.ravel())
 
     def _leave(self, rates: Array, new: int) -> None:
         """Let rows go that have not held a step for long, and new ones that did not hold this one."""
