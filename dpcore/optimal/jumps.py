@@ -12,6 +12,7 @@ import numpy as np
 
 from .._validate import decimal
 from ..loss import UNIT, Loss
+from ..noise.flanked import FlankedNoise
 from ..noise.piecewise import PiecewiseNoise
 from ..noise.whole import TOTAL
 from ..privacy import Privacy
@@ -98,11 +99,16 @@ def _beyond(exact: Fraction, privacy: Privacy) -> float:
     return max(0.0, (1 - 8 * UNIT) * (pure * (1 - rounding) - 2 * delta * price * (1 + rounding)))
 
 
-def cut_staircases(problem: NoiseProblem) -> list[PiecewiseNoise]:
+FEW = 1e5
+"""A step of so few whole weights or fewer would be rounded by what counts."""
+
+
+def cut_staircases(problem: NoiseProblem) -> list[PiecewiseNoise | FlankedNoise]:
     """A staircase with steps at the threshold and whole sensitivities from it, cut where δ allows: two of neighbouring
     lengths mixed so that they use up δ, or, where that costs less, one so long that its end hardly counts, with an
     atom; none if none fits. What a shift by the sensitivity leaves uncovered is the last step on one side; other
-    shifts leave less."""
+    shifts leave less. Where nothing ends the support and the last step, beyond the threshold, would be of few whole
+    weights, steps go on for ever, the first of them as high: such a ratio is a number of its own."""
     t, epsilon, delta = threshold(problem.paid_loss), problem.joint.epsilon, problem.joint.delta
     if t is None or epsilon == 0:
         return []
@@ -110,6 +116,7 @@ def cut_staircases(problem: NoiseProblem) -> list[PiecewiseNoise]:
     resolution = min(exact.denominator, FINEST)
     middle = math.floor(exact * resolution) % resolution
     ends = [abs(decimal(end)) / D for end in problem.support if math.isfinite(end)]
+    endless = not ends
     room = min([MOST_PERIODS, *(math.floor(end - Fraction(middle, resolution)) for end in ends)])
     longest = min(room, math.ceil(math.log(1 / (FAR * delta)) / epsilon) + math.floor(exact) + 1)
     if longest < 1 or not problem.support[0] <= 0 <= problem.support[1]:
@@ -119,15 +126,19 @@ def cut_staircases(problem: NoiseProblem) -> list[PiecewiseNoise]:
     totals = 2 * (middle / resolution + np.cumsum(levels))
     ends = levels / totals  # falls
 
-    def law(shares: dict[int, float], atom: float) -> PiecewiseNoise:
+    def law(shares: dict[int, float], atom: float) -> PiecewiseNoise | FlankedNoise:
         """A mixture of staircases of so many steps on either side, and an atom at 0."""
         steps = max(shares)
         side, centre = np.zeros(steps), 0.0
         for m, share in shares.items():
             side[:m] += share * levels[:m] / totals[m - 1]
             centre += share * 2 * middle / resolution / totals[m - 1]
+        last, before = (float(side[-1]), float(side[-2])) if steps > 1 else (0.0, 0.0)
+        on = endless and not atom and steps > exact and 0 < last * TOTAL <= FEW
+        if on:
+            side, steps = np.append(side[:-2], before + last), steps - 1
         breaks = middle + resolution * np.arange(steps + 1, dtype=np.int64)
-        return PiecewiseNoise.from_masses(
+        core = PiecewiseNoise.from_masses(
             sensitivity=problem.sensitivity,
             resolution=resolution,
             breaks=np.concatenate([-breaks[::-1], breaks if middle else breaks[1:]]),
@@ -136,6 +147,7 @@ def cut_staircases(problem: NoiseProblem) -> list[PiecewiseNoise]:
             name="Cut staircase",
             monotone=problem.monotone,
         )
+        return FlankedNoise(core, math.ceil(last / before * TOTAL)) if on else core
 
     fitting = np.flatnonzero(ends <= delta)
     if not fitting.size:

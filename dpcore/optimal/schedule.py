@@ -87,7 +87,7 @@ KINK, NEAR = 3.0, (0.85, 1.1)
 """What a lattice misses at a kink counts so many times what it misses at an end; in a support with a top step lattices
 have between so many times what is wanted."""
 
-END, NEAR_JUMPS = Fraction(1, 10), (0.8, 1.25)
+END, NEAR_JUMPS = Fraction(1, 10), (0.8, 1.6)
 """What is missed at an end of the support behind a jump counts that much; lattices next to jumps have between so many
 times what is wanted."""
 

@@ -49,7 +49,8 @@ LOWEST, HIGHEST, LOWER, LEVELS = 0.8, 1.0005, 0.003, 10
 levels of the next lattice begin, and how many there are."""
 
 BLOCKS, BLOCKS_FROM = 8, 1e-7
-"""From this δ on what is missing is handed on in order by so many blocks of nodes alike, too."""
+"""From this δ on what is missing is handed on in order by so many blocks of nodes alike, too; by more where they are
+so many nodes that these would be too many multipliers."""
 
 SLACK = 1e-11
 """Nodes hand on this share more than they need to, for D is a small difference of large numbers there, of which the
@@ -272,14 +273,14 @@ def _in_order(demand: Array, supply: Array, first: int, k: int) -> tuple[Ints, I
 def _in_blocks(
     given: tuple[Ints, Ints, Array], demand: Array, supply: Array, first: int, k: int, blocks: int
 ) -> tuple[Ints, Ints, Array]:
-    """What is handed on in order, by blocks of nodes that share their shifts, as far as there is supply, and the rest
-    in order. All shifts of a block add up to one level, and δ is paid for few in all."""
-    size = -(-len(demand) // blocks)
-    block = np.arange(len(demand)) // size
-    whole = sums_at(block, demand, blocks)[block]
+    """What is handed on in order, by blocks of nodes that share their shifts, so many or more, as far as there is
+    supply, and the rest in order. All shifts of a block add up to one level, and δ is paid for few in all."""
     events, places, weights = given
-    if size < 2 or len(events) * size > MOST_TERMS:
+    size = min(-(-len(demand) // blocks), MOST_TERMS // max(1, len(events)))
+    if size < 2:
         return given
+    block = np.arange(len(demand)) // size
+    whole = sums_at(block, demand, block[-1] + 1)[block]
     wide = 2 * k + 1
     keys, index = np.unique(block[events - first] * wide + places - events + k, return_inverse=True)
     sums = sums_at(index, weights, len(keys))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import pytest
 from hypothesis import given
@@ -11,6 +12,8 @@ from strategies import log_floats
 
 from dpcore import audit
 from dpcore.loss import parse_loss
+from dpcore.noise.flanked import FlankedNoise
+from dpcore.noise.whole import TOTAL
 from dpcore.optimal import jumps, solve
 from dpcore.problem import SolverSettings, noise_problem
 
@@ -68,6 +71,52 @@ def test_no_law_of_the_programs_undercuts_the_bound(epsilon, delta, loss):
 def test_small_delta_needs_no_program(epsilon, delta, loss, monotone):
     found = solve(noise_problem(epsilon, delta, 1.0, loss, monotone=monotone))
     assert found.certificate.gap <= 1e-3 and found.source == "closed form"
+
+
+@pytest.mark.parametrize("monotone", [False, True])
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "t"),
+    [(18.2, 2.72e-10, 1.85), (18.2, 1e-12, 1.85), (19.2, 1e-12, 2.0), (19.2, 4.59e-9, 1.3), (17.0, 1e-12, 1.05)],
+)
+def test_rare_errors_are_not_rounded_to_whole_weights(epsilon, delta, t, monotone):
+    """They are fewer than 1e-13, whole numbers of 2^−62: the bounds meet all the same, and in exact arithmetic no
+    shift uncovers more than δ."""
+    problem = noise_problem(epsilon, delta, 1.0, f"exceed:{t!r}", monotone=monotone)
+    (law,) = jumps.cut_staircases(problem)
+    lower, upper = jumps.exceed_lower(problem), audit.loss_upper(law, problem.loss)
+    assert isinstance(law, FlankedNoise)
+    assert 0 < lower <= upper <= lower * (1 + 1e-4) < 1e-13
+    growth = Fraction(math.exp(epsilon)) * (1 - Fraction(1, 10**15))
+    assert all(uncovered(law, law.core.resolution // parts, growth) <= delta for parts in (1, 2, 7))
+
+
+def test_laws_that_need_no_error_have_none():
+    """A staircase may end before the threshold: none that goes on for ever is offered in its place."""
+    problem = noise_problem(17, 1e-12, 1.0, "exceed:2.05")
+    (law,) = jumps.cut_staircases(problem)
+    assert audit.loss_upper(law, problem.loss) == 0
+
+
+def uncovered(law: FlankedNoise, shift: int, growth: Fraction) -> Fraction:
+    """What a shift by so many units leaves uncovered, in exact arithmetic, and what is farther out than two periods."""
+    core, q, (left, right), on = law.core, Fraction(law.ratio_weight, TOTAL), law.flanks, law.core.resolution
+    own, breaks = [Fraction(w, TOTAL) for w in core.weights.tolist()], core.breaks.tolist()
+    cells = []
+    for i, (mass, ends) in enumerate(zip(own, zip(breaks, breaks[1:]))):
+        side = (i >= len(own) - right) - (i < left)
+        for g in range(3 if side else 1):
+            share = q**g * (1 - q) if side else 1
+            cells.append((ends[0] + side * g * on, ends[1] + side * g * on, mass * share / (ends[1] - ends[0])))
+    points = sorted({x + move for a, b, _ in cells for x in (a, b) for move in (0, shift)})
+
+    def height(x: Fraction) -> Fraction:
+        return next((h for a, b, h in cells if a < x < b), Fraction(0))
+
+    total = (sum(own[:left]) + sum(own[-right:])) * q**3
+    for a, b in zip(points, points[1:]):
+        middle = Fraction(a + b, 2)
+        total += max(Fraction(0), height(middle) - growth * height(middle - shift)) * (b - a)
+    return total
 
 
 @pytest.mark.parametrize("loss", ["l1", "pinball:0.3", "table:-1=1,0=0,1=1"])
