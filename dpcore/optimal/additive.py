@@ -119,7 +119,7 @@ PROGRESS = 0.95
 TELLING, LITTLE = 0.2, 0.1
 """A side promises as much as its effort says while its last step gained this share of what is open now; where that
 gained less, proportionally less, but no less than the latter part of it, or than its square where the last two steps
-say that little is left."""
+say that little is left; and no less than the share that is not left to the other side."""
 
 STAIRCASE_BELOW = 1e-9
 """Nor below this δ."""
@@ -642,7 +642,8 @@ class Search(Anytime[NoiseProblem, Solution]):
             for side in gains:
                 choice = schedule.next(side, self._steps, self.lower, self.upper)
                 if choice is not None and (*choice, schedule.window(*choice, self._steps)) not in failed:
-                    told = self._told(choice[0], gains[side], width)
+                    others = next(other for other in gains if other is not side)
+                    told = self._told(choice[0], others, gains[side], width)
                     promises.append((told / (1 + self._effort(schedule, *choice)), side, choice))
             if not promises:
                 return
@@ -653,12 +654,14 @@ class Search(Anytime[NoiseProblem, Solution]):
                 failed.add((*choice, looked))
             gains[side] = width - (self.upper - self.lower) if width < math.inf else math.inf
 
-    def _told(self, kind: str, gained: float, width: float) -> float:
-        """How much of what its effort says a side promises that gained so much of the width with its last step."""
+    def _told(self, kind: str, others: tuple[str, ...], gained: float, width: float) -> float:
+        """How much of what its effort says a side promises that gained so much of the width with its last step.
+        others : kinds of steps of the other side."""
         if not 0 < width < math.inf:
             return 1.0
         least = min(LITTLE, max(self._left(kind) / width, LITTLE**2))
-        return min(1.0, max(gained / (TELLING * width), least))
+        theirs = max((self._left(other) for other in others if len(self._steps[other]) > 1), default=math.inf)
+        return min(1.0, max(gained / (TELLING * width), least, 1 - theirs / width))
 
     def _left(self, kind: str) -> float:
         """What is left to gain by one kind of steps, if the errors of the last two fall like 1/k, as they do at worst;

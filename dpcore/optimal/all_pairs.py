@@ -67,6 +67,11 @@ rounds; all where the program comes to no end without them."""
 OVER = 0.05
 """And where some limit is exceeded by more than this share of it."""
 
+THIN, THIN_FROM, NEAR_WHOLE, FEW = 3, 150, 1 / 8, 0.5
+"""For lower bounds, on lattices of at least so many to the sensitivity, every so manieth shift has a limit: its
+neighbours do what the others would. But all have that are so near to the sensitivity, in parts of it, and all with at
+most this share of the largest number of pairs: each has events of its own there, without a cover."""
+
 LEAST_MASS, LEAST_RATE = 1e-4, 1e-3
 """Least share of the largest mass, and of the mean rate, to begin with."""
 
@@ -140,15 +145,17 @@ def _shifts(lattice: Lattice) -> Ints:
     return lattice.shifts if _plain(lattice) else lattice.tests.shift[lattice.tests.begins]
 
 
-def _excesses(lattice: Lattice, least: Array, most: Array, amplification: float) -> list[Array]:
-    """By how much the event of every pair of each of these shifts exceeds e^ε times its cover, at most, of laws between
-    these two, given per index."""
+def _excesses(lattice: Lattice, shifts: Ints, least: Array, most: Array, amplification: float) -> list[Array]:
+    """By how much the event of every pair of each of these shifts, of test functions all, exceeds e^ε times its cover,
+    at most, of laws between these two, given per index."""
     one = least is most
     if _plain(lattice):
-        shifts = lattice.shifts
-        return list(
-            lattice.excesses(most, shifts, amplification) if one else lattice.excesses_up_to(least, most, amplification)
+        found = (
+            lattice.excesses(most, shifts, amplification)
+            if one
+            else lattice.excesses_up_to(shifts, least, most, amplification)
         )
+        return list(found)
     tests = lattice.tests
     event, cover = tests.means(lattice.shares(most))
     cover = cover if one else tests.means(lattice.shares(least))[1]
@@ -168,27 +175,29 @@ def all_at_once(program: LatticeProgram, seed: Seed | None, limits: Limits) -> O
     """The outcome of the program with all its pairs, beginning next to the seed's. None: there was no time for a step,
     or it came to no end.
 
-    Pairs that are far from binding at the seed are left out at first, then those that were wrongly.
+    Pairs that are far from binding at the seed are left out at first, then those that were wrongly. Of a lower bound's
+    shifts few are enough where there are many [Thm 4].
     """
-    costs, chosen = program.lattice.multiplicity * program.costs, _near(program, seed)
+    costs = program.lattice.multiplicity * program.costs
+    shifts, chosen = _thinned(program, _near(program, seed), seeded=seed is not None)
     if chosen.sum() > MOST_NEAR:
         return None
     if program.atom_cost is not None:
         costs = np.append(costs, program.atom_cost)
     best, found = None, None
     for _ in range(ROUNDS):
-        terms = _terms(program, chosen)
+        terms = _terms(program, shifts, chosen)
         interior = InteriorProgram[Terms | WideLimits](costs, terms)
-        start = _start(program, seed, terms) if found is None else _again(found, costs)
+        start = _start(program, seed, shifts, terms) if found is None else _again(found, costs)
         found = interior.solve(limits.deadline, limits.stop, accuracy=accuracy(limits), start=start)
         if start is not None and (found is None or found.status == "rounds"):
             found = interior.solve(limits.deadline, limits.stop, accuracy=accuracy(limits))
         if found is None or found.status == "rounds" or (best is not None and found.status == "stopped"):
             break
-        best = _outcome(program, terms, found, costs, chosen)
+        best = _outcome(program, shifts, terms, found, costs, chosen)
         if found.status == "stopped":
             break
-        left = _left_out(program, terms, chosen, found, MISSED * limits.gap)
+        left = _left_out(program, shifts, terms, chosen, found, MISSED * limits.gap)
         if not left.any():
             break
         astray = found.status == "rounding" and chosen.size <= MOST_NEAR
@@ -212,18 +221,31 @@ def _near(program: LatticeProgram, seed: Seed | None) -> Flags:
     near = np.array([seed.density(lattice.places + away / seed.cells) for away in AWAY])
     least, most = (lattice.masses(bound) for bound in (near.min(axis=0), near.max(axis=0)))
     least /= MARGIN * max(1.0, lattice.cells / seed.cells)
-    excesses = (_excesses(lattice, least, most, amplification) for amplification, _ in program.levels)
+    excesses = (_excesses(lattice, _shifts(lattice), least, most, E) for E, _ in program.levels)
     return np.concatenate([z >= 0 for level in excesses for z in level])
 
 
+def _thinned(program: LatticeProgram, chosen: Flags, *, seeded: bool) -> tuple[Ints, Flags]:
+    """The shifts that have a limit, and which of their pairs are chosen."""
+    lattice = program.lattice
+    shifts, away = _shifts(lattice), np.abs(_shifts(lattice))
+    if not seeded or program.atom_cost is not None or not _plain(lattice) or lattice.k < THIN_FROM:
+        return shifts, chosen
+    flags = chosen.reshape(len(program.levels), len(shifts), -1)
+    sizes = flags.sum(axis=(0, 2))
+    kept = away % THIN == THIN - 1
+    kept |= (away >= (1 - NEAR_WHOLE) * lattice.k) | (sizes <= FEW * sizes.max())
+    return shifts[kept], flags[:, kept].ravel()
+
+
 def _left_out(
-    program: LatticeProgram, terms: Terms | WideLimits, chosen: Flags, found: Interior, share: float
+    program: LatticeProgram, shifts: Ints, terms: Terms | WideLimits, chosen: Flags, found: Interior, share: float
 ) -> Flags:
     """Pairs that were left out and are violated, of limits that are exceeded; none where that is worth less than this
     share of the value, and next to nothing for every limit: those that do not count yet may be worth more."""
     lattice = program.lattice
     r = lattice.unfold(np.maximum(found.x[: lattice.classes], 0.0))
-    levels = (_excesses(lattice, r, r, amplification) for amplification, _ in program.levels)
+    levels = (_excesses(lattice, shifts, r, r, amplification) for amplification, _ in program.levels)
     excesses = [np.maximum(z, 0.0) for level in levels for z in level]
     count = len(excesses)
     most, atom = terms.most[:count], found.x[lattice.classes :].sum()
@@ -234,46 +256,47 @@ def _left_out(
     return (np.concatenate([z * (more > 0) for z, more in zip(excesses, over)]) > 0) & ~chosen
 
 
-def _terms(program: LatticeProgram, chosen: Flags) -> Terms | WideLimits:
-    """The chosen terms of all limits, events without a cover and the atom; a budget last."""
+def _terms(program: LatticeProgram, shifts: Ints, chosen: Flags) -> Terms | WideLimits:
+    """The chosen terms of the limits of these shifts, events without a cover and the atom; a budget last."""
     lattice, levels = program.lattice, program.levels
     if not _plain(lattice):
-        return _tests(program, chosen)
-    shifts = lattice.shifts.tolist()
+        return _tests(program, shifts, chosen)
     flags = chosen.reshape(len(levels) * len(shifts), -1)
-    pairs = [lattice.pairs(j, mine) for j, mine in zip(shifts * len(levels), flags)]
+    pairs = [lattice.pairs(j, mine) for j, mine in zip(shifts.tolist() * len(levels), flags)]
     pairs = [(event[event != cover], cover[event != cover]) for event, cover in pairs]
     events, covers = (np.concatenate([pair[i] for pair in pairs]) for i in (0, 1))
     sizes = [len(event) for event, _ in pairs]
     if len(levels) == 1 and program.budget is None:
-        return Terms(*_shared(program, sizes), program.amplification, events, covers)
+        return Terms(*_shared(program, shifts, sizes), program.amplification, events, covers)
     count, E = len(events), np.repeat(np.repeat([E for E, _ in levels], len(shifts)), sizes)
     entries = np.append(np.ones(count), -E), (np.tile(np.arange(count), 2), np.append(events, covers))
-    return _wide(program, csr_array(entries, (count, lattice.classes + (program.atom_cost is not None))), sizes)
+    return _wide(program, shifts, csr_array(entries, (count, lattice.classes + (program.atom_cost is not None))), sizes)
 
 
-def _tests(program: LatticeProgram, chosen: Flags) -> WideLimits:
+def _tests(program: LatticeProgram, shifts: Ints, chosen: Flags) -> WideLimits:
     """The same for test functions; those without a cover are terms like the others."""
-    tests, shifts, levels = program.lattice.tests, _shifts(program.lattice), len(program.levels)
+    tests, levels = program.lattice.tests, len(program.levels)
     shape = tests.count, program.lattice.classes + (program.atom_cost is not None)
     values = (tests.event - E * tests.cover for E, _ in program.levels)
     rows = vstack([csr_array((value, (tests.test, tests.column)), shape) for value in values])
     limit = np.searchsorted(shifts, tests.shift)
     limits = np.concatenate([level * len(shifts) + limit for level in range(levels)])[chosen]
     sizes = np.bincount(limits, minlength=levels * len(shifts))
-    return _wide(program, rows.tocsr()[np.flatnonzero(chosen)], sizes.tolist())
+    return _wide(program, shifts, rows.tocsr()[np.flatnonzero(chosen)], sizes.tolist())
 
 
-def _wide(program: LatticeProgram, terms: csr_array, sizes: list[int]) -> WideLimits:
+def _wide(program: LatticeProgram, shifts: Ints, terms: csr_array, sizes: list[int]) -> WideLimits:
     terms.sort_indices()
-    return WideLimits(*_shared(program, sizes if program.budget is None else [*sizes, 0]), terms)
+    return WideLimits(*_shared(program, shifts, sizes if program.budget is None else [*sizes, 0]), terms)
 
 
-def _shared(program: LatticeProgram, sizes: list[int]) -> tuple[Ints, Array, Ints, Ints, Array, Ints, Array]:
+def _shared(
+    program: LatticeProgram, shifts: Ints, sizes: list[int]
+) -> tuple[Ints, Array, Ints, Ints, Array, Ints, Array]:
     """What the limits of one (ε, δ) after the other, with so many terms each, have besides these."""
     lattice = program.lattice
     n, atom = lattice.classes, int(program.atom_cost is not None)
-    loose, shifts = [], _shifts(lattice)
+    loose = []
     for j in shifts.tolist() * len(program.levels):
         bare = lattice.bare(j) if _plain(lattice) else lattice.events[:0]
         weights = np.bincount(lattice.classify(bare), minlength=n + atom).astype(float)
@@ -296,7 +319,9 @@ def _shared(program: LatticeProgram, sizes: list[int]) -> tuple[Ints, Array, Int
     )
 
 
-def _start(program: LatticeProgram, seed: Seed | None, terms: Terms | WideLimits) -> tuple[Array, Array] | None:
+def _start(
+    program: LatticeProgram, seed: Seed | None, shifts: Ints, terms: Terms | WideLimits
+) -> tuple[Array, Array] | None:
     """The seed's law and its rates, spread over the shifts next to its own; None if it has no rates or costs
     nothing."""
     lattice = program.lattice
@@ -309,7 +334,7 @@ def _start(program: LatticeProgram, seed: Seed | None, terms: Terms | WideLimits
     law /= law @ terms.counts
     if not law[: lattice.classes] @ (lattice.multiplicity * program.costs) > 0:
         return None
-    shifts = _shifts(lattice) / lattice.k
+    places = shifts / lattice.k
     rates, own = np.zeros(len(terms.most)), np.arange(len(shifts))
     for sign in (1, -1):
         theirs, mine = np.sign(seed.shifts) == sign, own[np.sign(shifts) == sign]
@@ -317,8 +342,8 @@ def _start(program: LatticeProgram, seed: Seed | None, terms: Terms | WideLimits
             order = np.argsort(np.abs(seed.shifts[theirs]))
             ends = np.append(0.0, np.abs(seed.shifts[theirs])[order])
             below = np.append(0.0, np.cumsum(seed.rates[theirs][order]))
-            mine = mine[np.argsort(np.abs(shifts[mine]))]
-            rates[mine] = np.diff(np.interp(np.abs(shifts[mine]), ends, below), prepend=0.0)
+            mine = mine[np.argsort(np.abs(places[mine]))]
+            rates[mine] = np.diff(np.interp(np.abs(places[mine]), ends, below), prepend=0.0)
     return law, np.maximum(rates, LEAST_RATE * rates.mean())
 
 
@@ -331,13 +356,13 @@ def _again(found: Interior, costs: Array) -> tuple[Array, Array] | None:
 
 
 def _outcome(
-    program: LatticeProgram, terms: Terms | WideLimits, found: Interior, costs: Array, chosen: Flags
+    program: LatticeProgram, shifts: Ints, terms: Terms | WideLimits, found: Interior, costs: Array, chosen: Flags
 ) -> Outcome:
     lattice = program.lattice
     n = lattice.classes
     masses, rates = np.maximum(found.x[:n], 0.0), np.maximum(found.limits, 0.0)
     weight = np.minimum(np.maximum(found.terms, 0.0), rates[terms.owners])
-    shifts, levels = _shifts(lattice), len(program.levels)
+    levels = len(program.levels)
     level, budget_rate = terms.owners // len(shifts), 0.0
     if not _plain(lattice):
         event, cover = np.flatnonzero(chosen) % lattice.tests.count, np.full(len(weight), -1)

@@ -285,10 +285,10 @@ class Lattice:
         """`excess` at each of the shifts."""
         return (self.excess(r, shift, amplification) for shift in shifts.tolist())
 
-    def excesses_up_to(self, least: Array, most: Array, amplification: float) -> Iterator[Array]:
-        """The largest `excess` at every shift of laws between these two, given per index."""
+    def excesses_up_to(self, shifts: Ints, least: Array, most: Array, amplification: float) -> Iterator[Array]:
+        """The largest `excess` at each of the shifts of laws between these two, given per index."""
         width, at = len(least), self._event_positions
-        for shift in self.shifts.tolist():
+        for shift in shifts.tolist():
             covers = at - shift
             inside = (covers >= 0) & (covers < width)
             yield most[at] - amplification * np.where(inside, least[np.clip(covers, 0, width - 1)], 0.0)

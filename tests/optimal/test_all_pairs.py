@@ -232,7 +232,7 @@ def test_a_start_that_leads_astray_is_given_up(name, rate, monkeypatch):
     program, costs, lattice = nodes(problem, window, 9)
     good = proved(problem, program, costs, lattice, all_at_once(program, None, limits(problem)))
 
-    def far(program, seed, terms):
+    def far(program, seed, shifts, terms):
         law = np.full(len(terms.counts), 1e-12)
         law[-1] = 1
         return law / (law @ terms.counts), np.full(len(terms.most), rate)
@@ -379,3 +379,60 @@ def test_after_a_very_coarse_program_blocks_take_all_pairs(monkeypatch):
     certificate = solve(problem, SolverSettings(time_limit=20)).certificate
     assert certificate.upper <= 1.001 * certificate.lower
     assert any(kind is Blocks and seed is not None and seed.sharp and seed.k <= COARSE for kind, seed in seeds)
+
+
+def finer_and_finer(problem, window, sizes):
+    """The last of lower bounds from labels at the ends of cells, each begun next to the one before."""
+    step = None
+    for k in sizes:
+        step = lower_step(problem, k, window, step and step.seed, limits(problem), ends=True)
+        assert step.status == "optimal"
+    return step
+
+
+@pytest.mark.parametrize(
+    ("problem", "window", "sizes"),
+    [
+        (noise_problem(5, 0.1, 1, loss="l1", support=(-1, 4)), Window(-0.24, 1.14), (18, 52, 164)),
+        (noise_problem(5.99, 0.274, 1, loss="lp:3.77", support=(0, math.inf)), Window(-3.31, 3.31), (28, 74, 152)),
+        (
+            noise_problem(4.88, 3.25e-5, 1, loss="huber:3.57", support=(-2.642, 12.15)),
+            Window(-1.6, 2.06),
+            (16, 68, 152),
+        ),
+    ],
+)
+def test_every_third_shift_is_enough(problem, window, sizes, monkeypatch):
+    """Few shifts prove nearly what all prove, and no more than those may."""
+    few = finer_and_finer(problem, window, sizes)
+    monkeypatch.setattr(all_pairs, "THIN_FROM", math.inf)
+    every = finer_and_finer(problem, window, sizes)
+    assert len(np.unique(few.proof.shifts)) < 0.9 * len(np.unique(every.proof.shifts))
+    assert every.bound * (1 - 4e-4) <= few.bound <= every.bound * (1 + WITHIN)
+
+
+def test_shifts_near_the_sensitivity_and_with_few_pairs_stay():
+    problem, window = CASES["two ends"]
+    program, _, lattice = nodes(problem, window, all_pairs.THIN_FROM)
+    chosen = np.zeros((len(lattice.shifts), len(lattice.events)), dtype=bool)
+    chosen[lattice.shifts > 0, :8] = True
+    chosen[lattice.shifts < 0, :2] = True
+    shifts, flags = all_pairs._thinned(program, chosen.ravel(), seeded=True)
+    k, away = lattice.k, np.abs(lattice.shifts)
+    assert set(shifts[shifts < 0]) == set(lattice.shifts[lattice.shifts < 0])
+    assert set(lattice.shifts[away >= 7 * k / 8]) <= set(shifts)
+    far = shifts[(shifts > 0) & (shifts < 7 * k / 8)]
+    assert len(far) == pytest.approx(7 * k / 8 / all_pairs.THIN, abs=1)
+    assert (np.diff(np.sort(far)) == all_pairs.THIN).all() and {0, 1} == set(far % 2)
+    assert flags.reshape(len(shifts), -1).sum() == chosen[np.isin(lattice.shifts, shifts)].sum()
+    for untouched in (
+        all_pairs._thinned(program, chosen.ravel(), seeded=False),
+        all_pairs._thinned(replace_atom(program), chosen.ravel(), seeded=True),
+    ):
+        assert len(untouched[0]) == len(lattice.shifts) and untouched[1].sum() == chosen.sum()
+
+
+def replace_atom(program):
+    """The same program with an atom, as for laws."""
+    program.atom_cost = 0.0
+    return program
