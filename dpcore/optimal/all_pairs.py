@@ -57,7 +57,7 @@ TINY = 1e-8
 ACCURACY, CLOSEST = 0.05, 1e-7
 """The ends of a program's own bracket meet to this share of the gap aimed at, and no closer."""
 
-AWAY, MARGIN = (-2.0, -1.0, 0.0, 1.0, 2.0), 2.0
+AWAY, MARGIN = (-1.0, 0.0, 1.0), 2.0
 """Pairs are chosen by the densities so many steps of a coarser lattice away, and by this margin at least."""
 
 MISSED, ROUNDS = 0.2, 4

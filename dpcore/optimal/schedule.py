@@ -36,8 +36,9 @@ as fine as the last."""
 TOP_FROM = 4.0
 """From this ε on."""
 
-TOP_NARROWEST, TOP_PLACES = 16, 2
-"""And cells for upper bounds are cut into up to so many, where they narrow at no more places than that."""
+TOP_NARROWEST, TOP_FIRST, TOP_PLACES = 16, 8, 2
+"""And cells for upper bounds are cut into up to so many, on the first such lattice into fewer, where they narrow at no
+more places than that."""
 
 ALIGNED_FROM = 2.5
 """From this ε on lattices are aligned with the staircase whatever the loss."""
@@ -529,7 +530,8 @@ class Schedule:
         """How the cells of an upper bound's lattice narrow: near the steps of a law in a support, and where an even
         problem's optimum is nearly a staircase and the loss has a power."""
         few = len(self.cut) <= TOP_PLACES and self._top_widths
-        narrow = TOP_NARROWEST if few else NARROWEST
+        first = all(step.k == 1 for step in steps[kind])
+        narrow = NARROWEST if not few else TOP_FIRST if first else TOP_NARROWEST
         if kind != "offset" or k == 1 or narrow * k > self.finest:
             return None
         if self.cut:

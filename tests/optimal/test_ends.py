@@ -15,8 +15,8 @@ from dpcore.loss.cells import minorants
 from dpcore.optimal import solve
 from dpcore.optimal.lower import NEAR_END, lower_step, rounding_lattice
 from dpcore.optimal.mesh import Grading
-from dpcore.optimal.schedule import NEAR, SCAN, TOP_NARROWEST, Schedule
-from dpcore.optimal.step import Limits, Window, origin_of, places_of
+from dpcore.optimal.schedule import NEAR, SCAN, TOP_FIRST, TOP_NARROWEST, Schedule, Steps
+from dpcore.optimal.step import Limits, Step, Window, origin_of, places_of
 from dpcore.optimal.trimmed import trimmed
 from dpcore.problem import Budget, SolverSettings, noise_problem
 
@@ -254,7 +254,10 @@ def test_lattices_in_a_support_have_whole_cells_to_the_top_step(top, sizes):
     for k, round_ in zip(sizes, scanned):
         assert round_ == {"nodes": k, "ends": 2 * k, "offset": k}
         assert abs(k * top - round(k * top)) <= 0.03
-        assert schedule.graded("offset", k, {kind: [] for kind in round_}).coarse == TOP_NARROWEST
+        none: Steps = {kind: [] for kind in round_}
+        before = Step(k, 1, 0.2, None, 0.1, 1.0, False, None, Window(-1, 2), 40, 300, "optimal")
+        assert schedule.graded("offset", k, none).coarse == TOP_FIRST
+        assert schedule.graded("offset", 2 * k, none | {"offset": [before]}).coarse == TOP_NARROWEST
 
 
 def test_lattices_in_a_support_meet_a_kink_away_from_their_origin():
