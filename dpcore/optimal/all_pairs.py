@@ -68,7 +68,7 @@ OVER = 0.05
 """And where some limit is exceeded by more than this share of it."""
 
 THIN, THIN_FROM, NEAR_WHOLE, FEW = 3, 150, 1 / 8, 0.5
-"""For lower bounds, on lattices of at least so many to the sensitivity, every so manieth shift has a limit: its
+"""Where few shifts are asked for, on lattices of at least so many to the sensitivity, every so manieth has a limit: its
 neighbours do what the others would. But all have that are so near to the sensitivity, in parts of it, and all with at
 most this share of the largest number of pairs: each has events of its own there, without a cover."""
 
@@ -93,11 +93,12 @@ def solved(
     enough: Callable[[Outcome], bool],
     *,
     coarsest: bool = True,
+    few: bool = False,
 ) -> Outcome:
     """The program's outcome by whichever method is likely to be faster.   enough : for the simplex method.
-    coarsest : without a seed it is a coarse lattice's, and small."""
+    coarsest : without a seed it is a coarse lattice's, and small.   few : shifts are enough on fine lattices."""
     if _faster(program, seed, coarsest):
-        outcome = all_at_once(program, seed, limits)
+        outcome = all_at_once(program, seed, limits, few=few)
         if outcome is not None:
             return outcome
     program.start(seed, limits.deadline)
@@ -171,15 +172,17 @@ def _worth(program: LatticeProgram, besides: float = 0.0) -> float:
     return math.sqrt(kind * each + CUBED * n * n * (n + 1.5 * shifts))
 
 
-def all_at_once(program: LatticeProgram, seed: Seed | None, limits: Limits) -> Outcome | None:
+def all_at_once(program: LatticeProgram, seed: Seed | None, limits: Limits, *, few: bool = False) -> Outcome | None:
     """The outcome of the program with all its pairs, beginning next to the seed's. None: there was no time for a step,
     or it came to no end.
 
-    Pairs that are far from binding at the seed are left out at first, then those that were wrongly. Of a lower bound's
-    shifts few are enough where there are many [Thm 4].
+    Pairs that are far from binding at the seed are left out at first, then those that were wrongly.
+    few : of a lower bound's shifts, where there are many and a seed tells which pairs may bind [Thm 4].
     """
     costs = program.lattice.multiplicity * program.costs
-    shifts, chosen = _thinned(program, _near(program, seed), seeded=seed is not None)
+    shifts, chosen = _shifts(program.lattice), _near(program, seed)
+    if few and seed is not None:
+        shifts, chosen = _thinned(program, chosen)
     if chosen.sum() > MOST_NEAR:
         return None
     if program.atom_cost is not None:
@@ -225,11 +228,11 @@ def _near(program: LatticeProgram, seed: Seed | None) -> Flags:
     return np.concatenate([z >= 0 for level in excesses for z in level])
 
 
-def _thinned(program: LatticeProgram, chosen: Flags, *, seeded: bool) -> tuple[Ints, Flags]:
-    """The shifts that have a limit, and which of their pairs are chosen."""
+def _thinned(program: LatticeProgram, chosen: Flags) -> tuple[Ints, Flags]:
+    """The shifts that have a limit if few are enough, and which of their pairs are chosen."""
     lattice = program.lattice
     shifts, away = _shifts(lattice), np.abs(_shifts(lattice))
-    if not seeded or program.atom_cost is not None or not _plain(lattice) or lattice.k < THIN_FROM:
+    if not _plain(lattice) or lattice.k < THIN_FROM:
         return shifts, chosen
     flags = chosen.reshape(len(program.levels), len(shifts), -1)
     sizes = flags.sum(axis=(0, 2))

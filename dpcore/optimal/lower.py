@@ -96,7 +96,8 @@ def lower_step(
             little = max(little, OPEN * (limits.scale - outcome.objective))
         return bool(0 < slack <= little)
 
-    outcome = solved(program, seed, limits, enough)
+    continuous = all(c.continuous for c in problem.paid_losses)  # jumps ask for the shifts that bring them together
+    outcome = solved(program, seed, limits, enough, few=continuous)
     shifts, events, weights = program.multipliers(outcome)
     order = program.order_multipliers(outcome) if problem.monotone else None
     further = tuple(program.multipliers(outcome, level) for level in range(1, len(deltas)))

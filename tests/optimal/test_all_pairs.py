@@ -370,9 +370,9 @@ def test_after_a_very_coarse_program_blocks_take_all_pairs(monkeypatch):
     """The simplex method needs more than a thousand of some seventeen thousand, one after the other."""
     seeds, solved = [], all_pairs.all_at_once
 
-    def spied(program, seed, limits):
+    def spied(program, seed, limits, **few):
         seeds.append((type(program.lattice), seed))
-        return solved(program, seed, limits)
+        return solved(program, seed, limits, **few)
 
     monkeypatch.setattr(all_pairs, "all_at_once", spied)
     problem = noise_problem(4.61, 2.19e-8, 1.0, "l2", support=(0, math.inf))
@@ -411,13 +411,22 @@ def test_every_third_shift_is_enough(problem, window, sizes, monkeypatch):
     assert every.bound * (1 - 4e-4) <= few.bound <= every.bound * (1 + WITHIN)
 
 
+def test_losses_that_jump_take_all_shifts(monkeypatch):
+    """Those that bring jumps together would be missed."""
+    problem = noise_problem(0.0344, 0.639, 1, loss="exceed:0.609", support=(-0.6948, 2.141))
+    few = finer_and_finer(problem, Window(-4.04, 4.23), (18, 55, 160))
+    monkeypatch.setattr(all_pairs, "THIN_FROM", math.inf)
+    every = finer_and_finer(problem, Window(-4.04, 4.23), (18, 55, 160))
+    assert few.bound == every.bound
+
+
 def test_shifts_near_the_sensitivity_and_with_few_pairs_stay():
     problem, window = CASES["two ends"]
     program, _, lattice = nodes(problem, window, all_pairs.THIN_FROM)
     chosen = np.zeros((len(lattice.shifts), len(lattice.events)), dtype=bool)
     chosen[lattice.shifts > 0, :8] = True
     chosen[lattice.shifts < 0, :2] = True
-    shifts, flags = all_pairs._thinned(program, chosen.ravel(), seeded=True)
+    shifts, flags = all_pairs._thinned(program, chosen.ravel())
     k, away = lattice.k, np.abs(lattice.shifts)
     assert set(shifts[shifts < 0]) == set(lattice.shifts[lattice.shifts < 0])
     assert set(lattice.shifts[away >= 7 * k / 8]) <= set(shifts)
@@ -425,14 +434,3 @@ def test_shifts_near_the_sensitivity_and_with_few_pairs_stay():
     assert len(far) == pytest.approx(7 * k / 8 / all_pairs.THIN, abs=1)
     assert (np.diff(np.sort(far)) == all_pairs.THIN).all() and {0, 1} == set(far % 2)
     assert flags.reshape(len(shifts), -1).sum() == chosen[np.isin(lattice.shifts, shifts)].sum()
-    for untouched in (
-        all_pairs._thinned(program, chosen.ravel(), seeded=False),
-        all_pairs._thinned(replace_atom(program), chosen.ravel(), seeded=True),
-    ):
-        assert len(untouched[0]) == len(lattice.shifts) and untouched[1].sum() == chosen.sum()
-
-
-def replace_atom(program):
-    """The same program with an atom, as for laws."""
-    program.atom_cost = 0.0
-    return program
