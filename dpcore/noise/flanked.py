@@ -135,7 +135,8 @@ class FlankedNoise(ExtendedNoise):
     @property
     def count(self) -> int:
         """How many periods hold all of a flank but e^−80 of it."""
-        return math.ceil(LEFT_OUT / -math.log1p((self.ratio_weight - TOTAL) / TOTAL))
+        q = self.ratio_weight
+        return math.ceil(LEFT_OUT / (math.log(TOTAL / q) if 2 * q < TOTAL else -math.log1p((q - TOTAL) / TOTAL)))
 
     @cached_property
     def listed_cells(self) -> tuple[Places, Array]:

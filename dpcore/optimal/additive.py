@@ -290,7 +290,8 @@ class Search(Anytime[NoiseProblem, Solution]):
                         self._offer(made(part))
                 self._offer(laws.far_uniform(single))
                 for noise in jumps.cut_staircases(single):
-                    self._offer(noise)
+                    if problem.profile is None or isinstance(noise, PiecewiseNoise):
+                        self._offer(noise)
                 if single.privacy.epsilon == 0:  # there are no staircases
                     continue
                 free = free_stretch(single)

@@ -17,6 +17,7 @@ from ..noise.piecewise import PiecewiseNoise
 from ..noise.whole import TOTAL
 from ..privacy import Privacy
 from ..problem import NoiseProblem
+from .lattice import Array
 from .step import AUDIT_ROOM
 
 FINEST = 1 << 40
@@ -99,46 +100,50 @@ def _beyond(exact: Fraction, privacy: Privacy) -> float:
     return max(0.0, (1 - 8 * UNIT) * (pure * (1 - rounding) - 2 * delta * price * (1 + rounding)))
 
 
-FEW = 1e5
-"""A step of so few whole weights or fewer would be rounded by what counts."""
+FEW, LEAST_RATIO, FLOATS = 1e5, 1e-15, 1.2e-14
+"""A step of so few whole weights or fewer would be rounded by what counts; the least ratio to the step before it, and
+what an audit of such a law, in floats, may round up."""
 
 
 def cut_staircases(problem: NoiseProblem) -> list[PiecewiseNoise | FlankedNoise]:
     """A staircase with steps at the threshold and whole sensitivities from it, cut where δ allows: two of neighbouring
     lengths mixed so that they use up δ, or, where that costs less, one so long that its end hardly counts, with an
     atom; none if none fits. What a shift by the sensitivity leaves uncovered is the last step on one side; other
-    shifts leave less. Where nothing ends the support and the last step, beyond the threshold, would be of few whole
-    weights, steps go on for ever, the first of them as high: such a ratio is a number of its own."""
+    shifts leave less. Where nothing ends the support and the last step, beyond the threshold, is of few whole weights,
+    there is one, too, whose steps go on for ever, the first of them as high: such a ratio is a number of its own."""
     t, epsilon, delta = threshold(problem.paid_loss), problem.joint.epsilon, problem.joint.delta
     if t is None or epsilon == 0:
         return []
     exact, D = decimal(t) / decimal(problem.sensitivity), decimal(problem.sensitivity)
     resolution = min(exact.denominator, FINEST)
     middle = math.floor(exact * resolution) % resolution
-    ends = [abs(decimal(end)) / D for end in problem.support if math.isfinite(end)]
-    endless = not ends
-    room = min([MOST_PERIODS, *(math.floor(end - Fraction(middle, resolution)) for end in ends)])
+    bounds = [abs(decimal(end)) / D for end in problem.support if math.isfinite(end)]
+    room = min([MOST_PERIODS, *(math.floor(end - Fraction(middle, resolution)) for end in bounds)])
     longest = min(room, math.ceil(math.log(1 / (FAR * delta)) / epsilon) + math.floor(exact) + 1)
     if longest < 1 or not problem.support[0] <= 0 <= problem.support[1]:
         return []
-    delta -= AUDIT_ROOM + 2 * longest / TOTAL  # and what rounding up to whole weights costs
     levels = np.exp(-epsilon * np.arange(1, longest + 1))
     totals = 2 * (middle / resolution + np.cumsum(levels))
     ends = levels / totals  # falls
 
-    def law(shares: dict[int, float], atom: float) -> PiecewiseNoise | FlankedNoise:
-        """A mixture of staircases of so many steps on either side, and an atom at 0."""
-        steps = max(shares)
-        side, centre = np.zeros(steps), 0.0
-        for m, share in shares.items():
-            side[:m] += share * levels[:m] / totals[m - 1]
-            centre += share * 2 * middle / resolution / totals[m - 1]
-        last, before = (float(side[-1]), float(side[-2])) if steps > 1 else (0.0, 0.0)
-        on = endless and not atom and steps > exact and 0 < last * TOTAL <= FEW
-        if on:
-            side, steps = np.append(side[:-2], before + last), steps - 1
-        breaks = middle + resolution * np.arange(steps + 1, dtype=np.int64)
-        core = PiecewiseNoise.from_masses(
+    def masses(delta: float) -> tuple[Array, float, float] | None:
+        """Those of the steps of one side, of the middle and of an atom at 0, of a mixture that uses up δ."""
+        fitting = np.flatnonzero(ends <= delta)
+        if not fitting.size:
+            return None
+        m, shares, atom = int(fitting[0]), {longest: 1.0}, (delta - ends[-1]) / (1 - ends[-1])
+        if m and (delta < NO_MATTER or 2 * exact >= 1):
+            share, atom = (delta - ends[m]) / (ends[m - 1] - ends[m]), 0.0
+            shares = {m + 1: 1 - share, m: share}
+        side, centre = np.zeros(max(shares)), 0.0
+        for steps, share in shares.items():
+            side[:steps] += (1 - atom) * share * levels[:steps] / totals[steps - 1]
+            centre += (1 - atom) * share * 2 * middle / resolution / totals[steps - 1]
+        return side, centre, atom
+
+    def law(side: Array, centre: float, atom: float) -> PiecewiseNoise:
+        breaks = middle + resolution * np.arange(len(side) + 1, dtype=np.int64)
+        return PiecewiseNoise.from_masses(
             sensitivity=problem.sensitivity,
             resolution=resolution,
             breaks=np.concatenate([-breaks[::-1], breaks if middle else breaks[1:]]),
@@ -147,14 +152,15 @@ def cut_staircases(problem: NoiseProblem) -> list[PiecewiseNoise | FlankedNoise]
             name="Cut staircase",
             monotone=problem.monotone,
         )
-        return FlankedNoise(core, math.ceil(last / before * TOTAL)) if on else core
 
-    fitting = np.flatnonzero(ends <= delta)
-    if not fitting.size:
-        return []
-    m = int(fitting[0])
-    if m and (delta < NO_MATTER or 2 * exact >= 1):
-        share = (delta - ends[m]) / (ends[m - 1] - ends[m])
-        return [law({m + 1: 1 - share, m: share}, 0.0)]
-    spare = (delta - ends[-1]) / (1 - ends[-1])
-    return [law({longest: 1 - spare}, spare)]
+    delta -= AUDIT_ROOM + 2 * longest / TOTAL  # and what rounding up to whole weights costs
+    found = masses(delta)
+    laws: list[PiecewiseNoise | FlankedNoise] = [] if found is None else [law(*found)]
+    found = masses(delta - FLOATS)
+    if found is not None and not bounds and not found[2] and len(found[0]) > max(1, math.floor(exact)):
+        side, centre, _ = found
+        before, last = side[-2:].tolist()
+        if last * TOTAL <= FEW and last > LEAST_RATIO * before:
+            core = law(np.append(side[:-2], before + last), centre, 0.0)
+            laws.append(FlankedNoise(core, math.ceil(last / before * TOTAL)))
+    return laws

@@ -6,16 +6,22 @@ import math
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from strategies import log_floats
 
 from dpcore import audit
+from dpcore.audit_shape import admitted
+from dpcore.export import solution_to_dict
 from dpcore.loss import parse_loss
 from dpcore.noise.flanked import FlankedNoise
+from dpcore.noise.piecewise import PiecewiseNoise
 from dpcore.noise.whole import TOTAL
 from dpcore.optimal import jumps, solve
+from dpcore.privacy import Privacy
+from dpcore.privacy_profile import PairList
 from dpcore.problem import SolverSettings, noise_problem
+from dpcore.reload import solution_from_dict
 
 
 def pure_value(epsilon: float, t: float) -> float:
@@ -39,7 +45,9 @@ def test_the_value_is_known_where_whole_intervals_fill_the_sensitivity(epsilon, 
     assert exact - lower <= 2 * delta * pure_value(epsilon, t) * (1 + 1e-9) + 1e-12
 
 
-@given(log_floats(0.05, 12), log_floats(1e-11, 0.3), st.integers(1, 500), st.sampled_from([1.0, 0.1, 3.0]))
+@given(log_floats(0.05, 20), log_floats(1e-12, 0.3), st.integers(1, 500), st.sampled_from([1.0, 0.1, 3.0]))
+@example(8.509414217922158, 1.6907262941867465e-11, 310, 1.0)
+@example(6.189, 4.24e-12, 492, 1.0)
 def test_the_closed_laws_keep_their_promise_and_cost_no_less_than_the_bound(epsilon, delta, hundredths, D):
     problem = noise_problem(epsilon, delta, D, f"exceed:{hundredths / 100 * D!r}")
     lower = jumps.exceed_lower(problem)
@@ -82,9 +90,9 @@ def test_rare_errors_are_not_rounded_to_whole_weights(epsilon, delta, t, monoton
     """They are fewer than 1e-13, whole numbers of 2^−62: the bounds meet all the same, and in exact arithmetic no
     shift uncovers more than δ."""
     problem = noise_problem(epsilon, delta, 1.0, f"exceed:{t!r}", monotone=monotone)
-    (law,) = jumps.cut_staircases(problem)
+    *_, law = jumps.cut_staircases(problem)
     lower, upper = jumps.exceed_lower(problem), audit.loss_upper(law, problem.loss)
-    assert isinstance(law, FlankedNoise)
+    assert isinstance(law, FlankedNoise) and admitted(law, problem) is not None
     assert 0 < lower <= upper <= lower * (1 + 1e-4) < 1e-13
     growth = Fraction(math.exp(epsilon)) * (1 - Fraction(1, 10**15))
     assert all(uncovered(law, law.core.resolution // parts, growth) <= delta for parts in (1, 2, 7))
@@ -95,6 +103,14 @@ def test_laws_that_need_no_error_have_none():
     problem = noise_problem(17, 1e-12, 1.0, "exceed:2.05")
     (law,) = jumps.cut_staircases(problem)
     assert audit.loss_upper(law, problem.loss) == 0
+
+
+def test_next_to_a_profile_laws_end():
+    """A saved law is read again with its profile."""
+    pairs = PairList((Privacy(17, 1e-10), Privacy(19.2, 1e-12)))
+    found = solve(noise_problem(17, 1e-10, 1.0, "exceed:1.3", profile=pairs), SolverSettings(time_limit=1))
+    assert isinstance(found.noise, PiecewiseNoise)
+    assert solution_from_dict(solution_to_dict(found)).noise.name == found.noise.name
 
 
 def uncovered(law: FlankedNoise, shift: int, growth: Fraction) -> Fraction:
