@@ -290,8 +290,9 @@ class Search(Anytime[NoiseProblem, Solution]):
                         self._offer(made(part))
                 self._offer(laws.far_uniform(single))
                 for noise in jumps.cut_staircases(single):
-                    if problem.profile is None or isinstance(noise, PiecewiseNoise):
-                        self._offer(noise)
+                    self._offer(noise)
+                if problem.profile is None:  # next to a profile laws end
+                    self._offer(jumps.endless_staircase(single))
                 if single.privacy.epsilon == 0:  # there are no staircases
                     continue
                 free = free_stretch(single)

@@ -182,7 +182,7 @@ def all_at_once(program: LatticeProgram, seed: Seed | None, limits: Limits, *, f
     costs = program.lattice.multiplicity * program.costs
     shifts, chosen = _shifts(program.lattice), _near(program, seed)
     if few and seed is not None:
-        shifts, chosen = _thinned(program, chosen)
+        shifts, chosen = _thinned(program, shifts, chosen)
     if chosen.sum() > MOST_NEAR:
         return None
     if program.atom_cost is not None:
@@ -228,10 +228,9 @@ def _near(program: LatticeProgram, seed: Seed | None) -> Flags:
     return np.concatenate([z >= 0 for level in excesses for z in level])
 
 
-def _thinned(program: LatticeProgram, chosen: Flags) -> tuple[Ints, Flags]:
-    """The shifts that have a limit if few are enough, and which of their pairs are chosen."""
-    lattice = program.lattice
-    shifts, away = _shifts(lattice), np.abs(_shifts(lattice))
+def _thinned(program: LatticeProgram, shifts: Ints, chosen: Flags) -> tuple[Ints, Flags]:
+    """Those of the shifts that have a limit if few are enough, and which of their pairs are chosen."""
+    lattice, away = program.lattice, np.abs(shifts)
     if not _plain(lattice) or lattice.k < THIN_FROM:
         return shifts, chosen
     flags = chosen.reshape(len(program.levels), len(shifts), -1)

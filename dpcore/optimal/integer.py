@@ -221,7 +221,7 @@ class IntegerSearch(Anytime[NoiseProblem, Solution]):
         if real.exact and spared > DELTA_RANGE[0]:
             pair = Privacy(problem.privacy.epsilon, spared)
             for noise in jumps.cut_staircases(replace(real.problem, privacy=pair, support=near)):
-                self._offer_rounded(noise if isinstance(noise, PiecewiseNoise) else None)  # with ends, so it is
+                self._offer_rounded(noise)
         limit = max(1e-3, ON_THE_LINE * (self._deadline - now))
         settings = replace(self.settings, gap=max(GAP.low, 0.5 * self.settings.gap), time_limit=limit)
         search = Search(real.problem, settings, watch)

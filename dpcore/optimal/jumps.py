@@ -6,6 +6,7 @@ The two differ by less than 2δ of the loss at δ = 0, whatever ε and the thres
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -102,65 +103,88 @@ def _beyond(exact: Fraction, privacy: Privacy) -> float:
 
 FEW, LEAST_RATIO, FLOATS = 1e5, 1e-15, 1.2e-14
 """A step of so few whole weights or fewer would be rounded by what counts; the least ratio to the step before it, and
-what an audit of such a law, in floats, may round up."""
+what an audit of a law whose steps go on for ever, in floats, may round up."""
 
 
-def cut_staircases(problem: NoiseProblem) -> list[PiecewiseNoise | FlankedNoise]:
+@dataclass(frozen=True)
+class _Steps:
+    """Masses of a staircase with steps at the threshold and whole sensitivities from it.
+
+    side, centre, atom : of the steps on one side, of the middle, of a point at 0.   middle : where the first step
+    begins, in units of 1/`resolution` of a sensitivity.
+    """
+
+    problem: NoiseProblem
+    resolution: int
+    middle: int
+    side: Array
+    centre: float
+    atom: float
+
+    @property
+    def law(self) -> PiecewiseNoise:
+        breaks = self.middle + self.resolution * np.arange(len(self.side) + 1, dtype=np.int64)
+        return PiecewiseNoise.from_masses(
+            sensitivity=self.problem.sensitivity,
+            resolution=self.resolution,
+            breaks=np.concatenate([-breaks[::-1], breaks if self.middle else breaks[1:]]),
+            masses=np.concatenate([self.side[::-1], np.full(int(self.middle > 0), self.centre), self.side]),
+            atom=self.atom,
+            name="Cut staircase",
+            monotone=self.problem.monotone,
+        )
+
+
+def cut_staircases(problem: NoiseProblem) -> list[PiecewiseNoise]:
     """A staircase with steps at the threshold and whole sensitivities from it, cut where δ allows: two of neighbouring
     lengths mixed so that they use up δ, or, where that costs less, one so long that its end hardly counts, with an
     atom; none if none fits. What a shift by the sensitivity leaves uncovered is the last step on one side; other
-    shifts leave less. Where nothing ends the support and the last step, beyond the threshold, is of few whole weights,
-    there is one, too, whose steps go on for ever, the first of them as high: such a ratio is a number of its own."""
+    shifts leave less."""
+    steps = _mixed(problem)
+    return [] if steps is None else [steps.law]
+
+
+def endless_staircase(problem: NoiseProblem) -> FlankedNoise | None:
+    """The mixture without an end, where nothing ends the support and its last step, beyond the threshold, is of few
+    whole weights: steps go on for ever, the first of them as high, for such a ratio is a number of its own."""
+    steps, t = _mixed(problem, FLOATS), threshold(problem.paid_loss)
+    if steps is None or t is None or steps.atom or not problem.whole_line:
+        return None
+    if len(steps.side) <= max(1, math.floor(decimal(t) / decimal(problem.sensitivity))):
+        return None
+    before, last = steps.side[-2:].tolist()
+    if not LEAST_RATIO * before < last <= FEW / TOTAL:
+        return None
+    core = replace(steps, side=np.append(steps.side[:-2], before + last))
+    return FlankedNoise(core.law, math.ceil(last / before * TOTAL))
+
+
+def _mixed(problem: NoiseProblem, spared: float = 0.0) -> _Steps | None:
+    """The masses, with so much of δ left over; None if no staircase fits."""
     t, epsilon, delta = threshold(problem.paid_loss), problem.joint.epsilon, problem.joint.delta
     if t is None or epsilon == 0:
-        return []
+        return None
     exact, D = decimal(t) / decimal(problem.sensitivity), decimal(problem.sensitivity)
     resolution = min(exact.denominator, FINEST)
     middle = math.floor(exact * resolution) % resolution
-    bounds = [abs(decimal(end)) / D for end in problem.support if math.isfinite(end)]
-    room = min([MOST_PERIODS, *(math.floor(end - Fraction(middle, resolution)) for end in bounds)])
+    ends = [abs(decimal(end)) / D for end in problem.support if math.isfinite(end)]
+    room = min([MOST_PERIODS, *(math.floor(end - Fraction(middle, resolution)) for end in ends)])
     longest = min(room, math.ceil(math.log(1 / (FAR * delta)) / epsilon) + math.floor(exact) + 1)
     if longest < 1 or not problem.support[0] <= 0 <= problem.support[1]:
-        return []
+        return None
+    delta -= AUDIT_ROOM + 2 * longest / TOTAL + spared  # what rounding up to whole weights costs, too
     levels = np.exp(-epsilon * np.arange(1, longest + 1))
     totals = 2 * (middle / resolution + np.cumsum(levels))
-    ends = levels / totals  # falls
-
-    def masses(delta: float) -> tuple[Array, float, float] | None:
-        """Those of the steps of one side, of the middle and of an atom at 0, of a mixture that uses up δ."""
-        fitting = np.flatnonzero(ends <= delta)
-        if not fitting.size:
-            return None
-        m, shares, atom = int(fitting[0]), {longest: 1.0}, (delta - ends[-1]) / (1 - ends[-1])
-        if m and (delta < NO_MATTER or 2 * exact >= 1):
-            share, atom = (delta - ends[m]) / (ends[m - 1] - ends[m]), 0.0
-            shares = {m + 1: 1 - share, m: share}
-        side, centre = np.zeros(max(shares)), 0.0
-        for steps, share in shares.items():
-            side[:steps] += (1 - atom) * share * levels[:steps] / totals[steps - 1]
-            centre += (1 - atom) * share * 2 * middle / resolution / totals[steps - 1]
-        return side, centre, atom
-
-    def law(side: Array, centre: float, atom: float) -> PiecewiseNoise:
-        breaks = middle + resolution * np.arange(len(side) + 1, dtype=np.int64)
-        return PiecewiseNoise.from_masses(
-            sensitivity=problem.sensitivity,
-            resolution=resolution,
-            breaks=np.concatenate([-breaks[::-1], breaks if middle else breaks[1:]]),
-            masses=np.concatenate([side[::-1], np.full(int(middle > 0), centre), side]),
-            atom=atom,
-            name="Cut staircase",
-            monotone=problem.monotone,
-        )
-
-    delta -= AUDIT_ROOM + 2 * longest / TOTAL  # and what rounding up to whole weights costs
-    found = masses(delta)
-    laws: list[PiecewiseNoise | FlankedNoise] = [] if found is None else [law(*found)]
-    found = masses(delta - FLOATS)
-    if found is not None and not bounds and not found[2] and len(found[0]) > max(1, math.floor(exact)):
-        side, centre, _ = found
-        before, last = side[-2:].tolist()
-        if last * TOTAL <= FEW and last > LEAST_RATIO * before:
-            core = law(np.append(side[:-2], before + last), centre, 0.0)
-            laws.append(FlankedNoise(core, math.ceil(last / before * TOTAL)))
-    return laws
+    lasts = levels / totals  # fall
+    fitting = np.flatnonzero(lasts <= delta)
+    if not fitting.size:
+        return None
+    m, shares, atom = int(fitting[0]), {longest: 1.0}, (delta - lasts[-1]) / (1 - lasts[-1])
+    if m and (delta < NO_MATTER or 2 * exact >= 1):
+        share, atom = (delta - lasts[m]) / (lasts[m - 1] - lasts[m]), 0.0
+        shares = {m + 1: 1 - share, m: share}
+    side, centre = np.zeros(max(shares)), 0.0
+    for steps, share in shares.items():
+        side[:steps] += (1 - atom) * share * levels[:steps] / totals[steps - 1]
+        centre += (1 - atom) * share * 2 * middle / resolution / totals[steps - 1]
+    return _Steps(problem, resolution, middle, side, centre, atom)

@@ -426,7 +426,7 @@ def test_shifts_near_the_sensitivity_and_with_few_pairs_stay():
     chosen = np.zeros((len(lattice.shifts), len(lattice.events)), dtype=bool)
     chosen[lattice.shifts > 0, :8] = True
     chosen[lattice.shifts < 0, :2] = True
-    shifts, flags = all_pairs._thinned(program, chosen.ravel())
+    shifts, flags = all_pairs._thinned(program, lattice.shifts, chosen.ravel())
     k, away = lattice.k, np.abs(lattice.shifts)
     assert set(shifts[shifts < 0]) == set(lattice.shifts[lattice.shifts < 0])
     assert set(lattice.shifts[away >= 7 * k / 8]) <= set(shifts)

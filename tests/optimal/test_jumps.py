@@ -51,7 +51,8 @@ def test_the_value_is_known_where_whole_intervals_fill_the_sensitivity(epsilon, 
 def test_the_closed_laws_keep_their_promise_and_cost_no_less_than_the_bound(epsilon, delta, hundredths, D):
     problem = noise_problem(epsilon, delta, D, f"exceed:{hundredths / 100 * D!r}")
     lower = jumps.exceed_lower(problem)
-    for law in jumps.cut_staircases(problem):
+    endless = jumps.endless_staircase(problem)
+    for law in (*jumps.cut_staircases(problem), *([endless] if endless else [])):
         assert audit.shortfall_upper(law, epsilon)[0] <= delta
         assert audit.loss_upper(law, problem.loss) >= lower
 
@@ -90,7 +91,7 @@ def test_rare_errors_are_not_rounded_to_whole_weights(epsilon, delta, t, monoton
     """They are fewer than 1e-13, whole numbers of 2^−62: the bounds meet all the same, and in exact arithmetic no
     shift uncovers more than δ."""
     problem = noise_problem(epsilon, delta, 1.0, f"exceed:{t!r}", monotone=monotone)
-    *_, law = jumps.cut_staircases(problem)
+    law = jumps.endless_staircase(problem)
     lower, upper = jumps.exceed_lower(problem), audit.loss_upper(law, problem.loss)
     assert isinstance(law, FlankedNoise) and admitted(law, problem) is not None
     assert 0 < lower <= upper <= lower * (1 + 1e-4) < 1e-13
@@ -102,7 +103,7 @@ def test_laws_that_need_no_error_have_none():
     """A staircase may end before the threshold: none that goes on for ever is offered in its place."""
     problem = noise_problem(17, 1e-12, 1.0, "exceed:2.05")
     (law,) = jumps.cut_staircases(problem)
-    assert audit.loss_upper(law, problem.loss) == 0
+    assert audit.loss_upper(law, problem.loss) == 0 and jumps.endless_staircase(problem) is None
 
 
 def test_next_to_a_profile_laws_end():
