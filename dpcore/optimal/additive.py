@@ -43,6 +43,7 @@ from .peak import peaks_lower
 from .plateau import plateau, plateau_lower
 from .program import Seed
 from .schedule import ALIGNED_FROM, LOWER, Schedule, Steps, steepness
+from .spread import spread_laws
 from .step import Limits, Step, Window, end_moves, origin_of, several_bottoms
 from .trimmed import BELOW, trimmed
 from .two_level import open_level, two_level_lower
@@ -427,6 +428,8 @@ class Search(Anytime[NoiseProblem, Solution]):
             left, right = (family.origin + float(end) * single.sensitivity for end in ends)
             if self._offer(family.law(*ends)):
                 break
+        for tried in spread_laws(single, (left, right)):
+            any(map(self._offer, tried))
         return left, right
 
     def _offer(self, noise: Noise | None, source: str = "closed form") -> bool:

@@ -19,12 +19,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..loss import Loss
-from ..loss.cells import node_values
+from ..loss.cells import minorants, node_values
 from ..places import Places
 from ..privacy import Privacy
 from ..problem import NoiseProblem
 from ..search import bisection, geometric, least_argument
 from .lattice import Array, Ints
+from .lower import CELL
 from .peak import Slices, proof_of, whole_shift
 from .step import Proof
 
@@ -61,9 +62,8 @@ for they cost as much each."""
 MOST_SHARED = 1200
 """Most nodes to the sensitivity with which the last period uses all shifts."""
 
-RISES, LAGS = (0.05, 0.15, 0.4, 0.7, 0.9, 1.0, 1.1), 0.54
-"""Levels tried on the first lattice: so much of the loss's rise over the top step of the law. The best one lacks about
-`LAGS` of the rise, divided by the number of nodes to the top step."""
+RISES = (0.05, 0.15, 0.4, 0.7, 0.9, 1.0, 1.1)
+"""Levels tried on the first lattice: so much of the loss's rise over the top step of the law."""
 
 BETWEEN = (0.98, 1.0)
 """Levels tried on every lattice where the top step stands between whole sensitivities: the loss is the same at both of
@@ -72,11 +72,16 @@ its ends, and that is the best level but for the lattice's step."""
 UNCOVERED = 0.3
 """Such a top step is limited by the end where about δ lies within a sensitivity of the end, if it weighs nearly 1."""
 
-NEXT = (0.8, 1.2)
-"""On finer lattices it is tried to add so much of what is expected."""
+NEXT, NEXT_FEW, FEW = (0.985, 0.996, 1.0, 1.004, 1.015, 1.05, 1.15), (0.4, 0.7, 1.0, 1.4, 2.0, 3.0), 4
+"""On finer lattices it is tried to add so many times as much to the least loss on the top step as before; the latter up
+to so many nodes to the top step."""
 
-SEARCHED_TO = 0.03
-"""Accuracy of the level on the first, relative to the rise."""
+FIRST_TO, NEXT_TO = 0.03, 1e-3
+"""Accuracy of the level on the first and on finer lattices, relative to the rise."""
+
+LARGE, LEAVING, LESS = 0.05, (0.85, 0.7, 0.5, 0.3), (0.88, 0.92, 0.95, 0.98, 1.0)
+"""From this δ on, where one sensitivity leads from the top step to the end, so much of the largest demand next to it
+leaves by the shift D; then so much is tried of what the last level adds."""
 
 SAME, CLOSE = 0.3, 1e-3
 """A top step that begins this share of its width, or `CLOSE` sensitivities, before whole sensitivities is there."""
@@ -84,12 +89,10 @@ SAME, CLOSE = 0.3, 1e-3
 MOST_PERIODS = 40
 """Between the end and the top step."""
 
-WIDE = 0.4
-"""Slices of so wide top steps find no room: programs have better use for the time."""
-
-MORE = 3.0
-"""Finer lattices gain hardly more than so many times what the last one did: where a gap is wider, programs have better
-use for the time."""
+MORE, WORTH, WORTH_POWER, PROGRAMS_BELOW = 1.0, 0.03, 0.15, 7.5
+"""Finer lattices gain hardly more than so many times what the last one did, the second one than that share, for losses
+with a power than this; where a gap is wider, programs have better use for the time, up to this ε after the first
+lattice, too."""
 
 FAR_BELOW = 0.7
 """Finer lattices do not make up for less than this share of what is known."""
@@ -142,45 +145,50 @@ def _best(
     least, most = loss.infimum(near, far), float(loss.value(far))
     if not least < most:
         return 0.0
-    rise, found, level, coarse, search = most - least, 0.0, least, 0.0, _Caps(privacy, done)
+    rise, found, level, search = most - least, 0.0, least, _Caps(privacy, done)
     between = [least + share * rise for share in BETWEEN] if near > whole else []
     beyond = math.exp(-privacy.epsilon * periods) * (1 - (near - whole) / D) / width
     if between and beyond < UNCOVERED * privacy.delta:
         return 0.0
-    for lattice in _lattices(loss, D, end, periods, width):
-        before, finer, bound = found, LAGS * rise / (width * lattice.k), search.on(lattice)
+    leaving, scale = 0.0, rise / max(1.0, most)
+    worth = WORTH if all(piece.power <= 1 for piece in loss.pieces) else WORTH_POWER
+    for lattice in _lattices(loss, D, end, periods, width, ends=not between):
+        before, first = found, not leaving
+        needed = between or (first and privacy.epsilon >= PROGRAMS_BELOW)
         if between:
-            found = max(found, *(bound(x) for x in between))
-        elif coarse:
-            tried = level + NEXT[0] * (coarse - finer), level + NEXT[1] * (coarse - finer)
-            found, level = max((found, level), *((bound(x), x) for x in tried[:1]))
-            if found > before and not done(found):
-                found, level = max((found, level), (bound(tried[1]), tried[1]))
+            one = search.best(lattice, between, math.inf)
+        elif first:
+            one = search.best(lattice, [least + share * rise for share in RISES], FIRST_TO * scale)
+            for fewer in LEAVING if periods == 1 and privacy.delta >= LARGE and needed else ():
+                other = search.best(lattice, [least + x * (one[1] - least) for x in LESS], FIRST_TO * scale, fewer)
+                if other <= one:
+                    break
+                one = other
         else:
-            levels, tolerance = [least + share * rise for share in RISES], SEARCHED_TO * rise / max(1.0, most)
-            level = least_argument(lambda x: -bound(x), levels, tolerance=tolerance if width < WIDE else math.inf)  # noqa: B023
-            found = bound(level)
-        little = coarse and not between and not done(found + MORE * (found - before))
-        if done(found) or width >= WIDE or little or found < FAR_BELOW * known:
+            tried = NEXT if width * lattice.k > FEW else NEXT_FEW
+            one = search.best(lattice, [least + x * (level - least) for x in tried], NEXT_TO * scale, leaving)
+        found, (level, leaving) = max(found, one[0]), one[1:]
+        expected = found + (worth * found if first else MORE * (found - before))
+        if done(found) or not (needed or done(expected)) or found < FAR_BELOW * known:
             break
-        coarse = finer
     return found
 
 
-def _lattices(loss: Loss, D: float, end: float, periods: int, width: float) -> Iterator[EndLattice]:
+def _lattices(loss: Loss, D: float, end: float, periods: int, width: float, *, ends: bool) -> Iterator[EndLattice]:
     sizes = [max(nodes, math.ceil(top / width)) for nodes, top in NODES]
-    place = (loss.minimiser()[0] - end) / D
+    place, step = (loss.minimiser()[0] - end) / D, CELL if ends else 1
     for size in sizes if sizes[0] <= FINEST else COARSE:
-        k = _aligned(size, place) if place > periods else size
+        k = _aligned(size, place, step) if place > periods else step * -(-size // step)
         if k > FINEST or width * k * k > MOST_TERMS:
             return
-        yield EndLattice.of(loss, D, k, end, periods)
+        yield EndLattice.of(loss, D, k, end, periods, ends=ends)
 
 
-def _aligned(size: int, place: float) -> int:
-    """A lattice of about so many nodes to the sensitivity on which a place, in sensitivities, is nearest to a node."""
-    sizes = np.arange(size, math.ceil(ALIGNED * size) + 1)
-    return int(sizes[np.argmin(np.abs(place * sizes - np.round(place * sizes)))])
+def _aligned(size: int, place: float, step: int) -> int:
+    """A lattice of about so many nodes to the sensitivity on which a place, in sensitivities, is nearest to a node of
+    which the number is a multiple of `step`."""
+    cells = np.arange(-(-size // step), math.ceil(ALIGNED * size / step) + 1)
+    return step * int(cells[np.argmin(np.abs(place * cells - np.round(place * cells)))])
 
 
 @dataclass
@@ -191,20 +199,25 @@ class _Caps:
     done: Callable[[float], bool]
     cap: float = 0.0
 
-    def on(self, lattice: EndLattice) -> Callable[[float], float]:
-        """The bound on a lattice as a function of the level."""
-        return functools.cache(lambda level: self._bound(lattice, level))
+    def best(
+        self, lattice: EndLattice, levels: list[float], tolerance: float, leaving: float = 1.0
+    ) -> tuple[float, float, float]:
+        """(bound, level, leaving) of the best level on a lattice among these and next to the best of them."""
+        bound = functools.cache(lambda level: self._bound(lattice, level, leaving))
+        level = least_argument(lambda level: -bound(level), levels, tolerance=tolerance)
+        return bound(level), level, leaving
 
-    def _bound(self, lattice: EndLattice, level: float) -> float:
+    def _bound(self, lattice: EndLattice, level: float, leaving: float) -> float:
         """0 when time is up, or where no cap serves."""
-        unit = NearEnd(lattice, self.privacy.epsilon, level).unit
+        empty = NearEnd(lattice, self.privacy.epsilon, level, None, leaving)
+        unit = empty.unit
         if unit <= 0:  # no top step within a sensitivity
             return 0.0
 
         def meets(share: float) -> bool:
-            return self.done(0.0) or NearEnd(lattice, self.privacy.epsilon, level, share * unit).met
+            return self.done(0.0) or NearEnd(lattice, self.privacy.epsilon, level, share * unit, leaving).met
 
-        share = 0.0
+        share = empty.free / unit
         if not meets(share):
             near = ((self.cap * factor, self.cap / factor, rounds) for factor, rounds in NEAR)
             known = (one for one in near if self.cap and meets(one[0]) and not meets(one[1]))
@@ -212,21 +225,23 @@ class _Caps:
             self.cap = share = bisection(meets, enough, less, mean=geometric, rounds=rounds)[0]
         if self.done(0.0):
             return 0.0
-        return NearEnd(lattice, self.privacy.epsilon, level, share * unit).proof.lower(self.privacy)
+        return NearEnd(lattice, self.privacy.epsilon, level, share * unit, leaving).proof.lower(self.privacy)
 
 
 @dataclass(frozen=True)
 class EndLattice:
-    """Nodes from an end of the support on, k per sensitivity, their costs, and how many whole periods lie before T."""
+    """Nodes from an end of the support on, k per sensitivity, their costs, and how many whole periods lie before T.
+    Where T begins whole periods from the end labels at the ends of cells, k even, take their place [Thm 10]."""
 
     costs: Array
     k: int
     periods: int
 
     @staticmethod
-    def of(loss: Loss, D: float, k: int, end: float, periods: int) -> EndLattice:
-        places = Places.of(end, D, k, np.arange((periods + 3) * k + k // 2))
-        costs = node_values(loss, places)
+    def of(loss: Loss, D: float, k: int, end: float, periods: int, *, ends: bool = True) -> EndLattice:
+        step = CELL if ends else 1
+        places = Places.of(end, D, k, np.arange(0, (periods + 3) * k + k // 2 + 1, step))
+        costs = np.stack(minorants(loss, places), axis=1).ravel() if ends else node_values(loss, places)
         beyond = math.nextafter(places.floats[-1], -math.inf)
         costs[-1] = min(costs[-1], loss.infimum(beyond, math.inf))
         return EndLattice(costs, k, periods)
@@ -237,16 +252,20 @@ class NearEnd:
     """Multipliers for one level and one cap.
 
     cap : nodes of the period before T take demand of T up to it, e^−ε of it where one step more leads to the end; None:
-    nothing is handed on at all.
+    nothing is handed on at all.   leaving : share of the largest demand of the period before T that leaves it by
+    whole sensitivities; where T begins behind it, what is more next to T belongs to T.
     right, left : (nodes,) of the shifts by a whole sensitivity.   unit : the largest demand in the period before T, if
-    all of its nodes took the same from T or, where that is more, nothing.   spread : terms of other shifts to the left.
+    all of its nodes took the same from T or, where that is more, nothing.   free : cap up to which nodes next
+    to the end cost nothing.   spread : terms of other shifts to the left.
     """
 
     lattice: EndLattice
     epsilon: float
     level: float
     cap: float | None = None
+    leaving: float = 1.0
     unit: float = field(default=0.0, init=False)
+    free: float = field(default=0.0, init=False)
     slices: Slices | None = field(default=None, init=False)
     spread: list[tuple[Ints, Ints, Array]] = field(default_factory=list, init=False)
 
@@ -261,7 +280,13 @@ class NearEnd:
         self.right, self.left = np.zeros(len(costs)), np.zeros(len(costs))
         if not start < stop < start + k:
             return
-        self._start = start
+        self._start, first = start, start
+        kept = self.leaving * (self.level - costs[start - k : whole].min())
+        if start == whole and self.leaving < 1:
+            below = np.flatnonzero(self.level - costs[:whole] <= kept)
+            first = int(below[-1]) + 1 if below.size else 0
+            if first <= stop - k:
+                return
         taken = decay * np.maximum(costs[stop + k : stop + 2 * k] - self.level, 0.0)
         self.right[stop : stop + k] = np.minimum(taken, taken[0])
         need = self.level - costs - self.right
@@ -269,21 +294,28 @@ class NearEnd:
         self.right[start:stop] = np.minimum(taken, np.maximum(need[start:stop], 0.0))
         need[start:stop] -= self.right[start:stop]
         before, leaves = slice(start - k, start), slice(start - k, whole)
-        even = np.maximum(need[start:stop], 0.0).sum() / (decay * (whole - start + k)) + need[leaves].mean()
+        need[first:start] -= kept
+        demand = need[first:stop].copy()
+        need[first:start] = kept
+        even = np.maximum(demand, 0.0).sum() / (decay * (whole - start + k)) + need[leaves].mean()
         self.unit = max(float(even), float(need[leaves].max()))
+        self.free = max(0.0, float(need[leaves].max())) if self.lattice.periods == 1 else 0.0
         if self.cap is None:
             return
         supply = decay * np.maximum(-need, 0.0)
         supply[k:] -= self.right[:-k]
         supply = np.maximum(supply, 0.0)
-        supply[:start] = supply[start:stop] = 0.0
+        supply[:stop] = 0.0
         caps = np.where(np.arange(start - k, start) < whole, self.cap, decay * self.cap)
-        supply[before] = offered = decay * np.maximum(caps - need[before], 0.0)
+        offered = decay * np.maximum(caps - need[before], 0.0)
+        offered[k - (start - first) :] = 0.0
+        supply[before] = offered
         corner = slice(start - k, stop - k)  # not all of T reaches it; up to the cap the shift D costs δ anyway
         self.left[start:stop] = np.minimum(np.clip(need[start:stop], 0.0, self.cap), supply[corner])
         supply[corner] -= self.left[start:stop]
         need[start:stop] -= self.left[start:stop]
-        self.slices = Slices(supply, start, need[start:stop], top - start, k, 0.01 * UNMET * self.level)
+        demand[start - first :] = need[start:stop]
+        self.slices = Slices(supply, first, demand, top - first, k, 0.01 * UNMET * self.level)
         self._need, self._asked = need, (offered - self.slices.supply[before]) / decay
 
     def _hand_on(self) -> None:
