@@ -6,7 +6,8 @@ much is 1. Its demand may go to the period before T as well as to the right; the
 large, to the period before that, and from the last period it leaves the support. What that costs is the largest demand
 of any node there, so all of the part of the period that leaves after m steps, 1 − f of it, takes the same, up to a
 `cap`: the least one that leaves no demand of T unmet. The rest, f, takes one step more and so e^−ε as much. And demand
-is spread on the way: shifts by less than D lead to nodes nearer to the next period.
+is spread on the way: shifts by less than D lead to nodes nearer to the next period. Where f = 0 and δ is large, nodes
+just before T leave only a share of their demand to the end; the rest is demand of T.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ for they cost as much each."""
 MOST_SHARED = 1200
 """Most nodes to the sensitivity with which the last period uses all shifts."""
 
-RISES = (0.05, 0.15, 0.4, 0.7, 0.9, 1.0, 1.1)
+RISES = (0.05, 0.15, 0.4, 0.7, 0.9, 1.0, 1.1, 1.25)
 """Levels tried on the first lattice: so much of the loss's rise over the top step of the law."""
 
 BETWEEN = (0.98, 1.0)
@@ -80,8 +81,8 @@ FIRST_TO, NEXT_TO = 0.03, 1e-3
 """Accuracy of the level on the first and on finer lattices, relative to the rise."""
 
 LARGE, LEAVING, LESS = 0.05, (0.85, 0.7, 0.5, 0.3), (0.88, 0.92, 0.95, 0.98, 1.0)
-"""From this δ on, where one sensitivity leads from the top step to the end, so much of the largest demand next to it
-leaves by the shift D; then so much is tried of what the last level adds."""
+"""From such a δ, times e^ε for every whole sensitivity but one from the end to the top step, so much of the largest
+demand of the period before leaves it by the shift D; then so much is tried of what the last level adds."""
 
 SAME, CLOSE = 0.3, 1e-3
 """A top step that begins this share of its width, or `CLOSE` sensitivities, before whole sensitivities is there."""
@@ -151,6 +152,7 @@ def _best(
     if between and beyond < UNCOVERED * privacy.delta:
         return 0.0
     leaving, scale = 0.0, rise / max(1.0, most)
+    uncovered = privacy.delta * math.exp((periods - 1) * privacy.epsilon)
     worth = WORTH if all(piece.power <= 1 for piece in loss.pieces) else WORTH_POWER
     for lattice in _lattices(loss, D, end, periods, width, ends=not between):
         before, first = found, not leaving
@@ -159,7 +161,7 @@ def _best(
             one = search.best(lattice, between, math.inf)
         elif first:
             one = search.best(lattice, [least + share * rise for share in RISES], FIRST_TO * scale)
-            for fewer in LEAVING if periods == 1 and privacy.delta >= LARGE and needed else ():
+            for fewer in LEAVING if LARGE <= uncovered and needed else ():
                 other = search.best(lattice, [least + x * (one[1] - least) for x in LESS], FIRST_TO * scale, fewer)
                 if other <= one:
                     break

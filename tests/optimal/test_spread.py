@@ -43,7 +43,7 @@ def first_laws(problem: NoiseProblem, top: tuple[float, float]) -> list[Piecewis
         (8, 0.2, "l1", (-1, 4), 0.18, 0.05),
         (9, 0.03, "asym:1:2", (-1, 3), 0.02, 0.008),
         (10, 0.1, "l1", (-1.003, 4), 0.05, 0.03),
-        (10, 1e-5, "l1", (-2, 4), 0.012, 0.05),
+        (10, 1e-5, "l1", (-2, 4), 0.012, 0.004),
     ],
 )
 def test_cheaper_than_a_top_step_alone_and_near_the_lower_bound(
