@@ -19,11 +19,14 @@ Array = NDArray[np.float64]
 
 _GOLDEN = (math.sqrt(5) - 1) / 2
 
+FINEST = 1e-15
+"""Finest tolerance that floats serve."""
+
 
 def least_argument(function: Callable[[float], float], grid: Iterable[float], *, tolerance: float = 1e-7) -> float:
     """The argument with the smallest value of `function` found on the grid and, by golden section, between
     the neighbours of its best point. Exact up to `tolerance` for a function with one valley."""
-    points = sorted(set(grid))
+    points, tolerance = sorted(set(grid)), max(tolerance, FINEST)
     values = [function(x) for x in points]
     best = min(range(len(points)), key=values.__getitem__)
     found = [(values[best], points[best])]

@@ -77,8 +77,8 @@ NEXT, NEXT_FEW, FEW = (0.985, 0.996, 1.0, 1.004, 1.015, 1.05, 1.15), (0.4, 0.7, 
 """On finer lattices it is tried to add so many times as much to the least loss on the top step as before; the latter up
 to so many nodes to the top step."""
 
-FIRST_TO, NEXT_TO = 0.03, 1e-3
-"""Accuracy of the level on the first and on finer lattices, relative to the rise."""
+FIRST_TO, NEXT_TO, LEAST_RISE = 0.03, 1e-3, 1e-9
+"""Accuracy of the level on the first and on finer lattices, relative to the rise or so much of the loss."""
 
 LARGE, LEAVING, LESS = 0.05, (0.85, 0.7, 0.5, 0.3), (0.88, 0.92, 0.95, 0.98, 1.0)
 """From such a δ, times e^ε for every whole sensitivity but one from the end to the top step, so much of the largest
@@ -151,7 +151,7 @@ def _best(
     beyond = math.exp(-privacy.epsilon * periods) * (1 - (near - whole) / D) / width
     if between and beyond < UNCOVERED * privacy.delta:
         return 0.0
-    leaving, scale = 0.0, rise / max(1.0, most)
+    leaving, scale = 0.0, max(rise, LEAST_RISE * most) / max(1.0, most)
     uncovered = privacy.delta * math.exp((periods - 1) * privacy.epsilon)
     worth = WORTH if all(piece.power <= 1 for piece in loss.pieces) else WORTH_POWER
     for lattice in _lattices(loss, D, end, periods, width, ends=not between):
@@ -242,7 +242,7 @@ class EndLattice:
     @staticmethod
     def of(loss: Loss, D: float, k: int, end: float, periods: int, *, ends: bool = True) -> EndLattice:
         step = CELL if ends else 1
-        places = Places.of(end, D, k, np.arange(0, (periods + 3) * k + k // 2 + 1, step))
+        places = Places.of(end, D, k, np.arange(0, (periods + 4) * k + 1, step))
         costs = np.stack(minorants(loss, places), axis=1).ravel() if ends else node_values(loss, places)
         beyond = math.nextafter(places.floats[-1], -math.inf)
         costs[-1] = min(costs[-1], loss.infimum(beyond, math.inf))
@@ -278,7 +278,7 @@ class NearEnd:
         dear = np.flatnonzero(costs >= self.level)
         after = int(np.searchsorted(dear, top))
         start = max(whole, int(dear[after - 1]) + 1 if after else 0)
-        stop = int(dear[after]) if after < len(dear) else top
+        stop = int(dear[after]) if after < len(dear) else start
         self.right, self.left = np.zeros(len(costs)), np.zeros(len(costs))
         if not start < stop < start + k:
             return

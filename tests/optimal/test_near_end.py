@@ -149,3 +149,11 @@ def test_finer_lattices_are_left_out_where_the_first_one_proves_far_less() -> No
     top = (-0.09386408, 0.12018725)
     first = near_end_lower(problem, top, lambda lower: False, known=5e-4)
     assert 0 < first < near_end_lower(problem, top, lambda lower: False) < 5e-4
+
+
+def test_a_level_that_no_cost_reaches_has_no_top_step() -> None:
+    """Nor has it multipliers: what is cheaper than the level does not end on the lattice."""
+    lattice = EndLattice.of(parse_loss("table:-2=1,0=0,2=1,3=1"), 1.0, 40, -1.0, 1)
+    assert NearEnd(lattice, 6.0, 0.4).unit > 0
+    for leaving in (1.0, 0.5):
+        assert NearEnd(lattice, 6.0, 9.0, None, leaving).unit == 0
