@@ -34,7 +34,7 @@ from .falling import falling_bounds
 from .groups import SMALL, GroupProof, coarser, group_proofs, law_window, level_stretch
 from .lower import lower_step
 from .mesh import Grading
-from .near_end import near_end_lower
+from .near_end import SAME, near_end_lower
 from .one_sided import monotone_lower
 from .orbit_bounds import orbit_bounds
 from .orbits import Orbits
@@ -55,6 +55,9 @@ PAIRS_PER_STEP = 1200
 
 GRADED = 2.0
 """A pair of a graded lattice, whose row is longer, counts for this many."""
+
+SAME_PLACE = 0.01
+"""Places where cells narrow are one if they are nearer to each other than that share of the top step."""
 
 CUT_FROM = 1.0
 """From this ε on staircases are cut to supports; below, truncated Laplace laws serve as well."""
@@ -187,6 +190,7 @@ class Search(Anytime[NoiseProblem, Solution]):
             self._cut_steps(),
             0.0 if self._top is None else (self._top[1] - self._top[0]) / self.problem.sensitivity,
             self.upper,
+            self._from_end,
         )
         if not self._settled:
             self._follow_orbits()
@@ -335,8 +339,21 @@ class Search(Anytime[NoiseProblem, Solution]):
         if self._top is None or small or shaped or not continuous or len(problem.privacies) > 1:
             return ()
         origin, best = origin_of(problem), problem.paid_loss.minimiser(*problem.support)[0]
-        away = ((place - origin) / problem.sensitivity for place in (*self._top, best, origin))
-        return tuple(sorted({(place + 0.5) % 1 - 0.5 for place in away}))
+        away = ((place - origin) / problem.sensitivity for place in (origin, best, *self._top))
+        near, places = SAME_PLACE * (self._top[1] - self._top[0]) / problem.sensitivity, list[float]()
+        for place in ((x + 0.5) % 1 - 0.5 for x in away):
+            if all(abs(place - other) > near for other in places):
+                places.append(place)
+        return tuple(sorted(places))
+
+    @property
+    def _from_end(self) -> bool:
+        """Whether the top step of the best staircase begins whole sensitivities from the nearer end of the support."""
+        if self._top is None:
+            return False
+        (left, right), (lo, hi), D = self._top, self.problem.support, self.problem.sensitivity
+        beyond = min((left - lo, hi - right)) / D
+        return abs(beyond - round(beyond)) * D <= SAME * (right - left) if math.isfinite(beyond) else False
 
     def _prove_closed(self, problem: NoiseProblem) -> None:
         """Lower bounds without a program, for a problem that asks no more than this one."""

@@ -40,6 +40,11 @@ TOP_NARROWEST, TOP_FIRST, TOP_PLACES = 16, 8, 2
 """And cells for upper bounds are cut into up to so many, on the first such lattice into fewer, where they narrow at no
 more places than that."""
 
+NARROW_PARTS, NARROW_SLOPE, FINER = (3, 12), 1.0, 4
+"""Where a top step that begins whole sensitivities from an end is too narrow for those, cells for upper bounds are cut
+into as many that there are so many to it, on the first lattice and later; so many times closer together than to the
+next step; so many times more of them to the sensitivity than else."""
+
 ALIGNED_FROM = 2.5
 """From this ε on lattices are aligned with the staircase whatever the loss."""
 
@@ -166,6 +171,7 @@ class Schedule:
     nearly optimal law covers, and where events may matter, if they are known.   cut : where a law has its steps in a
     support, and the loss its minimiser, in sensitivities from the lattices' origin up to whole ones; empty where a
     support has no such law.   top : width of that law's top step, in sensitivities.   upper : what the best law costs.
+    from_end : whether that step begins whole sensitivities from the nearer end of the support.
     """
 
     problem: NoiseProblem
@@ -177,6 +183,7 @@ class Schedule:
     cut: tuple[float, ...] = ()
     top: float = 0.0
     upper: float = 0.0
+    from_end: bool = False
 
     @property
     def peak(self) -> float:
@@ -259,7 +266,7 @@ class Schedule:
         if self.covering is not None:
             return ("ends",)
         if self._continuous and not self.problem.whole_line and not self.problem.folds and not self._apart:
-            return LOWER
+            return ("ends",) if self.from_end else LOWER
         slopes = any(piece.coefficient for loss in self.problem.paid_losses for piece in loss.pieces)
         return ("ends",) if slopes and not self._continuous and atom_serves(self.problem) else ("nodes",)
 
@@ -284,6 +291,8 @@ class Schedule:
             yield from ({kind: self._aligned(kind, m / self.peak) for kind in self.kinds} for m in sizes)
         elif self._top_widths:
             yield from (dict.fromkeys(self.kinds, k) for k in self._top_widths)
+        elif self._narrow_top:
+            yield from (dict.fromkeys(self.lowers, self._to_top(cells) // CELL) for cells in TOP_CELLS)
         elif self._continuous:
             yield from (dict.fromkeys(self.kinds, k) for k in SCAN)
         else:
@@ -435,6 +444,17 @@ class Schedule:
             sizes.append(min(near, key=lambda k: (round(misfit(k), 2), abs(k - wanted))))
         return tuple(sizes) if sizes[0] <= SCAN[-1] else ()
 
+    @property
+    def _narrow_top(self) -> bool:
+        """Whether the best staircase's top step begins whole sensitivities from an end of the support and is so narrow
+        that coarse lattices do not show it."""
+        narrow = self.from_end and self.problem.joint.epsilon >= TOP_FROM and 0 < self.top < 1 and not self._top_widths
+        return narrow and self._continuous and self.lowers == ("ends",) and self.covering is None
+
+    def _to_top(self, cells: int) -> int:
+        """The largest lattice of labels with so many cells to the top step."""
+        return CELL * math.floor(cells / self.top)
+
     def next(self, side: tuple[str, ...], steps: Steps, lower: float, upper: float) -> tuple[str, int] | None:
         """(kind, k) for one more step on one side: a multiple of the lattice whose error is smallest for its size, the
         optimum being taken to lie in the middle of the bracket, or at its upper end where that is a closed form, and
@@ -482,6 +502,9 @@ class Schedule:
                 k = self._by_jumps(kind, round(wanted), largest + 1)
             elif self._top_widths and kind in LOWER and self._kink:
                 k = self._fitted(kind, round(wanted), largest + 1, NEAR)
+            elif self._narrow_top and kind in LOWER:
+                cells = max(1, round(wanted * self.top / CELL))
+                k = next(k for k in map(self._to_top, itertools.count(cells)) if k > largest)
             elif self._ends and not self._top_widths:
                 k = self._fitted(kind, k, largest + 1)
             if kind == "ends":
@@ -529,13 +552,17 @@ class Schedule:
     def _narrowing(self, kind: str, k: int, steps: Steps) -> Grading | None:
         """How the cells of an upper bound's lattice narrow: near the steps of a law in a support, and where an even
         problem's optimum is nearly a staircase and the loss has a power."""
-        few = len(self.cut) <= TOP_PLACES and self._top_widths
-        first = all(step.k == 1 for step in steps[kind])
-        narrow = NARROWEST if not few else TOP_FIRST if first else TOP_NARROWEST
-        if kind != "offset" or k == 1 or narrow * k > self.finest:
+        few, first = len(self.cut) <= TOP_PLACES, all(step.k == 1 for step in steps[kind])
+        narrow, slope, finest = NARROWEST, CELL_SLOPE, self.finest
+        if few and self._top_widths:
+            narrow = TOP_FIRST if first else TOP_NARROWEST
+        elif few and self._narrow_top:
+            parts = NARROW_PARTS[0 if first else 1] / (k * self.top)
+            narrow, slope, finest = max(narrow, 1 << max(0, math.ceil(math.log2(parts)))), NARROW_SLOPE, FINER * finest
+        if kind != "offset" or k == 1 or narrow * k > finest:
             return None
         if self.cut:
-            return Grading(narrow, self.cut, CELL_SLOPE, math.inf)
+            return Grading(narrow, self.cut, slope, math.inf)
         if self.problem.power <= 1 or not self._nearly_staircase or not self.problem.folds:
             return None
         return self._near_steps(NARROWEST, CELL_SLOPE, self.window(kind, k, steps))

@@ -260,6 +260,24 @@ def test_lattices_in_a_support_have_whole_cells_to_the_top_step(top, sizes):
         assert schedule.graded("offset", 2 * k, none | {"offset": [before]}).coarse == TOP_NARROWEST
 
 
+def test_a_narrow_top_step_next_to_an_end_is_met_by_labels_and_narrow_cells():
+    """Only labels, as many whole cells of them to the step as wanted; cells of laws are cut until many make it up."""
+    top, problem = 0.0095, noise_problem(10, 0.1, 1.0, "l1", support=(-1, 4))
+    schedule = Schedule(problem, 1e-3, (0.005,), ("offset",), 1200, cut=(0.0, top), top=top, from_end=True)
+    assert schedule.lowers == ("ends",)
+    rounds = list(schedule.first())
+    assert rounds[1:] == [{"ends": 2 * math.floor(1 / top)}, {"ends": 2 * math.floor(2 / top)}]
+    step = lambda k: Step(k, 1, 0.006, None, 0.1, 1.0, False, None, Window(-1, 2), 40, 300, "optimal")  # noqa: E731
+    done: Steps = {"ends": [step(k) for k in (2, 210, 420)], "offset": [step(1)]}
+    kind, k = schedule.next(("ends",), done, 0.007, 0.0077)
+    cells = round(k * top / 2)
+    assert (kind, k) == ("ends", 2 * math.floor(cells / top)) and cells > 2
+    for before, parts in (([step(1)], 3), ([step(1), step(3)], 12)):
+        grading = schedule.graded("offset", 4, done | {"offset": before})
+        assert parts <= grading.coarse * 4 * top <= 2 * parts
+    assert schedule.graded("offset", 4, done).steps == (0.0, top)
+
+
 def test_lattices_in_a_support_meet_a_kink_away_from_their_origin():
     """Of those near the size wanted no other has the minimiser nearer to an end of a cell."""
     problem = noise_problem(4.59, 0.000123, 1.0, "pinball:0.25", support=(-12.32, 2.326))
