@@ -319,7 +319,8 @@ class SolverSettings:
     time_limit : seconds.
     method : "certified" (this project's) or "reference" (cutting planes of [SLW, Alg. 1]).
     cells_per_sensitivity : grid of the reference method (β = sensitivity / this).
-    max_cells_per_sensitivity : finest grid the certified method may use.
+    max_cells_per_sensitivity : finest grid the certified method may use; next to steps of a law its cells may be cut
+        further.
     """
 
     gap: float = GAP.default

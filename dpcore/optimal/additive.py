@@ -43,7 +43,7 @@ from .peak import peaks_lower
 from .plateau import plateau, plateau_lower
 from .program import Seed
 from .schedule import ALIGNED_FROM, LOWER, Schedule, Steps, steepness
-from .spread import spread_laws
+from .spread import end_uncovers, spread_laws
 from .step import Limits, Step, Window, end_moves, origin_of, several_bottoms
 from .trimmed import BELOW, trimmed
 from .two_level import open_level, two_level_lower
@@ -64,6 +64,9 @@ CUT_FROM = 1.0
 
 CUT_BELOW = 1e-6
 """Or below this δ."""
+
+SPREAD_TIME = 0.1
+"""Share of the time for the search for spread atoms, at one pair and one end."""
 
 PEAKS_FROM, LINEAR_PEAKS_FROM = 5.0, 3.5
 """From this ε on multipliers written down around a staircase give a good lower bound; for |x| earlier."""
@@ -306,7 +309,10 @@ class Search(Anytime[NoiseProblem, Solution]):
                 if whole_line:
                     staircase = self._offer_staircase(single)
                 elif single.privacy.epsilon >= CUT_FROM or single.privacy.delta < CUT_BELOW:
-                    top = self._offer_cut(single) or top
+                    found = self._offer_cut(single)
+                    top = found or top
+                    if found is not None and self.upper > self.lower:
+                        self._offer_spread(single, found)
             if whole_line and not problem.budget and len(problem.privacies) == 1 and problem.privacy.epsilon > 0:
                 rival = TruncatedLaplace.calibrate(problem.privacy, problem.sensitivity)
                 self._rival = rival.expected_loss(problem.loss)
@@ -348,12 +354,15 @@ class Search(Anytime[NoiseProblem, Solution]):
 
     @property
     def _from_end(self) -> bool:
-        """Whether the top step of the best staircase begins whole sensitivities from the nearer end of the support."""
+        """Whether the top step of the best staircase begins one or more whole sensitivities from the nearer end of the
+        support, and that matters."""
         if self._top is None:
             return False
         (left, right), (lo, hi), D = self._top, self.problem.support, self.problem.sensitivity
         beyond = min((left - lo, hi - right)) / D
-        return abs(beyond - round(beyond)) * D <= SAME * (right - left) if math.isfinite(beyond) else False
+        periods = round(beyond) if math.isfinite(beyond) else 0
+        near = abs(beyond - periods) * D <= SAME * (right - left)
+        return periods > 0 and near and end_uncovers(self.problem.privacy, periods)
 
     def _prove_closed(self, problem: NoiseProblem) -> None:
         """Lower bounds without a program, for a problem that asks no more than this one."""
@@ -445,9 +454,14 @@ class Search(Anytime[NoiseProblem, Solution]):
             left, right = (family.origin + float(end) * single.sensitivity for end in ends)
             if self._offer(family.law(*ends)):
                 break
-        for tried in spread_laws(single, (left, right)):
-            any(map(self._offer, tried))
         return left, right
+
+    def _offer_spread(self, single: NoiseProblem, top: tuple[float, float]) -> None:
+        """Staircases in the support with a spread atom, for a problem with one pair (ε, δ); top : ends of the best top
+        step without."""
+        until = self._until(SPREAD_TIME)
+        for tried in spread_laws(single, top, lambda: self._stopped or time.perf_counter() >= until):
+            any(map(self._offer, tried))
 
     def _offer(self, noise: Noise | None, source: str = "closed form") -> bool:
         """Audit a law that is not a step's and keep it if it is better; whether it meets the problem."""

@@ -87,13 +87,16 @@ demand of the period before leaves it by the shift D; then so much is tried of w
 SAME, CLOSE = 0.3, 1e-3
 """A top step that begins this share of its width, or `CLOSE` sensitivities, before whole sensitivities is there."""
 
-MOST_PERIODS = 40
-"""Between the end and the top step."""
+MOST_PERIODS, MOST_CHAINED = 40, 300.0
+"""Between the end and the top step; divided by ε, for a demand grows by e^ε with every one of them."""
+
+WIDE = 0.4
+"""Slices of so wide top steps find little room, and many shifts: one lattice is enough."""
 
 MORE, WORTH, WORTH_POWER, PROGRAMS_BELOW = 1.0, 0.03, 0.15, 7.5
-"""Finer lattices gain hardly more than so many times what the last one did, the second one than that share, for losses
-with a power than this; where a gap is wider, programs have better use for the time, up to this ε after the first
-lattice, too."""
+"""Finer lattices gain hardly more than so many times what the last one did, the second one hardly more than a share of
+the bound: the first of the two, or the second for losses with a power. Where the gap is wider, programs have better use
+for the time; from the last of these ε on only after the second lattice."""
 
 FAR_BELOW = 0.7
 """Finer lattices do not make up for less than this share of what is known."""
@@ -112,7 +115,7 @@ def near_end_lower(
     if not loss.continuous or problem.privacy.delta == 0:
         return 0.0
     sides = ((loss, lo, *top), (loss.mirrored, -hi, -top[1], -top[0]))
-    found, most = 0.0, MOST_PERIODS
+    found, most = 0.0, min(MOST_PERIODS, MOST_CHAINED / problem.privacy.epsilon)
     for facing, end, near, far in sorted(sides, key=lambda side: side[2] - side[1]):
         if not math.isfinite(end) or facing.minimiser()[0] > far:
             continue
@@ -152,7 +155,7 @@ def _best(
     if between and beyond < UNCOVERED * privacy.delta:
         return 0.0
     leaving, scale = 0.0, max(rise, LEAST_RISE * most) / max(1.0, most)
-    uncovered = privacy.delta * math.exp((periods - 1) * privacy.epsilon)
+    large = math.log(privacy.delta) + (periods - 1) * privacy.epsilon >= math.log(LARGE)
     worth = WORTH if all(piece.power <= 1 for piece in loss.pieces) else WORTH_POWER
     for lattice in _lattices(loss, D, end, periods, width, ends=not between):
         before, first = found, not leaving
@@ -161,7 +164,7 @@ def _best(
             one = search.best(lattice, between, math.inf)
         elif first:
             one = search.best(lattice, [least + share * rise for share in RISES], FIRST_TO * scale)
-            for fewer in LEAVING if LARGE <= uncovered and needed else ():
+            for fewer in LEAVING if large and needed else ():
                 other = search.best(lattice, [least + x * (one[1] - least) for x in LESS], FIRST_TO * scale, fewer)
                 if other <= one:
                     break
@@ -171,7 +174,7 @@ def _best(
             one = search.best(lattice, [least + x * (level - least) for x in tried], NEXT_TO * scale, leaving)
         found, (level, leaving) = max(found, one[0]), one[1:]
         expected = found + (worth * found if first else MORE * (found - before))
-        if done(found) or not (needed or done(expected)) or found < FAR_BELOW * known:
+        if done(found) or not (needed or done(expected)) or found < FAR_BELOW * known or width >= WIDE:
             break
     return found
 

@@ -41,9 +41,9 @@ TOP_NARROWEST, TOP_FIRST, TOP_PLACES = 16, 8, 2
 more places than that."""
 
 NARROW_PARTS, NARROW_SLOPE, FINER = (3, 12), 1.0, 4
-"""Where a top step that begins whole sensitivities from an end is too narrow for those, cells for upper bounds are cut
-into as many that there are so many to it, on the first lattice and later; so many times closer together than to the
-next step; so many times more of them to the sensitivity than else."""
+"""Where a top step that begins whole sensitivities from an end is too narrow for that, cells for upper bounds are cut,
+on the first lattice and on later ones, until so many make up the step; instead of `CELL_SLOPE`; into up to so many
+times as many per sensitivity as lattices may have."""
 
 ALIGNED_FROM = 2.5
 """From this ε on lattices are aligned with the staircase whatever the loss."""
@@ -171,7 +171,7 @@ class Schedule:
     nearly optimal law covers, and where events may matter, if they are known.   cut : where a law has its steps in a
     support, and the loss its minimiser, in sensitivities from the lattices' origin up to whole ones; empty where a
     support has no such law.   top : width of that law's top step, in sensitivities.   upper : what the best law costs.
-    from_end : whether that step begins whole sensitivities from the nearer end of the support.
+    from_end : whether that step begins one or more whole sensitivities from the nearer end of the support.
     """
 
     problem: NoiseProblem
@@ -293,6 +293,7 @@ class Schedule:
             yield from (dict.fromkeys(self.kinds, k) for k in self._top_widths)
         elif self._narrow_top:
             yield from (dict.fromkeys(self.lowers, self._to_top(cells) // CELL) for cells in TOP_CELLS)
+            yield from (dict.fromkeys(self.uppers, k) for k in SCAN)  # large by now: only if the first has no law
         elif self._continuous:
             yield from (dict.fromkeys(self.kinds, k) for k in SCAN)
         else:
@@ -448,8 +449,10 @@ class Schedule:
     def _narrow_top(self) -> bool:
         """Whether the best staircase's top step begins whole sensitivities from an end of the support and is so narrow
         that coarse lattices do not show it."""
-        narrow = self.from_end and self.problem.joint.epsilon >= TOP_FROM and 0 < self.top < 1 and not self._top_widths
-        return narrow and self._continuous and self.lowers == ("ends",) and self.covering is None
+        if not self.from_end or self.problem.joint.epsilon < TOP_FROM or self.lowers != ("ends",):
+            return False
+        narrow = 0 < self.top * SCAN[-1] < 1 and not self._top_widths and self._to_top(max(TOP_CELLS)) <= self.finest
+        return narrow and self._continuous and self.covering is None
 
     def _to_top(self, cells: int) -> int:
         """The largest lattice of labels with so many cells to the top step."""
@@ -557,8 +560,9 @@ class Schedule:
         if few and self._top_widths:
             narrow = TOP_FIRST if first else TOP_NARROWEST
         elif few and self._narrow_top:
-            parts = NARROW_PARTS[0 if first else 1] / (k * self.top)
-            narrow, slope, finest = max(narrow, 1 << max(0, math.ceil(math.log2(parts)))), NARROW_SLOPE, FINER * finest
+            parts, slope, finest = NARROW_PARTS[0 if first else 1] / (k * self.top), NARROW_SLOPE, FINER * finest
+            powers = math.ceil(math.log2(parts)), math.floor(math.log2(finest / k))
+            narrow = max(narrow, 1 << max(0, min(powers)))
         if kind != "offset" or k == 1 or narrow * k > finest:
             return None
         if self.cut:

@@ -10,14 +10,15 @@ sensitivity before it. While T's part left of w loses its cover, step by step, t
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..loss import Loss
 from ..noise.piecewise import PiecewiseNoise
 from ..places import Places
+from ..privacy import Privacy
 from ..problem import NoiseProblem
 from ..search import least_argument
 from .cut import LEFT_OUT, MARGINS, MOST_PERIODS, UNITS
@@ -48,16 +49,18 @@ ROUNDS = 8
 """The atom's weight and the densities next to it depend on each other; they are found one after the other so often."""
 
 MOST_PART = 1 - 1e-6
-"""Of the atom's weight may lose its cover elsewhere."""
+"""Largest share of the atom's weight that the last shift may uncover of the top step."""
 
 Law = tuple[Array, Array]
 """Breaks, in sensitivities from the loss's minimiser, and masses."""
 
 
-def spread_laws(problem: NoiseProblem, top: tuple[float, float]) -> Iterator[Iterator[PiecewiseNoise]]:
+def spread_laws(
+    problem: NoiseProblem, top: tuple[float, float], done: Callable[[], bool]
+) -> Iterator[Iterator[PiecewiseNoise]]:
     """For either end of the support that is near whole sensitivities from the minimiser the best such law with ever
     more room for rounding, for the audit to judge. top : ends of the best staircase's top step [optimal.cut], in the
-    query's unit."""
+    query's unit.   done : whether a search is to end with what it has."""
     (lo, hi), D = problem.support, problem.sensitivity
     if problem.folds or problem.monotone or problem.privacy.epsilon < SPREAD_FROM or problem.privacy.delta == 0:
         return
@@ -68,42 +71,48 @@ def spread_laws(problem: NoiseProblem, top: tuple[float, float]) -> Iterator[Ite
         periods = round(away) if math.isfinite(away) else 0
         if not 0 < periods < MOST_PERIODS or not abs(away - periods) < min(NEAR * width, 0.5):
             continue
-        if (periods - 1) * problem.privacy.epsilon > -math.log(problem.privacy.delta):
-            continue  # the end uncovers too little
-        yield (one for margin in MARGINS for one in _rounded(problem, side, loss, origin, periods, width, margin))
+        if end_uncovers(problem.privacy, periods):
+            yield _rounded(problem, side, loss, origin, periods, width, done)
+
+
+def end_uncovers(privacy: Privacy, periods: int) -> bool:
+    """Whether an end of the support that lies so many whole sensitivities before the top step may uncover much of it
+    at e^−ε for each but one."""
+    return privacy.delta > 0 and (periods - 1) * privacy.epsilon <= -math.log(privacy.delta)
 
 
 def _rounded(
-    problem: NoiseProblem, side: int, loss: Loss, origin: float, periods: int, width: float, margin: float
+    problem: NoiseProblem, side: int, loss: Loss, origin: float, periods: int, width: float, done: Callable[[], bool]
 ) -> Iterator[PiecewiseNoise]:
-    """The best law, its breaks whole numbers of units; none where none was found."""
-    grid = Places.of(origin, problem.sensitivity, UNITS, [0])
+    """The best law, its breaks whole numbers of units, with ever more room; none where none was found."""
+    grid, privacy = Places.of(origin, problem.sensitivity, UNITS, [0]), problem.privacy
     lo, hi = (grid.position(end) for end in problem.support)
     inside = [float(x if math.isinf(x) else whole(x)) / UNITS for x, whole in ((lo, math.ceil), (hi, math.floor))]
     end, last = inside if side > 0 else (-inside[1], -inside[0])
-    delta = problem.privacy.delta
-    room = delta - min(AUDIT_ROOM, 0.01 * delta) - margin * delta
-    family = Spread(loss, problem.sensitivity, side * origin, problem.privacy.epsilon, room, end, last, periods)
-    found = family.law(*family.best(width))
-    if found is None:
-        return
-    breaks, masses = np.round(found[0] * UNITS).astype(np.int64), found[1]
-    yield PiecewiseNoise.from_masses(
-        sensitivity=problem.sensitivity,
-        resolution=UNITS,
-        breaks=side * breaks[::side],
-        masses=masses[::side],
-        origin=origin,
-        name="Staircase in a support",
-    )
+    rooms = [privacy.delta * (1 - margin) - min(AUDIT_ROOM, 0.01 * privacy.delta) for margin in MARGINS]
+    family = Spread(loss, problem.sensitivity, side * origin, privacy.epsilon, rooms[0], end, last, periods)
+    best = family.best(width, done)
+    for room in rooms:
+        found = replace(family, delta=room).law(*best)
+        if found is None:
+            return
+        breaks, masses = np.round(found[0] * UNITS).astype(np.int64), found[1]
+        yield PiecewiseNoise.from_masses(
+            sensitivity=problem.sensitivity,
+            resolution=UNITS,
+            breaks=side * breaks[::side],
+            masses=masses[::side],
+            origin=origin,
+            name="Staircase in a support",
+        )
 
 
 @dataclass(frozen=True)
 class Spread:
     """The family for one end of the support, at its left; places in sensitivities from `origin`, the loss's minimiser.
 
-    delta : what may be uncovered.   end, last : ends of the support.   periods : between `end` and whole sensitivities
-    from it near the minimiser.
+    delta : what may be uncovered.   end, last : ends of the support.   periods : the place near the minimiser, in whole
+    sensitivities from `end`.
     """
 
     loss: Loss
@@ -180,11 +189,13 @@ class Spread:
         ends = self.origin + found[0] * self.D
         return float(self.loss.mean(ends[:-1], ends[1:]) @ found[1])
 
-    def best(self, width: float) -> tuple[float, float, float]:
-        """(width, wide, part) of the cheapest law found. width : to begin with."""
+    def best(self, width: float, done: Callable[[], bool]) -> tuple[float, float, float]:
+        """(width, wide, part) of the cheapest law found. width : to begin with.   done : asked now and then."""
         place = (math.log(width) + WIDER, math.log(width) + SPREAD, MOST_PART)
         for reach in (REACH * 0.5**n for n in range(HALVED)):
             for i, (times, most) in enumerate(((1.0, math.inf), (2.0, math.inf), (1.0, MOST_PART))):
+                if done():
+                    break
                 tried = np.minimum(place[i] + times * reach * np.linspace(-1, 1, 5), most)
                 tolerance = SEARCHED_TO / max(1.0, abs(place[i]))
                 x = least_argument(lambda x: self.cost(*_with(place, i, x)), tried, tolerance=tolerance)  # noqa: B023

@@ -266,7 +266,8 @@ def test_a_narrow_top_step_next_to_an_end_is_met_by_labels_and_narrow_cells():
     schedule = Schedule(problem, 1e-3, (0.005,), ("offset",), 1200, cut=(0.0, top), top=top, from_end=True)
     assert schedule.lowers == ("ends",)
     rounds = list(schedule.first())
-    assert rounds[1:] == [{"ends": 2 * math.floor(1 / top)}, {"ends": 2 * math.floor(2 / top)}]
+    assert rounds[1:3] == [{"ends": 2 * math.floor(1 / top)}, {"ends": 2 * math.floor(2 / top)}]
+    assert rounds[3:] == [{"offset": k} for k in SCAN]
     step = lambda k: Step(k, 1, 0.006, None, 0.1, 1.0, False, None, Window(-1, 2), 40, 300, "optimal")  # noqa: E731
     done: Steps = {"ends": [step(k) for k in (2, 210, 420)], "offset": [step(1)]}
     kind, k = schedule.next(("ends",), done, 0.007, 0.0077)

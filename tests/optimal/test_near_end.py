@@ -157,3 +157,9 @@ def test_a_level_that_no_cost_reaches_has_no_top_step() -> None:
     assert NearEnd(lattice, 6.0, 0.4).unit > 0
     for leaving in (1.0, 0.5):
         assert NearEnd(lattice, 6.0, 9.0, None, leaving).unit == 0
+
+
+def test_many_periods_at_large_epsilon_do_not_overflow() -> None:
+    """e^(37 · 20) is no float."""
+    problem = noise_problem(20, 1e-5, 1.0, "l1", support=(-38, 60))
+    assert near_end_lower(problem, (-4.5e-5, 4.5e-5), lambda lower: False) <= 4.6e-5

@@ -32,7 +32,7 @@ def cut_top(problem: NoiseProblem) -> tuple[float, tuple[float, float]]:
 
 def first_laws(problem: NoiseProblem, top: tuple[float, float]) -> list[PiecewiseNoise]:
     """The first law for every end."""
-    return [law for tried in spread_laws(problem, top) for law in itertools.islice(tried, 1)]
+    return [law for tried in spread_laws(problem, top, lambda: False) for law in itertools.islice(tried, 1)]
 
 
 @pytest.mark.parametrize(
@@ -88,6 +88,14 @@ def test_whatever_the_parameters_the_law_is_private() -> None:
         lo, hi = noise.support
         assert end - 1e-9 <= lo <= hi <= last + 1e-9
     assert found >= 20
+
+
+def test_a_search_that_is_out_of_time_ends_with_what_it_began_with() -> None:
+    problem = noise_problem(10, 0.1, 1.0, "l1", support=(-1, 4))
+    (tried,) = spread_laws(problem, (0.0, 0.0095), lambda: True)
+    law = next(tried)
+    assert audit.shortfall_upper(law, 10)[0] <= 0.1
+    assert 0.00773 < audit.loss_upper(law, problem.loss) < 0.0086
 
 
 def test_none_where_they_do_not_serve() -> None:
