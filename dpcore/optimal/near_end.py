@@ -90,8 +90,9 @@ SAME, CLOSE = 0.3, 1e-3
 MOST_PERIODS, MOST_CHAINED = 40, 300.0
 """Between the end and the top step; divided by ε, for a demand grows by e^ε with every one of them."""
 
-WIDE = 0.4
-"""Slices of so wide top steps find little room, and many shifts: one lattice is enough."""
+WIDE, WIDE_FINEST = 0.4, 500
+"""Most nodes to the sensitivity, divided by the periods, where top steps are so wide: slices find little room there,
+with many shifts."""
 
 MORE, WORTH, WORTH_POWER, PROGRAMS_BELOW = 1.0, 0.03, 0.15, 7.5
 """Finer lattices gain hardly more than so many times what the last one did, the second one hardly more than a share of
@@ -174,7 +175,7 @@ def _best(
             one = search.best(lattice, [least + x * (level - least) for x in tried], NEXT_TO * scale, leaving)
         found, (level, leaving) = max(found, one[0]), one[1:]
         expected = found + (worth * found if first else MORE * (found - before))
-        if done(found) or not (needed or done(expected)) or found < FAR_BELOW * known or width >= WIDE:
+        if done(found) or not (needed or done(expected)) or found < FAR_BELOW * known:
             break
     return found
 
@@ -184,7 +185,7 @@ def _lattices(loss: Loss, D: float, end: float, periods: int, width: float, *, e
     place, step = (loss.minimiser()[0] - end) / D, CELL if ends else 1
     for size in sizes if sizes[0] <= FINEST else COARSE:
         k = _aligned(size, place, step) if place > periods else step * -(-size // step)
-        if k > FINEST or width * k * k > MOST_TERMS:
+        if k > (FINEST if width < WIDE else WIDE_FINEST / periods) or width * k * k > MOST_TERMS:
             return
         yield EndLattice.of(loss, D, k, end, periods, ends=ends)
 
