@@ -73,9 +73,14 @@ its ends, and that is the best level but for the lattice's step."""
 UNCOVERED = 0.3
 """Such a top step is limited by the end where about δ lies within a sensitivity of the end, if it weighs nearly 1."""
 
-NEXT, NEXT_FEW, FEW = (0.985, 0.996, 1.0, 1.004, 1.015, 1.05, 1.15), (0.4, 0.7, 1.0, 1.4, 2.0, 3.0), 4
-"""On finer lattices it is tried to add so many times as much to the least loss on the top step as before; the latter up
-to so many nodes to the top step."""
+NEXT, NEXT_MORE, NEXT_FEW, FEW = (
+    (0.99, 0.996, 1.0, 1.004),
+    (1.004, 1.015, 1.05, 1.15),
+    (0.4, 0.7, 1.0, 1.4, 2.0, 3.0),
+    4,
+)
+"""On finer lattices it is tried to add so many times as much to the least loss on the top step as before; the second
+where the largest of the first was best, the third up to so many nodes to the top step."""
 
 FIRST_TO, NEXT_TO, LEAST_RISE = 0.03, 1e-3, 1e-9
 """Accuracy of the level on the first and on finer lattices, relative to the rise or so much of the loss."""
@@ -171,8 +176,10 @@ def _best(
                     break
                 one = other
         else:
-            tried = NEXT if width * lattice.k > FEW else NEXT_FEW
-            one = search.best(lattice, [least + x * (level - least) for x in tried], NEXT_TO * scale, leaving)
+            begun, levels = level - least, NEXT if width * lattice.k > FEW else NEXT_FEW
+            one = search.best(lattice, [least + x * begun for x in levels], NEXT_TO * scale, leaving)
+            if one[1] >= least + NEXT[-1] * begun and levels is NEXT:
+                one = max(one, search.best(lattice, [least + x * begun for x in NEXT_MORE], NEXT_TO * scale, leaving))
         found, (level, leaving) = max(found, one[0]), one[1:]
         expected = found + (worth * found if first else MORE * (found - before))
         if done(found) or not (needed or done(expected)) or found < FAR_BELOW * known:
