@@ -85,8 +85,8 @@ the best law."""
 NEAR_ENDS_FROM, NEAR_ENDS_MONOTONE = 5.5, 4.5
 """And so they do where a staircase stands near an end of the support; for monotone laws, whose programs take longer."""
 
-NEAR_ENDS_TIME = 0.4
-"""Share of the time for those multipliers."""
+NEAR_ENDS_TIME, NEAR_ENDS_LONGER = 0.4, 0.7
+"""Share of the time for those multipliers, and where programs hardly improve on them."""
 
 WITHOUT_SUPPORT = 0.5
 """Share of the time in which a problem may be solved without its support."""
@@ -320,7 +320,8 @@ class Search(Anytime[NoiseProblem, Solution]):
         self._top = top
         near_ends = NEAR_ENDS_MONOTONE if problem.monotone else NEAR_ENDS_FROM
         if top is not None and problem.joint.epsilon >= near_ends and not self._reached(self.lower):
-            done = self._reached_within(NEAR_ENDS_TIME)
+            longer = problem.joint.epsilon >= STAIRCASE_FROM
+            done = self._reached_within(NEAR_ENDS_LONGER if longer else NEAR_ENDS_TIME)
             self.lower = max(self.lower, near_end_lower(problem, top, done, self.lower))
             if problem.monotone and self.upper > WIDE_OPEN * self.lower:
                 self.lower = max(self.lower, near_end_lower(replace(problem, monotone=False), top, done, self.lower))
