@@ -65,6 +65,9 @@ CUT_FROM = 1.0
 CUT_BELOW = 1e-6
 """Or below this δ."""
 
+ASKED = 0.1
+"""Seconds after which the caller is asked again while multipliers are written down."""
+
 SPREAD_TIME = 0.1
 """Share of the time for the search for spread atoms, at one pair and one end."""
 
@@ -320,6 +323,7 @@ class Search(Anytime[NoiseProblem, Solution]):
         self._top = top
         near_ends = NEAR_ENDS_MONOTONE if problem.monotone else NEAR_ENDS_FROM
         if top is not None and problem.joint.epsilon >= near_ends and not self._reached(self.lower):
+            self._report()
             longer = problem.joint.epsilon >= STAIRCASE_FROM
             done = self._reached_within(NEAR_ENDS_LONGER if longer else NEAR_ENDS_TIME)
             self.lower = max(self.lower, near_end_lower(problem, top, done, self.lower))
@@ -402,9 +406,18 @@ class Search(Anytime[NoiseProblem, Solution]):
         return self._stopped or time.perf_counter() >= self._deadline or self.upper - lower <= self._goal * lower
 
     def _reached_within(self, share: float) -> Callable[[float], bool]:
-        """The same, or a share of the time left is over."""
-        until = self._until(share)
-        return lambda lower: self._reached(lower) or time.perf_counter() >= until
+        """The same, or a share of the time left is over; the caller is asked now and then."""
+        until, asked = self._until(share), time.perf_counter()
+
+        def reached(lower: float) -> bool:
+            nonlocal asked
+            now = time.perf_counter()
+            if now >= asked + ASKED:
+                self._stop()
+                asked = now
+            return now >= until or self._reached(lower)
+
+        return reached
 
     def _start_pure(self, thrifty: Noise | None = None) -> Staircase | None:
         """δ = 0: the staircase is optimal for even losses that grow away from 0 [Thm 8]; for others an upper bound. If

@@ -11,11 +11,12 @@ import pytest
 from dpcore import audit
 from dpcore.loss import parse_loss
 from dpcore.noise.piecewise import PiecewiseNoise
-from dpcore.optimal import laws
+from dpcore.optimal import laws, solve
 from dpcore.optimal.cut import UNITS, Cut
 from dpcore.optimal.near_end import near_end_lower
 from dpcore.optimal.spread import Spread, spread_laws
-from dpcore.problem import NoiseProblem, noise_problem
+from dpcore.problem import NoiseProblem, SolverSettings, noise_problem
+from dpcore.solution import Progress
 
 WHOLE = (-math.inf, math.inf)
 
@@ -112,3 +113,17 @@ def test_none_where_they_do_not_serve() -> None:
         noise_problem(4, 0.1, 1.0, "l1", support=(-1, 4)),
     ):
         assert not first_laws(other, top)
+
+
+def test_numbers_are_shown_and_the_caller_is_asked_before_multipliers_are_written_down() -> None:
+    """The first record has the law and a bound; whoever stops it then gets both."""
+    records = []
+
+    def stop(record: Progress) -> bool:
+        records.append(record)
+        return True
+
+    found = solve(noise_problem(10, 0.1, 1.0, "l1", support=(-1, 4)), SolverSettings(time_limit=60), stop).certificate
+    assert found.upper <= 0.00774 and 0 < found.lower <= found.upper
+    assert records[0].upper == found.upper
+    assert records[-1].seconds < 30
