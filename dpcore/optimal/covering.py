@@ -47,10 +47,13 @@ class Covering:
 
     @staticmethod
     def of(problem: NoiseProblem, cost: float, slope: float) -> Covering | None:
-        """None without a plateau, or where the loss does not rise next to it, inside the support, or no law is known.
+        """None without a plateau, or where that has no end, the loss does not rise next to it inside the support, or no
+        law is known.
         cost : of a law.   slope : of the loss next to the plateau."""
         D, support, plateau = decimal(problem.sensitivity), problem.support, plateau_of(problem)
-        if plateau is None or not (slope > 0 and math.isfinite(cost / slope)):
+        if plateau is None or not math.isfinite(plateau[1] - plateau[0]):
+            return None
+        if not (slope > 0 and math.isfinite(cost / slope)):
             return None
         left, right = plateau
         if problem.folds:

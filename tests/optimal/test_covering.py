@@ -128,3 +128,11 @@ def test_level_functions_below_the_loss(origin):
     assert parse_loss(PLATEAU).bottom() == (-0.71, 0.32)
     assert parse_loss(PLATEAU).bottom(-0.2, 5.0) == (-0.2, 0.32)
     assert parse_loss("l1").bottom() == (0.0, 0.0)
+
+
+def test_a_plateau_without_an_end_is_not_covered() -> None:
+    """The least loss is that of any law far enough to the left."""
+    problem = noise_problem(8.1, 0.0, 1e-6, "table:0=5,0.000001=5,0.000002=6")
+    assert Covering.of(problem, 5.0, 1e6) is None
+    certificate = solve(problem, SolverSettings(time_limit=1)).certificate
+    assert certificate.lower <= 5 * (1 + 1e-9) <= certificate.upper * (1 + 1e-8)
