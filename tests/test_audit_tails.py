@@ -65,6 +65,29 @@ def test_privacy_at_every_reach(kind, body, parts):
         assert audit.curve_upper(noise, [0.3])[0] == audit.curve_upper(noise, [0.3], 0.75)[0]
 
 
+WIDE = PiecewiseNoise.from_masses(
+    sensitivity=1.0, resolution=12, breaks=[-20, -7, -3, 0, 5, 9, 26], masses=[0.1, 0.25, 0.2, 0.3, 0.1, 0.05]
+)
+"""Pieces that are wider than a unit."""
+
+
+@pytest.mark.parametrize("weight", [TOTAL >> 30, TOTAL >> 28, TOTAL >> 8])
+def test_cells_of_a_thin_tail_are_taken_together_on_the_safe_side(weight):
+    """Where a unit more or less of the tail is nothing; the shift that is named is the worst."""
+    noise = TailedNoise(WIDE, weight, 40)
+    exact = Tailed(Cells(Fraction(1, 12), Fraction(0), WIDE.breaks.tolist(), WIDE.weights.tolist(), TOTAL), weight, 40)
+    pieces = tails._Pieces.of(noise, 12)
+    assert (np.diff(pieces.edges).max() > 1) == (weight < TOTAL >> 8)
+    epsilons = [0.0, 0.3, 1.0, 2.5]
+    bounds, shifts = audit.curve_upper(noise, epsilons), audit.worst_shifts(noise, epsilons)
+    for epsilon, bound, shift in zip(epsilons, bounds.tolist(), shifts.tolist()):
+        found = dict(exact.shortfalls(Fraction(epsilon), Fraction(1)))
+        most = max(found.values())
+        assert most <= Fraction(bound) <= most + Fraction(3, 10**10), epsilon
+        assert found[Fraction(shift, 12)] >= most - Fraction(1, 10**9)
+    assert audit.curve_upper(noise, [audit.pure_from_upper(noise)])[0] == 0
+
+
 @every_law
 def test_the_epsilon_from_which_on_a_law_is_pure(kind, body):
     noise, exact = law(kind, body)
@@ -210,7 +233,9 @@ def test_terms_within_rounding_of_being_positive_count():
     """One cell that has 2u more than x times what covers it."""
     here, there, x = 0.25 * (1 + 4 * UNIT), 0.125, 2 * (1 + 2 * UNIT)
     exact = Fraction(here) - Fraction(x) * Fraction(there)
-    assert 0 < exact <= Fraction(tails._one_shift_upper(np.array([here]), np.array([there]), np.array([x]))[0])
+    assert (
+        0 < exact <= Fraction(tails._one_shift_upper(np.array([here]), np.array([there]), np.ones(1), np.array([x]))[0])
+    )
 
 
 def test_probabilities_that_floats_know_roughly_are_none():

@@ -28,6 +28,7 @@ from .cells import cells_loss_upper
 from .growth import amplification_bounds
 from .lattice import lattice_loss_upper, lattice_shortfall_upper
 from .multipliers import multiplier_bound_lower
+from .tails import worst_shifts
 
 __all__ = [
     "amplification_bounds",
@@ -42,6 +43,7 @@ __all__ = [
     "multiplier_bound_lower",
     "pure_from_upper",
     "shortfall_upper",
+    "worst_shifts",
 ]
 
 

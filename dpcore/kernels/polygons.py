@@ -42,8 +42,11 @@ def _walk(own, covers, tests, across, above, rises, least, room, order, P, Q, ou
     those behind the first that does.
 
     Tests are counted by the first binary digits of their ratios and sorted among equals, place by place as far as the
-    walk comes.
+    walk comes; the last digits, as many as their number has, do not count.
     """
+    digits = 1
+    while digits <= tests.shape[0]:
+        digits *= 2
     ratios, keys = room[0], room[0].view(np.int64)
     numbers, begins = room[1].view(np.int64), room[2].view(np.int64)
     most, found = PLACES, 0
@@ -51,6 +54,7 @@ def _walk(own, covers, tests, across, above, rises, least, room, order, P, Q, ou
     for i in range(tests.shape[0]):
         if tests[i] < own.shape[0] and own[tests[i]] > 0.0:
             ratios[found] = own[tests[i]] / max(covers[tests[i]], least)
+            keys[found] &= -digits
             begins[most - min(max((keys[found] >> DIGITS) - LAST, 0), most) + 1] += 1
             numbers[found] = i
             found += 1

@@ -198,6 +198,6 @@ class TailedNoise(ExtendedNoise):
 
     @property
     def heights(self) -> tuple[NDArray[np.int64], Array]:
-        """(breaks in units, density between them per unit) of the body and what the tail adds there, for a picture."""
-        breaks = self.body.breaks
-        return breaks, self.unit_cells(int(breaks[0]), int(breaks[-1]))
+        """(edges of unit cells, density between them per unit) of the body and the tail there, for a picture."""
+        first, last = int(self.body.breaks[0]), int(self.body.breaks[-1])
+        return np.arange(first, last + 1), self.unit_cells(first, last)

@@ -101,16 +101,24 @@ class Blocks(Lattice):
         counts = sums_at(index, np.tile(count, 2)[owner >= 0], len(keys))
         return keys // names, keys % names - self.k, counts
 
+    @property
+    def borders(self) -> Ints:
+        """Of all blocks, from end to end."""
+        starts = np.append(self._starts, self.last + 1)
+        return np.union1d(-starts, starts) if self.folded else starts
+
+    @cached_property
+    def shifts(self) -> Ints:
+        """Those that bring an edge of a block onto one: in between shortfalls are affine [Thm 1]."""
+        shifts = np.unique(np.subtract.outer(self.borders, self.borders))
+        found: Ints = shifts[(shifts != 0) & (shifts >= (1 if self.folded else -self.k)) & (shifts <= self.k)]
+        return found
+
     @cached_property
     def tests(self) -> Tests:
-        """Cells of one block covered by cells of one block, or by none, at every shift that brings an end of a block
-        onto one: in between shortfalls are affine [Thm 1]."""
-        starts = np.append(self._starts, self.last + 1)
-        ends = np.union1d(-starts, starts) if self.folded else starts
-        shifts = np.unique(np.subtract.outer(ends, ends))
-        shifts = shifts[(shifts != 0) & (shifts >= (1 if self.folded else -self.k)) & (shifts <= self.k)]
-        found = []
-        for j in shifts.tolist():
+        """Cells of one block covered by cells of one block, or by none."""
+        ends, found = self.borders, []
+        for j in self.shifts.tolist():
             cuts = np.union1d(ends, ends + j)
             cuts = cuts[(cuts >= self.first) & (cuts <= self.last + 1)]
             found.append((np.full(len(cuts) - 1, j), cuts[:-1], np.diff(cuts).astype(np.float64)))
@@ -125,13 +133,15 @@ class Blocks(Lattice):
 
 @dataclass(frozen=True)
 class Slopes(Blocks):
-    """Blocks that cut what lies between neighbouring nodes into up to `PARTS` each, for laws whose density is linear
-    between nodes but for the steps of these blocks. Unknowns are its heights at the nodes.
+    """Blocks that cut what lies between neighbouring nodes into up to `PARTS` each, for laws whose density is a + b/d
+    between nodes, d the distance from the nearest whole sensitivity, but for the steps of these blocks. Unknowns are
+    its heights at the nodes.
 
-    nodes : from end to end, if it is folded from 0 on.
+    nodes : from end to end, if it is folded from 0 on.   also : shifts that a program looks at besides.
     """
 
     nodes: tuple[int, ...] = (0,)
+    also: tuple[int, ...] = ()
 
     @staticmethod
     def of(lattice: Lattice, grading: Grading) -> Slopes:
@@ -151,12 +161,28 @@ class Slopes(Blocks):
         return len(self.nodes) - 1
 
     @cached_property
+    def shifts(self) -> Ints:
+        """Whole numbers of half the widest blocks, and those 1, 2, 4, … cells short of the sensitivity, either sign: in
+        between little happens that does not at them. Then the others that are looked at, too."""
+        half = max(1, self.coarse // (2 * PARTS))
+        short = self.k - 2 ** np.arange(half.bit_length())
+        positive = np.unique(np.concatenate([np.arange(half, self.k, half), short, [self.k]]))
+        found = positive if self.folded else np.concatenate([-positive[::-1], positive])
+        return np.concatenate([found, np.setdiff1d(self.also, found)])
+
+    @cached_property
     def _hats(self) -> Array:
-        """Density in the middle of every block that is 1 at a node, 0 at the others and linear between. (classes,
-        nodes)"""
+        """Mean density over every block that is 1 at a node, 0 at the others and a + b/d between, d the distance from
+        the whole sensitivity next to both nodes' middle; linear in d if that is not beyond them. (classes, nodes)"""
         nodes, middle = np.array(self.nodes), self._starts + 0.5 * self._widths
         left = np.searchsorted(nodes, middle, side="right") - 1
-        share = (middle - nodes[left]) / (nodes[left + 1] - nodes[left])
+        begin, end = nodes[left], nodes[left + 1]
+        share = (middle - begin) / (end - begin)
+        pole = self.k * np.floor((begin + end) / (2 * self.k) + 0.5)
+        sloped = (begin - pole) * (end - pole) > 0
+        near, of_begin, of_end = (np.abs(x - pole)[sloped] for x in (self._starts, begin, end))
+        more = np.abs(self._starts + self._widths - pole)[sloped] - near
+        share[sloped] = (np.log1p(more / near) / more - 1 / of_begin) / (1 / of_end - 1 / of_begin)
         hats, each = np.zeros((self.classes, len(nodes))), np.arange(self.classes)
         hats[each, left], hats[each, left + 1] = 1 - share, share
         return hats

@@ -134,6 +134,7 @@ class CentralProgram(DenseProgram):
     """
 
     pace: Pace = MANY_COLUMNS
+    _point: _Point | None = field(default=None, init=False)
     _bases: list[Array] = field(default_factory=list, init=False)
     _looks: int = field(default=0, init=False)
     _idle: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64), init=False)
@@ -150,12 +151,18 @@ class CentralProgram(DenseProgram):
         self._add(self.violated(self.inner, -self.close, self.pace.first))
 
     def solve(self, limits: Limits, near: Callable[[float, float], bool]) -> str:
-        """Rounds of steps and cutting, until `near(lower, upper)` of the program."""
-        masses, aim = np.maximum(self._unknowns(), LEAST_MASS), self.pace.aim
-        room = np.maximum(1 - self._rows @ masses, 1e-3)
-        each = aim / (len(masses) + len(room))
-        point = _Point(masses, room, each / masses, each / room, -1.0)
+        """Rounds of steps and cutting, until `near(lower, upper)` of the program; further ones from where it ended."""
+        aim = self.pace.aim
+        if self._point is None:
+            masses = np.maximum(self._unknowns(), LEAST_MASS)
+            room = np.maximum(1 - self._rows @ masses, 1e-3)
+            each = aim / (len(masses) + len(room))
+            point = _Point(masses, room, each / masses, each / room, -1.0)
+        else:
+            cuts, aim = self.violated(self._law_of(self._point.u), stretches=self.pace.each), self._point.gap
+            point = self._with_cuts(self._point, cuts, aim, aim)
         for _ in range(LOTS):
+            self._point = point
             for _ in range(STEPS):
                 if time.perf_counter() >= limits.deadline or limits.stop():
                     if not limits.stop():

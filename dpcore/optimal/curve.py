@@ -102,14 +102,17 @@ class CurveProgram:
     effort: float = field(default=0.0, init=False)
 
     def __post_init__(self) -> None:
-        lattice = self.lattice
-        self._classes, self._owners = lattice.classes, lattice.classify(lattice.indices)
-        self._tests = lattice.tests
+        self._classes, self._owners = self.lattice.classes, self.lattice.classify(self.lattice.indices)
+        self.look(self.lattice)
+        self._set_up()
+
+    def look(self, lattice: Lattice) -> None:
+        """Look at the shifts of a lattice that has besides this one's perhaps others."""
+        self.lattice, self._tests = lattice, lattice.tests
         self._by_shift = self._tests.by_shift()
         self._among = np.arange(len(self._by_shift))[::-1].copy()  # the longest shifts first
         self._owner = np.cumsum(np.diff(self._tests.shift, prepend=self._tests.shift[0]) != 0)
         self.begin(self.inner)
-        self._set_up()
 
     def _set_up(self) -> None:
         """The program without rows."""

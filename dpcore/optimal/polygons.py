@@ -9,6 +9,11 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+LARGEST = 2**63 - 1
+
+FEW = 10
+"""Shifts that are looked at first: where the last laws were outside, the next is likely to be."""
+
 
 def sums_at(index: Ints, values: Array, count: int) -> Array:
     """Σ of the values with each index below `count`. (count,)"""
@@ -48,18 +53,29 @@ def corners(
     by_shift : (shifts, width) numbers of tests, filled up with the number of all.
     """
     here, there = (np.append(x, 0.0)[by_shift] for x in (own, covers))
-    order = np.argsort(-here / np.maximum(there, least), axis=1, kind="stable")
+    order, ratio = _by_ratio(here / np.maximum(there, least))
     here, there = (np.take_along_axis(x, order, 1) for x in (here, there))
     P, Q = np.cumsum(here, axis=1), np.cumsum(there, axis=1)
-    behind = (here / np.maximum(there, least) < 1) & (P + Q > 1)
+    behind = (ratio < 1) & (P + Q > 1)
     at = np.maximum(np.searchsorted(across, Q, side="right") - 1, 0)
     above_it = (rises[at] * (Q - across[at]) + above[at] < P) & (here > 0)
     return order, P, Q, above_it & (np.cumsum(behind, axis=1) - behind == 0)
+
+
+def _by_ratio(ratio: Array) -> tuple[Ints, Array]:
+    """The order of every row from the largest ratio on, and the ratios in that order, but for the last binary digits,
+    as many as a column's number has: in their places the numbers are sorted along."""
+    digits = (1 << ratio.shape[1].bit_length()) - 1
+    keys: Ints = np.sort(~ratio.view(np.int64) & (LARGEST - digits) | np.arange(ratio.shape[1]), axis=1)
+    return keys & digits, (~keys & (LARGEST - digits)).view(np.float64)
 
 
 def first_outside(
     own: Array, covers: Array, by_shift: Ints, among: Ints, across: Array, above: Array, rises: Array, least: float
 ) -> int:
     """Place in `among`, numbers of shifts, of the first one with such a corner; −1: none."""
-    outside = corners(own, covers, by_shift[among], across, above, rises, least)[3].any(axis=1)
-    return int(outside.argmax()) if outside.any() else -1
+    for some in (slice(0, FEW), slice(FEW, None)):
+        outside = corners(own, covers, by_shift[among[some]], across, above, rises, least)[3].any(axis=1)
+        if outside.any():
+            return (some.start or 0) + int(outside.argmax())
+    return -1

@@ -94,9 +94,9 @@ STEEPEST, STEEPEST_LAW = 8.0, 13.0
 """And up to this ε′ in programs for lower bounds and for laws: what e^ε′ beyond it does, linear programs hardly
 resolve, and next to nothing is lost; but what a law does there, its tail has to mend."""
 
-POLES_FROM, COARSEST_AT_POLES = 2.0, 27.0
+POLES_FROM, COARSEST_AT_POLES = 2.0, 48.0
 """From this μ on laws have poles at whole sensitivities that count, and densities are linear between nodes; next to
-poles first so many nodes per σ."""
+poles first so many cells per σ."""
 
 AVERAGED_FROM, FINE = 2.2, 16
 """From this μ on, where the loss has a kink at its minimiser, lower bounds average shifts, over lattices with so many
@@ -109,9 +109,12 @@ for them."""
 CLOSE_AT_POLES = 0.01
 """There a program begins with rows within this share of the curve: with more it would be slow."""
 
-NARROW, NARROW_FLAT = 3.0, 1.0
+NARROW, NARROW_FLAT = 2.0, 1.0
 """Where there are n nodes per sensitivity next to poles, elsewhere they are about √(NARROW·n) times as far apart; with
 the latter where the loss has no kink at its minimiser, for poles count less there."""
+
+REFUSED = 4
+"""Times that the audit may refuse a law of such a program, which then looks at more shifts."""
 
 HEAVY = 4.3
 """Poles farther out than so many σ and half a sensitivity do not count."""
@@ -218,6 +221,7 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
         self.best: _Found | None = None
         self._centre = 0.0  # of the best Gaussian
         self._seeds: dict[str, Seed | None] = {"lower": None, "upper": None}
+        self._per_piece = 0.0  # and shift, what the last audit took
         self._tail = 0  # where to begin with the shares of the tail
         self._density: _Density | None = None  # of the last law that kept the curve
 
@@ -320,8 +324,14 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
             others = [*firsts[1:], *(strict if isinstance(program, DenseProgram) else ())]
             any(program.begin(lattice.gathered(other)) for other in others)
         program.start()
+        self._solve(program, proves, deadline)
+        return program
+
+    def _solve(self, program: CurveProgram, proves: bool, deadline: float) -> None:
+        """Narrow the bracket of a program, or narrow it further."""
         exact = CENTRAL if isinstance(program, DenseProgram) else EXACT
-        of_gap = 0.0 if program.thorough else OF_GAP_SLOPES if sloped else OF_GAP
+        of_gap = OF_GAP_SLOPES if isinstance(program.lattice, Slopes) else OF_GAP
+        of_gap = 0.0 if program.thorough else of_gap
         room = max(exact * self._goal, of_gap * min(self._record().gap, 1.0))
 
         def near(lower: float, upper: float) -> bool:
@@ -334,7 +344,6 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
 
         limits = self._limits
         program.solve(replace(limits, deadline=min(limits.deadline, deadline)), near)
-        return program
 
     @property
     def _scale(self) -> float:
@@ -431,20 +440,41 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
         """The best law on the cells of a lattice, with its tail. Returns the effort."""
         problem = self.problem
         costs = cell_means(problem.paid_loss, places_of(problem, 2 * lattice.k, lattice.ends))
+        pieces = len(lattice.borders if isinstance(lattice, Slopes) else lattice.ends)
+        audited = self._per_piece * lattice.k * pieces * (2 - lattice.folded)  # seconds, about
+        deadline = min(deadline, self._limits.deadline - audited)
         program = self._curve_program(self.profile.mu * (1 - LESS), lattice, costs, False, deadline=deadline)
-        if program.private and program.upper < self.upper:
-            below = np.append(0.0, np.cumsum(program.inner))
-            self._density = _Density(lattice.ends / (2 * lattice.k), below / below[-1])
-            halves = 1 + int((lattice.ends % 2).any())  # per step: the audit's time is their square
-            body = PiecewiseNoise.from_masses(
-                sensitivity=problem.sensitivity, resolution=halves * lattice.k, breaks=lattice.ends * halves // 2,
-                masses=program.inner, origin=origin_of(problem),
-            )  # fmt: skip
-            self._offer(body, self._dense, False, "linear program")
+        for _ in range(REFUSED):
+            if not program.private or program.upper >= self.upper:
+                break
+            refused = self._offer_cells(lattice, program.inner)
+            if refused is None or not isinstance(lattice, Slopes) or self._over:
+                break
+            shifts = np.unique(audit.worst_shifts(*refused))
+            lattice = replace(lattice, also=(*lattice.also, *(np.abs(shifts) if lattice.folded else shifts).tolist()))
+            program.look(lattice)
+            self._solve(program, False, deadline)
         self._note(
             lattice.pieces * (1 + lattice.folded) if isinstance(lattice, Blocks) else len(costs), len(program.cuts)
         )
         return program.effort
+
+    def _offer_cells(self, lattice: Lattice, masses: Array) -> tuple[TailedNoise, list[float]] | None:
+        """Offer the law with these masses on cells. If it was refused: what was, and why (`_offer`)."""
+        below = np.append(0.0, np.cumsum(masses))
+        self._density = _Density(lattice.ends / (2 * lattice.k), below / below[-1])
+        sloped, halves = isinstance(lattice, Slopes), 1
+        if isinstance(lattice, Slopes):
+            breaks = lattice.borders
+            masses = np.add.reduceat(masses, breaks[:-1] - lattice.first)
+        else:
+            halves += int((lattice.ends % 2).any())  # per step: the audit looks at every piece
+            breaks = lattice.ends * halves // 2
+        body = PiecewiseNoise.from_masses(
+            sensitivity=self.problem.sensitivity, resolution=halves * lattice.k, breaks=breaks, masses=masses,
+            origin=origin_of(self.problem),
+        )  # fmt: skip
+        return self._offer(body, self._dense, False, "linear program", patient=not sloped)
 
     def _by_pairs(self) -> None:
         """Programs with one family of rows per ε′."""
@@ -558,19 +588,29 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
         self._cells, self._pairs = max(self._cells, cells), self._pairs + pairs
         self._report()
 
-    def _offer(self, body: PiecewiseNoise, places: tuple[float, ...], repaired: bool, source: str) -> None:
-        """Give the law its tail and keep it if it keeps the promise and is the best so far."""
-        mean = max(2, round(TAIL * body.resolution / self.profile.mu))
+    def _offer(
+        self, body: PiecewiseNoise, places: tuple[float, ...], repaired: bool, source: str, *, patient: bool = True
+    ) -> tuple[TailedNoise, list[float]] | None:
+        """Give the law its tail and keep it if it keeps the promise and is the best so far. If it breaks it where its
+        tail does not count, and a longer one is not to be tried for that: the law, and all ε′ at which it does."""
+        mean, pieces = max(2, round(TAIL * body.resolution / self.profile.mu)), len(body.breaks)
         for share in self._shares[self._tail :]:
             noise = TailedNoise(body, round(share * TOTAL), mean)
             upper = audit.loss_upper(noise, self.problem.loss)
             if upper >= self.upper:
-                return
+                break
+            began = time.perf_counter()
             proof = audit_profile.proof_of(noise, self.profile, places)
+            work = body.resolution * pieces * (2 - noise.is_symmetric)
+            self._per_piece = (time.perf_counter() - began) / work
             if proof.holds and keeps_shape(noise, self.problem):
                 self.best = _Found(noise, upper, proof, repaired, len(body.weights), source)
                 self._tail = max(0, self._shares.index(share) - 1)
-                return
+                break
+            broken = [e for e, delta, limit in zip(proof.epsilons, proof.deltas, proof.limits) if delta > limit]
+            if not patient and broken and broken[0] < FARTHEST * self.profile.mu:
+                return noise, broken
+        return None
 
     # The answer --------------------------------------------------------------------------------------
 

@@ -1,11 +1,13 @@
-"""Laws with poles: densities that are linear between nodes."""
+"""Laws with poles: densities a + b/d between nodes, d the distance from the nearest pole."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.integrate import quad
 from scipy.optimize import linprog
 
 from dpcore import noise_problem
@@ -35,9 +37,9 @@ def under(mu: float, loss: str):
     return noise_problem(anchor.epsilon, anchor.delta, loss=loss, profile=profile)
 
 
-def programs(folded: bool = True):
+def programs(folded: bool = True, grading: Grading = GRADING):
     """(blocks, the same laws with heights as unknowns) for |x|, or 9 |x| on the left."""
-    slopes = Slopes.of(cells(folded), GRADING)
+    slopes = Slopes.of(cells(folded), grading)
     blocks = Blocks(
         slopes.k, slopes.first, slopes.last, slopes.event_first, slopes.event_last, folded, edge=1,
         starts=slopes.starts, coarse=slopes.coarse,
@@ -59,14 +61,22 @@ def solved(program, gap=1e-5):
 
 
 @pytest.mark.parametrize("folded", [True, False])
-def test_heights_stand_for_densities_that_are_linear_between_nodes(folded):
+def test_heights_stand_for_densities_that_fall_like_the_distance_from_a_pole(folded):
     slopes = Slopes.of(cells(folded), GRADING)
-    nodes, widths = np.array(slopes.nodes), np.diff(np.append(slopes.starts, slopes.last + 1))
-    middle = np.array(slopes.starts) + 0.5 * widths
+    nodes, starts = np.array(slopes.nodes), np.array(slopes.starts)
     assert set(nodes[:-1]) <= set(slopes.starts) and nodes[-1] == slopes.last + 1
     assert np.all(np.histogram(slopes.starts, nodes)[0] <= PARTS)
     assert np.diff(nodes).min() == 1 and np.diff(nodes).max() == slopes.coarse
-    assert np.allclose(slopes.of_unknowns(2 + 0.3 * nodes), 2 + 0.3 * middle, rtol=1e-14)
+    heights = 2 + np.append(np.random.default_rng(1).random(len(nodes) - 1), 0.0)
+    ends, found = np.append(starts[1:], slopes.last + 1), slopes.of_unknowns(heights)
+    for i, (left, right) in enumerate(zip(nodes.tolist(), nodes[1:].tolist())):
+        pole = slopes.k * math.floor(0.5 * (left + right) / slopes.k + 0.5)
+        apart = (left - pole) * (right - pole) > 0
+        of = (lambda x, pole=pole: 1 / abs(x - pole)) if apart else lambda x: x
+        for j in np.flatnonzero((starts >= left) & (starts < right)).tolist():
+            mean = quad(of, starts[j], ends[j])[0] / (ends[j] - starts[j])
+            share = (mean - of(left)) / (of(right) - of(left))
+            assert found[j] == pytest.approx((1 - share) * heights[i] + share * heights[i + 1], rel=1e-12)
     rng = np.random.default_rng(0)
     heights, coefficients = rng.random(len(nodes)), rng.random((2, slopes.classes))
     same = coefficients @ slopes.of_unknowns(heights)
@@ -82,6 +92,40 @@ def test_laws_of_few_heights_are_laws_on_their_blocks_and_cost_hardly_more(folde
     assert sloped.upper >= blocks.lower
     assert sloped.upper <= 1.02 * blocks.upper
     assert len(sloped.lattice.nodes) < 0.45 * blocks.lattice.classes
+
+
+@pytest.mark.parametrize("folded", [True, False])
+def test_a_program_may_look_at_more_shifts_later(folded):
+    """What it has found so far stays what it is."""
+    wide = replace(GRADING, coarse=32)
+    program = solved(programs(folded, wide)[1], 1e-4)
+    before, lattice = program.lattice.tests, program.lattice
+    missing = np.setdiff1d(Blocks.shifts.func(lattice), lattice.shifts)
+    more = replace(lattice, also=tuple(missing.tolist()))
+    after = more.tests
+    assert len(missing) and (after.shift[: before.count] == before.shift).all()
+    assert (after.place[: before.count] == before.place).all() and set(after.shift[before.count :]) == set(missing)
+    program.look(more)
+    solved_before = program.upper
+    program.solve(Limits(0.3, 1e-5, math.inf, lambda: False), lambda lower, upper: upper - lower < 1e-4 * lower)
+    assert program.private and program.upper >= solved_before * (1 - 1e-4)
+    assert not programs(folded, wide)[0].outside(program.inner)  # judged at all shifts
+
+
+def test_a_law_that_the_audit_refuses_is_mended_at_the_shifts_where_it_is_outside(monkeypatch):
+    problem, looked = under(2.42, "l1"), []
+    one = ProfileSearch(problem, SolverSettings(gap=1e-3, time_limit=60))
+    one._start()
+    one.lower = 0.2514  # so that programs end near enough to their optimum to be at all limits
+    monkeypatch.setattr(CentralProgram, "look", lambda self, lattice: looked.append(lattice) or kept(self, lattice))
+    one._curve_cells(145)
+    looked.clear()
+    one._curve_cells(418)
+    assert len(looked) > 1 and looked[-1].also and not looked[0].also  # refused at least once
+    assert one.best.source == "linear program" and one.best.proof.holds
+
+
+kept = CurveProgram.look
 
 
 def test_the_program_of_heights_has_the_value_of_its_rows_written_out():
