@@ -94,7 +94,7 @@ STEEPEST, STEEPEST_LAW = 8.0, 13.0
 """And up to this ε′ in programs for lower bounds and for laws: what e^ε′ beyond it does, linear programs hardly
 resolve, and next to nothing is lost; but what a law does there, its tail has to mend."""
 
-POLES_FROM, COARSEST_AT_POLES = 2.0, 48.0
+POLES_FROM, COARSEST_AT_POLES = 1.8, 48.0
 """From this μ on laws have poles at whole sensitivities that count, and densities are linear between nodes; next to
 poles first so many cells per σ."""
 
