@@ -315,7 +315,7 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
         elif self._least >= RARE and self.profile.mu < (TRUSTED_MARKS if marks else TRUSTED_TO):
             kept = KEPT_MARKS if marks else KEPT_STEPS
             program = TrustProgram(*shared, floor, strict=strict, proves=proves, kept=kept)
-        elif sloped or marks:
+        elif sloped or marks or self._flat:
             program = CentralProgram(*shared, strict=strict, pace=FEW_COLUMNS if sloped else MANY_COLUMNS)
         else:
             margin = MARGIN if proves and self._least < RARE else 0.0
@@ -423,6 +423,12 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
     def _poles(self) -> bool:
         """Whether laws have poles at whole sensitivities that count."""
         return self.problem.loss.continuous and self.profile.mu >= POLES_FROM
+
+    @property
+    def _flat(self) -> bool:
+        """Whether the loss is the same far out on a side: many laws cost nearly the same then."""
+        pieces = self.problem.paid_loss.pieces
+        return pieces[0].coefficient == 0 or pieces[-1].coefficient == 0
 
     @property
     def _averages(self) -> bool:
