@@ -28,6 +28,10 @@ LARGEST = 600.0
 SEARCHED = 1e-7
 """Relative accuracy of the level, and of the place of the peak in nodes: a proof hardly tells more apart."""
 
+LESS = (0.0, 1e-9, 1e-7, 1e-5, 1e-3)
+"""The level is lowered by one of these shares: the best one may be the largest at which weights fall again where costs
+have risen. Then they fall slowly, perhaps not to 0 before the last node, and what rounding adds to them grows."""
+
 MOST_ROUNDS = 128
 """Most rounds of the search for a level, which may be 0: one below 2^−128 of the largest cost is as good."""
 
@@ -141,10 +145,24 @@ def chain_on(lattice: Lattice, costs: Array, privacy: Privacy, around: tuple[flo
         low, high = max(first, place - near), min(last, place + near)
         s = least_argument(lambda t: -value(t), np.linspace(low, high, PLACES), tolerance=SEARCHED)
     at, share, left, right = sides(s)
-    level = masses(left, right)[0]
-    amplification = privacy.amplification
-    ups = outward_weights(events[at::-1], share, level, amplification)
-    downs = outward_weights(events[at:], 1 - share, level, amplification)
+    level, ups, downs = masses(left, right)[0], np.empty(0), np.empty(0)
+    best = -math.inf
+    for less in LESS:
+        tried = level * (1 - less)
+        weights = [
+            outward_weights(nodes, part, tried, privacy.amplification)
+            for nodes, part in ((events[at::-1], share), (events[at:], 1 - share))
+        ]
+        beyond = (
+            float(costs[end]) - privacy.amplification * float(side[-1])
+            for end, side, covers in zip(
+                (0, -1), weights, (lattice.first < lattice.event_first, lattice.last > lattice.event_last)
+            )
+            if covers
+        )
+        bound = min([tried, *beyond]) - delta * sum(float(side.max(initial=0.0)) for side in weights)
+        if bound > best:
+            best, (ups, downs) = bound, weights
     node = lattice.event_first + at
     shifts = np.repeat(np.array([1, -1]), [len(ups), len(downs)])
     places = np.concatenate([node - np.arange(len(ups)), node + np.arange(len(downs))])
@@ -173,6 +191,7 @@ def classes_proof(problem: NoiseProblem, window: Window, chain: Chain, k: int, *
     ups, downs, E = chain.largest(1), chain.largest(-1), problem.privacy.amplification
     epsilon, delta = problem.privacy.epsilon, problem.privacy.delta
     lattice = rounding_lattice(problem, k, 0, window)
+    covered = lattice.first < lattice.event_first, lattice.last > lattice.event_last
     costs = rounded_costs(problem.paid_loss, problem, lattice, np.full(len(lattice.indices) - 1, 0.5))
     # Events, a period to a row; what is missing in the last row costs so much that it does not matter.
     nodes = np.arange(lattice.event_first, lattice.event_last + 1)
@@ -186,7 +205,7 @@ def classes_proof(problem: NoiseProblem, window: Window, chain: Chain, k: int, *
         table, low, high = filled(factor), np.zeros(k), np.full(k, float(costs.max()))
         for _ in range(HALVINGS):
             middle = 0.5 * (low + high)
-            fits = _meet(table, middle, factor * ups, factor * downs, epsilon)[0]
+            fits = _meet(table, middle, factor * ups, factor * downs, epsilon, covered)[0]
             low, high = np.where(fits, middle, low), np.where(fits, high, middle)
         return low
 
@@ -198,7 +217,7 @@ def classes_proof(problem: NoiseProblem, window: Window, chain: Chain, k: int, *
     if searched and len(nodes) <= FEW_NODES:
         factor = least_argument(worse, FACTORS, tolerance=TOLD)
     table, found = filled(factor), levels(factor)
-    _, peak, start = _meet(table, found, factor * ups, factor * downs, epsilon)
+    _, peak, start = _meet(table, found, factor * ups, factor * downs, epsilon, covered)
     y, z = _outwards(table, found, peak, start, E)
     y, z = y.ravel()[: len(nodes)], z.ravel()[: len(nodes)]
     shifts, events, weights = [], [], []
@@ -234,10 +253,13 @@ def _handed(levels: Array, E: float) -> tuple[float, list[tuple[int, int, float]
     return float(levels.min()), handed
 
 
-def _meet(table: Array, levels: Array, ups: float, downs: float, epsilon: float) -> tuple[Array, Ints, Array]:
+def _meet(
+    table: Array, levels: Array, ups: float, downs: float, epsilon: float, covered: tuple[bool, bool]
+) -> tuple[Array, Ints, Array]:
     """(whether, at which period and with which weight the chains from both ends meet), per class. table : (periods,
-    classes)."""
-    left, right = _reach(table, levels, ups, epsilon), _reach(table[::-1], levels, downs, epsilon)[::-1]
+    classes).   covered : whether nodes beyond the first and the last period cover these."""
+    left = _reach(table, levels, ups, epsilon, covered[0])
+    right = _reach(table[::-1], levels, downs, epsilon, covered[1])[::-1]
     last, own = len(table) - 1, np.arange(table.shape[1])
     ends_left, ends_right = table + left < levels, table + right < levels
     stop = np.where(ends_left.any(axis=0), ends_left.argmax(axis=0), last + 1)
@@ -247,12 +269,16 @@ def _meet(table: Array, levels: Array, ups: float, downs: float, epsilon: float)
     return (back < stop) | ((back == stop) & both), at, np.maximum(left[at, own], 0.0)
 
 
-def _reach(table: Array, levels: Array, most: float, epsilon: float) -> Array:
-    """The largest weights y ≤ most with y_(n + 1) ≤ (c_n − W + y_n)/E, from the first period on. (periods, classes)"""
+def _reach(table: Array, levels: Array, most: float, epsilon: float, covered: bool) -> Array:
+    """The largest weights y ≤ most with y_(n + 1) ≤ (c_n − W + y_n)/E, from the first period on, which may be covered
+    by one before that costs as much. (periods, classes)"""
     n = np.arange(len(table))[:, None]
     growth = np.exp(epsilon * (n - n[-1]))
     sums = np.concatenate([np.zeros((1, table.shape[1])), np.cumsum(growth * (table - levels), axis=0)[:-1]])
-    found: Array = (sums + np.minimum.accumulate(most * growth - sums, axis=0)) / growth
+    limits = most * growth - sums
+    if covered:
+        limits[0] = np.minimum(limits[0], growth[0] * np.maximum(table[0] - levels, 0.0) * math.exp(-epsilon))
+    found: Array = (sums + np.minimum.accumulate(limits, axis=0)) / growth
     return found
 
 
