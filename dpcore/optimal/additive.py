@@ -34,7 +34,7 @@ from .falling import falling_bounds
 from .groups import SMALL, GroupProof, coarser, group_proofs, law_window, level_stretch
 from .lower import lower_step
 from .mesh import Grading
-from .near_end import SAME, near_end_lower
+from .near_end import SAME, near_end_bounds
 from .one_sided import monotone_lower
 from .orbit_bounds import orbit_bounds
 from .orbits import Orbits
@@ -326,10 +326,16 @@ class Search(Anytime[NoiseProblem, Solution]):
             self._report()
             longer = problem.joint.epsilon >= STAIRCASE_FROM
             done = self._reached_within(NEAR_ENDS_LONGER if longer else NEAR_ENDS_TIME)
-            self.lower = max(self.lower, near_end_lower(problem, top, done, self.lower))
+            self._prove_near_end(problem, top, done)
             if problem.monotone and self.upper > WIDE_OPEN * self.lower:
-                self.lower = max(self.lower, near_end_lower(replace(problem, monotone=False), top, done, self.lower))
+                self._prove_near_end(replace(problem, monotone=False), top, done)
         return self._steps_of(staircase, problem.joint.epsilon)
+
+    def _prove_near_end(self, problem: NoiseProblem, top: tuple[float, float], done: Callable[[float], bool]) -> None:
+        """For a problem that asks no more than this one, whose best top step is given."""
+        for bound in near_end_bounds(problem, top, done, self.lower):
+            self.lower = max(self.lower, bound)
+            self._report()
 
     def _steps_of(self, staircase: Staircase | None, epsilon: float) -> tuple[float, ...]:
         """How far the inner steps of a staircase are from 0, in sensitivities; for want of one about how far."""

@@ -79,6 +79,14 @@ def free_stretch(problem: NoiseProblem) -> tuple[float, float] | None:
     return (first, last) if fits else None
 
 
+def units_inside(problem: NoiseProblem, origin: float, units: int) -> tuple[float, float]:
+    """The first and the last whole number of parts of a sensitivity, so many to one, from an origin inside the support;
+    infinite where it is open."""
+    grid = Places.of(origin, problem.sensitivity, units, [0])
+    lo, hi = (grid.position(end) for end in problem.support)
+    return float(lo if math.isinf(lo) else math.ceil(lo)), float(hi if math.isinf(hi) else math.floor(hi))
+
+
 @dataclass(frozen=True)
 class Cut:
     """The family for one problem; places in sensitivities from `origin`, the loss's minimiser inside the support (0 for
@@ -185,9 +193,7 @@ class Cut:
         problem = self.problem
         span = float(np.ptp(self.cells(left, right)[0]))
         units = min(UNITS, 1 << max(0, math.floor(math.log2(MOST_UNITS / span))))
-        grid = Places.of(self.origin, problem.sensitivity, units, [0])
-        lo, hi = (grid.position(end) for end in problem.support)
-        inside = tuple(float(x if math.isinf(x) else whole(x)) for x, whole in ((lo, math.ceil), (hi, math.floor)))
+        inside = units_inside(problem, self.origin, units)
         first, last = (_snapped(x, units, self, inside) for x in (left, right))
         first = max(first, inside[0])
         last = min(max(last, first + 1), inside[1])

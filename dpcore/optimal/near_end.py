@@ -114,12 +114,19 @@ UNMET = 1e-5
 def near_end_lower(
     problem: NoiseProblem, top: tuple[float, float], done: Callable[[float], bool], known: float = 0.0
 ) -> float:
-    """A lower bound of the expected loss, rounded down, for the first pair (ε, δ); 0 where the top step is not near an
-    end. top : ends of the best top step found [optimal.cut], in the query's unit.   done : whether a bound is good
-    enough.   known : a bound; where the first lattice proves far less, finer ones are left out."""
+    """The best of `near_end_bounds`, 0 if there are none."""
+    return max(near_end_bounds(problem, top, done, known), default=0.0)
+
+
+def near_end_bounds(
+    problem: NoiseProblem, top: tuple[float, float], done: Callable[[float], bool], known: float = 0.0
+) -> Iterator[float]:
+    """Ever better lower bounds of the expected loss, rounded down, for the first pair (ε, δ); none where the top step
+    is not near an end. top : ends of the best top step found [optimal.cut], in the query's unit.   done : whether a
+    bound is good enough.   known : a bound; where the first lattice proves far less, finer ones are left out."""
     loss, D, (lo, hi) = problem.paid_loss, problem.sensitivity, problem.support
     if not loss.continuous or problem.privacy.delta == 0:
-        return 0.0
+        return
     sides = ((loss, lo, *top), (loss.mirrored, -hi, -top[1], -top[0]))
     found, most = 0.0, min(MOST_PERIODS, MOST_CHAINED / problem.privacy.epsilon)
     for facing, end, near, far in sorted(sides, key=lambda side: side[2] - side[1]):
@@ -130,12 +137,13 @@ def near_end_lower(
         if problem.monotone and near - end - periods * D > room:
             continue  # laws that need not be monotone pay far less
         if 1 <= periods <= most and not done(found):
-            found = max(found, _best(facing, problem.privacy, D, end, periods, (near, far), done, known))
+            for bound in _bounds(facing, problem.privacy, D, end, periods, (near, far), done, known):
+                found = max(found, bound)
+                yield found
             most = periods  # a further end limits a law less by e^ε a period
-    return found
 
 
-def _best(
+def _bounds(
     loss: Loss,
     privacy: Privacy,
     D: float,
@@ -144,22 +152,22 @@ def _best(
     top: tuple[float, float],
     done: Callable[[float], bool],
     known: float,
-) -> float:
-    """The best bound of several lattices, with the best level on each; at least `periods` sensitivities lie between the
-    end and the top step."""
+) -> Iterator[float]:
+    """Of several lattices, with the best level on each; at least `periods` sensitivities lie between the end and the
+    top step."""
     whole, far = end + periods * D, top[1]
     near = whole if loss.minimiser()[0] <= whole or top[0] <= whole else top[0]
     width = (far - near) / D
     if not 0 < width < 1:
-        return 0.0
+        return
     least, most = loss.infimum(near, far), float(loss.value(far))
     if not least < most:
-        return 0.0
+        return
     rise, found, level, search = most - least, 0.0, least, _Caps(privacy, done)
     between = [least + share * rise for share in BETWEEN] if near > whole else []
     beyond = math.exp(-privacy.epsilon * periods) * (1 - (near - whole) / D) / width
     if between and beyond < UNCOVERED * privacy.delta:
-        return 0.0
+        return
     leaving, scale = 0.0, max(rise, LEAST_RISE * most) / max(1.0, most)
     large = math.log(privacy.delta) + (periods - 1) * privacy.epsilon >= math.log(LARGE)
     worth = WORTH if all(piece.power <= 1 for piece in loss.pieces) else WORTH_POWER
@@ -181,10 +189,10 @@ def _best(
             if one[1] >= least + NEXT[-1] * begun and levels is NEXT:
                 one = max(one, search.best(lattice, [least + x * begun for x in NEXT_MORE], NEXT_TO * scale, leaving))
         found, (level, leaving) = max(found, one[0]), one[1:]
+        yield found
         expected = found + (worth * found if first else MORE * (found - before))
         if done(found) or not (needed or done(expected)) or found < FAR_BELOW * known:
-            break
-    return found
+            return
 
 
 def _lattices(loss: Loss, D: float, end: float, periods: int, width: float, *, ends: bool) -> Iterator[EndLattice]:

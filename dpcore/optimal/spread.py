@@ -17,11 +17,10 @@ import numpy as np
 
 from ..loss import Loss
 from ..noise.piecewise import PiecewiseNoise
-from ..places import Places
 from ..privacy import Privacy
 from ..problem import NoiseProblem
 from ..search import least_argument
-from .cut import LEFT_OUT, MARGINS, MOST_PERIODS, UNITS
+from .cut import LEFT_OUT, MARGINS, MOST_PERIODS, UNITS, units_inside
 from .lattice import Array
 from .step import AUDIT_ROOM
 
@@ -85,9 +84,7 @@ def _rounded(
     problem: NoiseProblem, side: int, loss: Loss, origin: float, periods: int, width: float, done: Callable[[], bool]
 ) -> Iterator[PiecewiseNoise]:
     """The best law, its breaks whole numbers of units, with ever more room; none where none was found."""
-    grid, privacy = Places.of(origin, problem.sensitivity, UNITS, [0]), problem.privacy
-    lo, hi = (grid.position(end) for end in problem.support)
-    inside = [float(x if math.isinf(x) else whole(x)) / UNITS for x, whole in ((lo, math.ceil), (hi, math.floor))]
+    privacy, inside = problem.privacy, [place / UNITS for place in units_inside(problem, origin, UNITS)]
     end, last = inside if side > 0 else (-inside[1], -inside[0])
     rooms = [privacy.delta * (1 - margin) - min(AUDIT_ROOM, 0.01 * privacy.delta) for margin in MARGINS]
     family = Spread(loss, problem.sensitivity, side * origin, privacy.epsilon, rooms[0], end, last, periods)
