@@ -60,6 +60,9 @@ COARSEST = 2.0
 GROWTH = (1.2, 1.7)
 """The next one has at least and at most this many times as many cells."""
 
+GROWTH_LAW, FINER_AT_POLES = (1.2, 2.0), 2
+"""Of programs for laws with poles; so many times as many cells per sensitivity as elsewhere they have at most."""
+
 AHEAD = 1.5
 """Programs for laws have at most so many times the cells that the next one for a lower bound has."""
 
@@ -109,7 +112,7 @@ for them."""
 CLOSE_AT_POLES = 0.01
 """There a program begins with rows within this share of the curve: with more it would be slow."""
 
-NARROW, NARROW_FLAT = 2.0, 1.0
+NARROW, NARROW_FLAT = 3.0, 1.0
 """Where there are n nodes per sensitivity next to poles, elsewhere they are about √(NARROW·n) times as far apart; with
 the latter where the loss has no kink at its minimiser, for poles count less there."""
 
@@ -244,15 +247,22 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
             self._by_fractions(self._distance)
         for_laws = COARSEST_AT_POLES if self._poles else COARSEST
         firsts = {side: max(1, round(n * self.profile.mu)) for side, n in ((1, COARSEST), (-1, for_laws))}
+        growths, finest = {1: GROWTH, -1: GROWTH}, dict.fromkeys((1, -1), self.settings.max_cells_per_sensitivity)
+        if self._poles:  # the work for laws hardly grows with their cells, which are cut there
+            growths[-1], finest[-1] = GROWTH_LAW, FINER_AT_POLES * finest[-1]
         sizes, efforts = {1: 0, -1: 0}, {1: 0.0, -1: 0.0}
-        while True:
-            more = min(max(AIMED * self._record().gap / self._goal, GROWTH[0]), GROWTH[1])
-            nexts = {side: max(k + 1, round(k * more)) if k else firsts[side] for side, k in sizes.items()}
+        while not self._over and min(efforts.values()) < math.inf:
+            wanted = AIMED * self._record().gap / self._goal
+            nexts = {
+                side: max(k + 1, round(k * min(max(wanted, growths[side][0]), growths[side][1]))) if k else firsts[side]
+                for side, k in sizes.items()
+            }
             ahead = not self._poles and nexts[-1] > AHEAD * nexts[1]
             side = 1 if ahead else min(efforts, key=efforts.__getitem__)  # whose last program was the smaller
             k = self._next_to_jumps(nexts[side], side)
-            if self._over or k > self.settings.max_cells_per_sensitivity:
-                return
+            if k > finest[side]:
+                efforts = dict.fromkeys(efforts, math.inf) if ahead else {**efforts, side: math.inf}
+                continue
             sizes[side], until = k, self._for_laws
             efforts[side] = self._curve_nodes(k) if side > 0 else self._curve_cells(k, until)
             if time.perf_counter() >= until:  # the other side comes first
