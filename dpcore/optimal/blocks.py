@@ -108,17 +108,17 @@ class Blocks(Lattice):
         return np.union1d(-starts, starts) if self.folded else starts
 
     @cached_property
-    def shifts(self) -> Ints:
-        """Those that bring an edge of a block onto one: in between shortfalls are affine [Thm 1]."""
+    def looked_at(self) -> Ints:
+        """Shifts that bring an edge of a block onto one: in between shortfalls are affine [Thm 1]."""
         shifts = np.unique(np.subtract.outer(self.borders, self.borders))
         found: Ints = shifts[(shifts != 0) & (shifts >= (1 if self.folded else -self.k)) & (shifts <= self.k)]
         return found
 
     @cached_property
     def tests(self) -> Tests:
-        """Cells of one block covered by cells of one block, or by none."""
+        """Cells of one block covered by cells of one block, or by none, at every shift that is looked at."""
         ends, found = self.borders, []
-        for j in self.shifts.tolist():
+        for j in self.looked_at.tolist():
             cuts = np.union1d(ends, ends + j)
             cuts = cuts[(cuts >= self.first) & (cuts <= self.last + 1)]
             found.append((np.full(len(cuts) - 1, j), cuts[:-1], np.diff(cuts).astype(np.float64)))
@@ -161,7 +161,7 @@ class Slopes(Blocks):
         return len(self.nodes) - 1
 
     @cached_property
-    def shifts(self) -> Ints:
+    def looked_at(self) -> Ints:
         """Whole numbers of half the widest blocks, and those 1, 2, 4, … cells short of the sensitivity, either sign: in
         between little happens that does not at them. Then the others that are looked at, too."""
         half = max(1, self.coarse // (2 * PARTS))

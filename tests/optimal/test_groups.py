@@ -137,8 +137,8 @@ def test_no_bound_of_groups_passes_a_law(epsilon, delta, loss, ends, m):
 
 
 def test_chains_end_inside_their_window_where_costs_are_flat_far_out():
-    """Up to some level the multipliers fall to 0 left of the ramp; beyond it they grow for ever. At that very level they
-    stay as they are, and the last node would be worth nothing."""
+    """Up to some level the multipliers fall to 0 left of the ramp; beyond it they grow for ever. At that very level
+    they stay as they are, and the last node would be worth nothing."""
     loss = "table:-4.4=0.35,-0.99=0.35,-0.66=0.02,-0.62=0,0=0,0.44=0"
     problem = noise_problem(0.00935, 2.19e-7, 1.0, loss, support=(-1716.0, 1551.0))
     law = truncated_geometric(problem)

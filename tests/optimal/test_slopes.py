@@ -100,7 +100,7 @@ def test_a_program_may_look_at_more_shifts_later(folded):
     wide = replace(GRADING, coarse=32)
     program = solved(programs(folded, wide)[1], 1e-4)
     before, lattice = program.lattice.tests, program.lattice
-    missing = np.setdiff1d(Blocks.shifts.func(lattice), lattice.shifts)
+    missing = np.setdiff1d(Blocks.looked_at.func(lattice), lattice.looked_at)
     more = replace(lattice, also=tuple(missing.tolist()))
     after = more.tests
     assert len(missing) and (after.shift[: before.count] == before.shift).all()
