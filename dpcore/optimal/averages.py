@@ -148,6 +148,8 @@ class AveragesProgram(CurveProgram):
         lattice where its multipliers prove less."""
         lattice: Averages = self.lattice  # type: ignore[assignment]  # no other comes here
         cuts = list({id(cut): cut for _, rates in self._proofs for cut, _ in rates}.values())
+        if not cuts:  # where losses are 0 around their minimiser nothing may bind yet
+            return
         growth, limit = self._line(np.array([cut.z for cut in cuts]))
         rows = np.array([self._row(cut, each) for cut, each in zip(cuts, growth.tolist())]) / limit[:, None]
         costs, new = self.on_all / self.scale, lattice.indices - lattice.first

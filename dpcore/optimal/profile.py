@@ -450,7 +450,7 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
         loss = self.problem.paid_loss
         best = loss.minimiser()[0]
         beside = (piece for piece in loss.pieces if best in (piece.lo, piece.hi))
-        return NARROW if all(piece.power == 1 for piece in beside) else NARROW_FLAT
+        return NARROW if all(piece.power == 1 and piece.coefficient for piece in beside) else NARROW_FLAT
 
     def _law(self, lattice: Lattice, deadline: float = math.inf) -> float:
         """The best law on the cells of a lattice, with its tail. Returns the effort."""

@@ -168,3 +168,20 @@ def test_every_shift_has_its_turn_and_the_whole_sensitivity_every_time(monkeypat
     for number in range(-(-len(shifts) // AT_ONCE)):
         turns |= set(some(program, shifts, number).tolist())
     assert turns == set(shifts.tolist())
+
+
+@pytest.mark.parametrize("mu", [2.52, 3.6])
+def test_losses_that_are_0_around_their_minimiser_have_no_kink_there(mu):
+    """Nor do programs in which nothing binds yet stop the search."""
+    loss = "table:-1.8=1.4,-1.5=0.8,-1.1=0,0=0,1.1=0,1.5=0.8,1.8=1.4"
+    search = search_of(mu, loss)
+    assert not search._averages
+    lattice = Averages.of(Lattice(5, -18, 18, -18, 18, True), Grading(4, (0.0,), reach=2.0))
+    costs = search._rounded_costs(lattice)
+    on_all = search._rounded_costs(replace(lattice, nodes=tuple(range(lattice.first, lattice.last + 1))))
+    program = AveragesProgram(
+        mu, lattice, costs, normal_masses(lattice.ends / (2 * lattice.k) * mu), 1.0, 4.0, on_all=on_all
+    )
+    program._proofs = [(0.0, [])]
+    program._weigh(search._limits)
+    assert program.proved(search.profile) == 0.0
