@@ -436,9 +436,9 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
 
     @property
     def _flat(self) -> bool:
-        """Whether the loss is the same far out on a side: many laws cost nearly the same then."""
+        """Whether a continuous loss is the same far out on a side: many laws cost nearly the same then."""
         pieces = self.problem.paid_loss.pieces
-        return pieces[0].coefficient == 0 or pieces[-1].coefficient == 0
+        return self.problem.loss.continuous and 0 in (pieces[0].coefficient, pieces[-1].coefficient)
 
     @property
     def _averages(self) -> bool:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dpcore.optimal import solve
+from dpcore.optimal.central import CentralProgram
 from dpcore.optimal.curve import CurveProgram
 from dpcore.optimal.profile import ProfileSearch, exceed_lower
 from dpcore.optimal.step import Limits
@@ -43,8 +44,9 @@ def anew(program):
     ("loss", "mu"), [("l1", 0.4), ("l2", 0.3), ("pinball:0.8", 0.5), ("asym:1:4", 0.3), (TABLE, 0.5)]
 )
 def test_steps_and_vertices_find_the_same(loss, mu, monkeypatch):
-    found = []
-    for kind, trusted_to in ((TrustProgram, 0.55), (CurveProgram, 0.0)):
+    """Or central points, where the loss is the same far out on a side."""
+    found, other = [], CentralProgram if loss == TABLE else CurveProgram
+    for kind, trusted_to in ((TrustProgram, 0.55), (other, 0.0)):
         monkeypatch.setattr("dpcore.optimal.profile.TRUSTED_TO", trusted_to)
         search, programs = search_of(mu, loss)
         search.lower = 0.9 * search.upper
