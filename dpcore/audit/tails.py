@@ -25,8 +25,8 @@ from .growth import amplification_bounds
 LEAST = float(np.finfo(float).tiny)
 """Smaller probabilities are known less exactly than `CELL_ERROR` says, the smallest not at all."""
 
-MERGED = 2e-10
-"""What cells of the tail that are taken together may add to a probability."""
+FEW, MERGED = 4000, 2e-10
+"""So many cells are looked at one by one; what more of them, taken together, may add to a probability."""
 
 
 @dataclass(frozen=True)
@@ -45,10 +45,11 @@ class _Pieces:
 
     @classmethod
     def of(cls, noise: TailedNoise, limit: int) -> _Pieces:
-        """Pieces of the body's density, cut where the tail falls by too much on them."""
+        """Pieces of the body's density, cut where the tail falls by too much on them; cells if these are few."""
         breaks = noise.body.breaks
-        reach, widest = int(np.abs(breaks).max()) + limit, max(1, int(noise.tail_mean * MERGED / noise.share))
+        reach = int(np.abs(breaks).max()) + limit
         far = reach + limit
+        widest = 1 if 2 * far <= FEW else max(1, int(noise.tail_mean * MERGED / noise.share))
         edges = np.unique(np.concatenate([breaks, [-far, -reach, 0, reach, far]]))
         parts = -(-np.diff(edges) // widest)
         each = np.arange(parts.sum()) - np.repeat(np.cumsum(parts) - parts, parts)
