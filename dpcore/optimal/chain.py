@@ -14,6 +14,7 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..privacy import Privacy
 from ..problem import NoiseProblem
@@ -145,24 +146,17 @@ def chain_on(lattice: Lattice, costs: Array, privacy: Privacy, around: tuple[flo
         low, high = max(first, place - near), min(last, place + near)
         s = least_argument(lambda t: -value(t), np.linspace(low, high, PLACES), tolerance=SEARCHED)
     at, share, left, right = sides(s)
-    level, ups, downs = masses(left, right)[0], np.empty(0), np.empty(0)
-    best = -math.inf
+    level, best, ups, downs = masses(left, right)[0], -math.inf, np.empty(0), np.empty(0)
+    # What the nodes cost that cover the outermost events and are none.
+    border_left = float(costs[0]) if lattice.first < lattice.event_first else math.inf
+    border_right = float(costs[-1]) if lattice.last > lattice.event_last else math.inf
     for less in LESS:
-        tried = level * (1 - less)
-        weights = [
-            outward_weights(nodes, part, tried, privacy.amplification)
-            for nodes, part in ((events[at::-1], share), (events[at:], 1 - share))
-        ]
-        beyond = (
-            float(costs[end]) - privacy.amplification * float(side[-1])
-            for end, side, covers in zip(
-                (0, -1), weights, (lattice.first < lattice.event_first, lattice.last > lattice.event_last)
-            )
-            if covers
-        )
-        bound = min([tried, *beyond]) - delta * sum(float(side.max(initial=0.0)) for side in weights)
+        tried, E = level * (1 - less), privacy.amplification
+        y, z = outward_weights(events[at::-1], share, tried, E), outward_weights(events[at:], 1 - share, tried, E)
+        bound = min(tried, border_left - E * float(y[-1]), border_right - E * float(z[-1]))
+        bound -= delta * float(y.max() + z.max())
         if bound > best:
-            best, (ups, downs) = bound, weights
+            best, ups, downs = bound, y, z
     node = lattice.event_first + at
     shifts = np.repeat(np.array([1, -1]), [len(ups), len(downs)])
     places = np.concatenate([node - np.arange(len(ups)), node + np.arange(len(downs))])
@@ -191,21 +185,22 @@ def classes_proof(problem: NoiseProblem, window: Window, chain: Chain, k: int, *
     ups, downs, E = chain.largest(1), chain.largest(-1), problem.privacy.amplification
     epsilon, delta = problem.privacy.epsilon, problem.privacy.delta
     lattice = rounding_lattice(problem, k, 0, window)
-    covered = lattice.first < lattice.event_first, lattice.last > lattice.event_last
     costs = rounded_costs(problem.paid_loss, problem, lattice, np.full(len(lattice.indices) - 1, 0.5))
-    # Events, a period to a row; what is missing in the last row costs so much that it does not matter.
-    nodes = np.arange(lattice.event_first, lattice.event_last + 1)
-    missing = -len(nodes) % k
+    # A period to a row; what is missing in the last row costs so much that it does not matter. Nodes that are no events
+    # have no weights.
+    nodes, missing = lattice.indices, -len(lattice.indices) % k
+    inside = (nodes >= lattice.event_first) & (nodes <= lattice.event_last)
+    weighed = np.append(inside, np.zeros(missing, dtype=bool)).reshape(-1, k)
 
     def filled(factor: float) -> Array:
         beyond = np.full(missing, 4 * (float(costs.max()) + E * factor * max(ups, downs)))
-        return np.concatenate([costs[nodes - lattice.first], beyond]).reshape(-1, k)
+        return np.append(costs, beyond).reshape(-1, k)
 
     def levels(factor: float) -> Array:
         table, low, high = filled(factor), np.zeros(k), np.full(k, float(costs.max()))
         for _ in range(HALVINGS):
             middle = 0.5 * (low + high)
-            fits = _meet(table, middle, factor * ups, factor * downs, epsilon, covered)[0]
+            fits = _meet(table, weighed, middle, factor * ups, factor * downs, epsilon)[0]
             low, high = np.where(fits, middle, low), np.where(fits, high, middle)
         return low
 
@@ -217,18 +212,18 @@ def classes_proof(problem: NoiseProblem, window: Window, chain: Chain, k: int, *
     if searched and len(nodes) <= FEW_NODES:
         factor = least_argument(worse, FACTORS, tolerance=TOLD)
     table, found = filled(factor), levels(factor)
-    _, peak, start = _meet(table, found, factor * ups, factor * downs, epsilon, covered)
+    _, peak, start = _meet(table, weighed, found, factor * ups, factor * downs, epsilon)
     y, z = _outwards(table, found, peak, start, E)
     y, z = y.ravel()[: len(nodes)], z.ravel()[: len(nodes)]
     shifts, events, weights = [], [], []
     for sign, values in ((k, y), (-k, z)):
-        used = values > 0
+        used = (values > 0) & inside
         shifts.append(np.full(int(used.sum()), sign))
         events.append(nodes[used])
         weights.append(values[used])
     residues = np.arange(len(nodes)) % k
     for a, b, each in _handed(found, E)[1]:
-        mine = nodes[residues == a]
+        mine = nodes[inside & (residues == a)]
         shifts.append(np.full(len(mine), a - b))
         events.append(mine)
         weights.append(np.full(len(mine), each))
@@ -254,31 +249,30 @@ def _handed(levels: Array, E: float) -> tuple[float, list[tuple[int, int, float]
 
 
 def _meet(
-    table: Array, levels: Array, ups: float, downs: float, epsilon: float, covered: tuple[bool, bool]
+    table: Array, weighed: NDArray[np.bool_], levels: Array, ups: float, downs: float, epsilon: float
 ) -> tuple[Array, Ints, Array]:
     """(whether, at which period and with which weight the chains from both ends meet), per class. table : (periods,
-    classes).   covered : whether nodes beyond the first and the last period cover these."""
-    left = _reach(table, levels, ups, epsilon, covered[0])
-    right = _reach(table[::-1], levels, downs, epsilon, covered[1])[::-1]
+    classes).   weighed : like it, which nodes may have weights; the others are handed nothing, so they have to be worth
+    the highest level."""
+    asked: Array = np.where(weighed, levels, levels.max())
+    left = _reach(table, asked, np.where(weighed, ups, 0.0), epsilon)
+    right = _reach(table[::-1], asked[::-1], np.where(weighed, downs, 0.0)[::-1], epsilon)[::-1]
     last, own = len(table) - 1, np.arange(table.shape[1])
-    ends_left, ends_right = table + left < levels, table + right < levels
+    ends_left, ends_right = table + left < asked, table + right < asked
     stop = np.where(ends_left.any(axis=0), ends_left.argmax(axis=0), last + 1)
     back = np.where(ends_right.any(axis=0), last - ends_right[::-1].argmax(axis=0), -1)
     at = np.minimum(stop, last)
-    both = table[at, own] + left[at, own] + right[at, own] >= levels
+    both = table[at, own] + left[at, own] + right[at, own] >= asked[at, own]
     return (back < stop) | ((back == stop) & both), at, np.maximum(left[at, own], 0.0)
 
 
-def _reach(table: Array, levels: Array, most: float, epsilon: float, covered: bool) -> Array:
-    """The largest weights y ≤ most with y_(n + 1) ≤ (c_n − W + y_n)/E, from the first period on, which may be covered
-    by one before that costs as much. (periods, classes)"""
+def _reach(table: Array, levels: Array, most: Array, epsilon: float) -> Array:
+    """The largest weights y ≤ most with y_(n + 1) ≤ (c_n − W + y_n)/E, from the first period on. (periods, classes)
+    each"""
     n = np.arange(len(table))[:, None]
     growth = np.exp(epsilon * (n - n[-1]))
     sums = np.concatenate([np.zeros((1, table.shape[1])), np.cumsum(growth * (table - levels), axis=0)[:-1]])
-    limits = most * growth - sums
-    if covered:
-        limits[0] = np.minimum(limits[0], growth[0] * np.maximum(table[0] - levels, 0.0) * math.exp(-epsilon))
-    found: Array = (sums + np.minimum.accumulate(limits, axis=0)) / growth
+    found: Array = (sums + np.minimum.accumulate(most * growth - sums, axis=0)) / growth
     return found
 
 
