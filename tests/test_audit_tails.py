@@ -75,6 +75,7 @@ WIDE = PiecewiseNoise.from_masses(
 def test_cells_of_a_thin_tail_are_taken_together_on_the_safe_side(weight, monkeypatch):
     """Where a unit more or less of the tail is nothing; the shift that is named is the worst."""
     monkeypatch.setattr(tails, "FEW", 0)
+    monkeypatch.setattr(tails, "DEARER", 0)
     noise = TailedNoise(WIDE, weight, 40)
     exact = Tailed(Cells(Fraction(1, 12), Fraction(0), WIDE.breaks.tolist(), WIDE.weights.tolist(), TOTAL), weight, 40)
     pieces = tails._Pieces.of(noise, 12)

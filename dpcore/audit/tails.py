@@ -25,16 +25,17 @@ from .growth import amplification_bounds
 LEAST = float(np.finfo(float).tiny)
 """Smaller probabilities are known less exactly than `CELL_ERROR` says, the smallest not at all."""
 
-FEW, MERGED = 4000, 2e-10
-"""So many cells are looked at one by one; what more of them, taken together, may add to a probability."""
+FEW, DEARER, MERGED = 4000, 5, 2e-10
+"""So many cells are looked at one by one, and more if pieces, which take so many times as long as a cell each, would
+not pay; what cells that are taken together may add to an event's probability, and to what covers it, e^ε′ times."""
 
 
 @dataclass(frozen=True)
 class _Pieces:
     """The law between −reach − limit and reach + limit, in units.
 
-    edges : (n + 1,) of the pieces, 0 among them.   most, least : (n,) largest and least density on them, but for
-    `CELL_ERROR`.
+    edges : (n + 1,) of the pieces, 0 among them.   most, least : (n,) largest and least density on them, rounded up and
+    down.
     """
 
     reach: int
@@ -45,18 +46,22 @@ class _Pieces:
 
     @classmethod
     def of(cls, noise: TailedNoise, limit: int) -> _Pieces:
-        """Pieces of the body's density, cut where the tail falls by too much on them; cells if these are few."""
+        """Pieces of the body's density, cut where the tail falls by too much on them, or single cells."""
         breaks = noise.body.breaks
         reach = int(np.abs(breaks).max()) + limit
         far = reach + limit
-        widest = 1 if 2 * far <= FEW else max(1, int(noise.tail_mean * MERGED / noise.share))
+        widest = max(1, int(min(noise.tail_mean * MERGED / noise.share, far)))
         edges = np.unique(np.concatenate([breaks, [-far, -reach, 0, reach, far]]))
         parts = -(-np.diff(edges) // widest)
+        if 2 * far <= max(FEW, DEARER * int(parts.sum())):
+            widest, parts = 1, np.diff(edges)
         each = np.arange(parts.sum()) - np.repeat(np.cumsum(parts) - parts, parts)
         edges = np.append(np.repeat(edges[:-1], parts) + widest * each, far)
         own = (1 - noise.share) * heights.density(breaks, noise.body.masses, edges[:-1])
         ends = noise.share * noise.tail_cells(np.array([edges[:-1], edges[1:] - 1]))
-        return cls(reach, limit, edges, own + ends.max(axis=0), own + ends.min(axis=0))
+        most, least = own + ends.max(axis=0), own + ends.min(axis=0)
+        most, least = np.maximum(most, LEAST) * (1 + CELL_ERROR), np.where(least < LEAST, 0.0, least) * (1 - CELL_ERROR)
+        return cls(reach, limit, edges, most, least)
 
     @property
     def shifts(self) -> list[int]:
@@ -66,6 +71,9 @@ class _Pieces:
     def overlaps(self, shift: int) -> tuple[Array, Array, Array]:
         """The densities of the law and of the law moved to the right by a shift on all pieces of both within reach, and
         their widths."""
+        if len(self.most) == 2 * (self.reach + self.limit):  # single cells
+            first, last = self.limit, len(self.most) - self.limit
+            return self.most[first:last], self.least[first - shift : last - shift], np.ones(last - first)
         moved = self.edges + shift
         inside, within = ((edges >= -self.reach) & (edges <= self.reach) for edges in (self.edges, moved))
         cuts = np.concatenate([self.edges[inside], moved[within]])
@@ -125,8 +133,6 @@ def _over_shifts(
 def _one_shift_upper(here: Array, there: Array, widths: Array, growth: Array) -> Array:
     """Σ widths·max(0, here − x·there) for every x of `growth`, rounded up. For every x the terms that are positive are
     those whose ratio exceeds it: two cumulative sums serve all x. Sums of n terms err by n·u of their size."""
-    here = np.maximum(here, LEAST) * (1 + CELL_ERROR)
-    there = np.where(there < LEAST, 0.0, there) * (1 - CELL_ERROR)
     with np.errstate(divide="ignore"):
         ratio = here / there
     order = np.argsort(-ratio)
@@ -156,4 +162,4 @@ def pure_from_upper(noise: TailedNoise) -> float:
     """An ε′ from which on δ̄ is 0; infinite for a tail too thin for floats. Ratios further out are those of the tail, as
     in the pieces between body and reach."""
     pieces = _Pieces.of(noise, noise.body.resolution)
-    return math.inf if (pieces.least < LEAST).any() else math.log(pieces.steepest) + 1e-11
+    return math.log(pieces.steepest) + 1e-11 if pieces.least.all() else math.inf

@@ -163,12 +163,13 @@ class Slopes(Blocks):
     @cached_property
     def looked_at(self) -> Ints:
         """Whole numbers of half the widest blocks, and those 1, 2, 4, … cells short of the sensitivity, either sign: in
-        between little happens that does not at them. Then the others that are looked at, too."""
+        between little happens that does not at them. Then the others, in their order, that tests keep their numbers."""
         half = max(1, self.coarse // (2 * PARTS))
         short = self.k - 2 ** np.arange(half.bit_length())
         positive = np.unique(np.concatenate([np.arange(half, self.k, half), short, [self.k]]))
         found = positive if self.folded else np.concatenate([-positive[::-1], positive])
-        return np.concatenate([found, np.setdiff1d(self.also, found)])
+        others = list(dict.fromkeys(shift for shift in self.also if shift not in found))
+        return np.append(found, np.array(others, dtype=np.int64))
 
     @cached_property
     def _hats(self) -> Array:

@@ -169,7 +169,7 @@ class CentralProgram(DenseProgram):
                         self._improve(self._law_of(point.u), private=False)
                     return "time"
                 try:
-                    point = point.next(self._rows, self._paid, self._mass, SETTLED * aim)
+                    self._point = point = point.next(self._rows, self._paid, self._mass, SETTLED * aim)
                 except linalg.LinAlgError:
                     return "failed"
                 proved = self._worth(np.arange(len(point.y)), point.y)

@@ -111,13 +111,6 @@ UNMET = 1e-5
 """Share of the level that may remain as demand; it is missing from the bound."""
 
 
-def near_end_lower(
-    problem: NoiseProblem, top: tuple[float, float], done: Callable[[float], bool], known: float = 0.0
-) -> float:
-    """The best of `near_end_bounds`, 0 if there are none."""
-    return max(near_end_bounds(problem, top, done, known), default=0.0)
-
-
 def near_end_bounds(
     problem: NoiseProblem, top: tuple[float, float], done: Callable[[float], bool], known: float = 0.0
 ) -> Iterator[float]:

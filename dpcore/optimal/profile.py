@@ -39,7 +39,7 @@ from .central import FEW_COLUMNS, MANY_COLUMNS, CentralProgram
 from .curve import CLOSE, FLOOR, CurveProgram
 from .dense import DenseProgram
 from .jumps import threshold
-from .lattice import Array, Lattice
+from .lattice import Array, Ints, Lattice
 from .lower import lower_step, rounded_costs, rounding_lattice
 from .marks import Events, Shaped
 from .mesh import Grading
@@ -62,6 +62,9 @@ GROWTH = (1.2, 1.7)
 
 GROWTH_LAW, FINER_AT_POLES = (1.2, 2.0), 2
 """Of programs for laws with poles; so many times as many cells per sensitivity as elsewhere they have at most."""
+
+TOO_LATE = 0.5
+"""No program begins with less time left than this share of what the side's last one, a smaller one, took."""
 
 AHEAD = 1.5
 """Programs for laws have at most so many times the cells that the next one for a lower bound has."""
@@ -98,7 +101,7 @@ STEEPEST, STEEPEST_LAW = 8.0, 13.0
 resolve, and next to nothing is lost; but what a law does there, its tail has to mend."""
 
 POLES_FROM, COARSEST_AT_POLES = 1.8, 48.0
-"""From this μ on laws have poles at whole sensitivities that count, and densities are linear between nodes; next to
+"""From this μ on laws have poles at whole sensitivities that count, and densities a + b/distance between nodes; next to
 poles first so many cells per σ."""
 
 AVERAGED_FROM, FINE = 2.2, 16
@@ -146,7 +149,7 @@ EXACT, CENTRAL = 0.02, 0.1
 """A program's own bracket is narrowed to this share of the gap aimed at; by central points and steps to that share."""
 
 OF_GAP, OF_GAP_SLOPES = 0.01, 0.03
-"""Or to this share of the gap so far, the latter for densities that are linear between nodes."""
+"""Or to this share of the gap so far, the latter for laws with poles."""
 
 LITTLE = 0.1
 """A program is left when it can narrow the bracket by no more than this share."""
@@ -250,7 +253,7 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
         growths, finest = {1: GROWTH, -1: GROWTH}, dict.fromkeys((1, -1), self.settings.max_cells_per_sensitivity)
         if self._poles:  # the work for laws hardly grows with their cells, which are cut there
             growths[-1], finest[-1] = GROWTH_LAW, FINER_AT_POLES * finest[-1]
-        sizes, efforts = {1: 0, -1: 0}, {1: 0.0, -1: 0.0}
+        sizes, efforts, took = {1: 0, -1: 0}, {1: 0.0, -1: 0.0}, {1: 0.0, -1: 0.0}
         while not self._over and min(efforts.values()) < math.inf:
             wanted = AIMED * self._record().gap / self._goal
             nexts = {
@@ -260,11 +263,13 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
             ahead = not self._poles and nexts[-1] > AHEAD * nexts[1]
             side = 1 if ahead else min(efforts, key=efforts.__getitem__)  # whose last program was the smaller
             k = self._next_to_jumps(nexts[side], side)
-            if k > finest[side]:
+            began = time.perf_counter()
+            if k > finest[side] or began + TOO_LATE * took[side] > self._deadline:
                 efforts = dict.fromkeys(efforts, math.inf) if ahead else {**efforts, side: math.inf}
                 continue
             sizes[side], until = k, self._for_laws
             efforts[side] = self._curve_nodes(k) if side > 0 else self._curve_cells(k, until)
+            took[side] = time.perf_counter() - began
             if time.perf_counter() >= until:  # the other side comes first
                 efforts[side] = max(efforts.values()) + 1
 
@@ -419,8 +424,8 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
         self._law(Shaped.around(k, fraction.numerator, normal_masses(places * mu / (1 + mu**4)), near))
 
     def _curve_cells(self, k: int, deadline: float = math.inf) -> float:
-        """A law constant on cells, with its tail [Thm 1], or nearly linear between k nodes per sensitivity next to the
-        poles and fewer elsewhere. Returns the effort."""
+        """A law constant on cells, with its tail [Thm 1], or nearly a + b/distance between nodes that are 1/k of
+        a sensitivity apart next to poles, more elsewhere. Returns the effort."""
         problem, edge = self.problem, int(self._poles or not self.problem.loss.continuous)
         apart = 2 ** max(1, round(0.5 * math.log2(self._narrow * k))) if self._poles else 1
         lattice = cell_lattice(problem, max(1, round(k / apart)), edge, self._window(1.0))
@@ -456,8 +461,8 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
         """The best law on the cells of a lattice, with its tail. Returns the effort."""
         problem = self.problem
         costs = cell_means(problem.paid_loss, places_of(problem, 2 * lattice.k, lattice.ends))
-        pieces = len(lattice.borders if isinstance(lattice, Slopes) else lattice.ends)
-        audited = self._per_piece * lattice.k * pieces * (2 - lattice.folded)  # seconds, about
+        resolution, breaks = _breaks(lattice)
+        audited = self._per_piece * resolution * len(breaks) * (2 - lattice.folded)  # seconds, about
         deadline = min(deadline, self._limits.deadline - audited)
         program = self._curve_program(self.profile.mu * (1 - LESS), lattice, costs, False, deadline=deadline)
         for _ in range(REFUSED):
@@ -479,18 +484,15 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
         """Offer the law with these masses on cells. If it was refused: what was, and why (`_offer`)."""
         below = np.append(0.0, np.cumsum(masses))
         self._density = _Density(lattice.ends / (2 * lattice.k), below / below[-1])
-        sloped, halves = isinstance(lattice, Slopes), 1
+        resolution, breaks = _breaks(lattice)
         if isinstance(lattice, Slopes):
-            breaks = lattice.borders
             masses = np.add.reduceat(masses, breaks[:-1] - lattice.first)
-        else:
-            halves += int((lattice.ends % 2).any())  # per step: the audit looks at every piece
-            breaks = lattice.ends * halves // 2
         body = PiecewiseNoise.from_masses(
-            sensitivity=self.problem.sensitivity, resolution=halves * lattice.k, breaks=breaks, masses=masses,
+            sensitivity=self.problem.sensitivity, resolution=resolution, breaks=breaks, masses=masses,
             origin=origin_of(self.problem),
         )  # fmt: skip
-        return self._offer(body, self._dense, False, "linear program", patient=not sloped)
+        patient = not isinstance(lattice, Slopes)
+        return self._offer(body, self._dense, False, "linear program", patient=patient)
 
     def _by_pairs(self) -> None:
         """Programs with one family of rows per ε′."""
@@ -610,7 +612,9 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
         """Give the law its tail and keep it if it keeps the promise and is the best so far. If it breaks it where its
         tail does not count, and a longer one is not to be tried for that: the law, and all ε′ at which it does."""
         mean, pieces = max(2, round(TAIL * body.resolution / self.profile.mu)), len(body.breaks)
-        for share in self._shares[self._tail :]:
+        for number, share in enumerate(self._shares[self._tail :]):
+            if number and self._over:
+                break
             noise = TailedNoise(body, round(share * TOTAL), mean)
             upper = audit.loss_upper(noise, self.problem.loss)
             if upper >= self.upper:
@@ -644,6 +648,14 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
         return Solution(
             problem, self.settings, noise, certificate, trace, seconds, found.cells, noise.body.resolution, found.source
         )
+
+
+def _breaks(lattice: Lattice) -> tuple[int, Ints]:
+    """(units per sensitivity, as few as may be; breaks in units) of laws on the cells of a lattice or on its blocks."""
+    if isinstance(lattice, Slopes):
+        return lattice.k, lattice.borders
+    halves = 1 + int((lattice.ends % 2).any())
+    return halves * lattice.k, lattice.ends * halves // 2
 
 
 def _between(lower: float, upper: float) -> float:

@@ -11,12 +11,16 @@ from dpcore import audit
 from dpcore.loss import parse_loss
 from dpcore.optimal import laws
 from dpcore.optimal.cut import Cut
-from dpcore.optimal.near_end import EndLattice, NearEnd, near_end_lower
+from dpcore.optimal.near_end import EndLattice, NearEnd, near_end_bounds
 from dpcore.optimal.peak import Slices
 from dpcore.privacy import Privacy
 from dpcore.problem import NoiseProblem, noise_problem
 
 INFINITY = float("inf")
+
+
+def near_end_lower(*given, **known) -> float:
+    return max(near_end_bounds(*given, **known), default=0.0)
 
 
 def bracket(epsilon: float, delta: float, spec: str, support: tuple[float, float], gap: float) -> tuple[float, float]:

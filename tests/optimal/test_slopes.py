@@ -101,8 +101,11 @@ def test_a_program_may_look_at_more_shifts_later(folded):
     program = solved(programs(folded, wide)[1], 1e-4)
     before, lattice = program.lattice.tests, program.lattice
     missing = np.setdiff1d(Blocks.looked_at.func(lattice), lattice.looked_at)
-    more = replace(lattice, also=tuple(missing.tolist()))
+    first, rest = missing[-2:].tolist(), missing[:-2].tolist()
+    once = replace(lattice, also=tuple(first))
+    more = replace(once, also=(*first, *rest))
     after = more.tests
+    assert (after.shift[: once.tests.count] == once.tests.shift).all() and after.shift.dtype == np.int64
     assert len(missing) and (after.shift[: before.count] == before.shift).all()
     assert (after.place[: before.count] == before.place).all() and set(after.shift[before.count :]) == set(missing)
     program.look(more)
