@@ -46,11 +46,14 @@ def least_argument(function: Callable[[float], float], grid: Iterable[float], *,
     return min([*found, (fa, a), (fb, b)])[1]
 
 
-def least_argument_vectorised(function: Callable[[NDArray[np.float64]], NDArray[np.float64]], grid: ArrayLike) -> float:
-    """As `least_argument` for a function of arrays: five times 41 points between the neighbours of the best."""
+def least_argument_vectorised(
+    function: Callable[[NDArray[np.float64]], NDArray[np.float64]], grid: ArrayLike, rounds: int = 6
+) -> float:
+    """As `least_argument` for a function of arrays: after the first round 41 points between the neighbours of the
+    best."""
     points = np.unique(np.asarray(grid, dtype=float))
     found = []
-    for _ in range(6):
+    for _ in range(rounds):
         values = function(points)
         best = int(np.argmin(values))
         found.append((float(values[best]), float(points[best])))

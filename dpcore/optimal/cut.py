@@ -9,17 +9,21 @@ every sensitivity there the part next to the top step.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from ..loss.primitive import Primitive
 from ..noise.piecewise import PiecewiseNoise
 from ..noise.staircase import Staircase
 from ..places import Places
 from ..problem import FARTHEST, NoiseProblem
-from ..search import least_argument
+from ..search import least_argument_vectorised
 from .lattice import Array, Ints
 from .step import AUDIT_ROOM
 
@@ -61,8 +65,12 @@ the ends, as long as it gains this share."""
 PARTS_FROM = 2.0
 """At smaller ε laws fall so little within a sensitivity that programs serve."""
 
-TRIED_TO, SEARCHED_TO = 1e-3, 1e-7
-"""Relative accuracy of widths next to every anchor, and of ends."""
+
+NEXT = sorted(itertools.product((-1, 0, 1), repeat=2), key=lambda moves: (abs(moves[0]) + abs(moves[1]), moves))
+"""Units by which ends of a top step move after they are rounded, where the law would not be private."""
+
+SEARCHED = 4
+"""Rounds of a search, each of which looks twenty times as closely."""
 
 
 def free_stretch(problem: NoiseProblem) -> tuple[float, float] | None:
@@ -110,106 +118,107 @@ class Cut:
         D = problem.sensitivity
         return Cut(problem, origin, (lo - origin) / D, (hi - origin) / D, margin)
 
-    # One law -------------------------------------------------------------------------------------------
+    # Laws ----------------------------------------------------------------------------------------------
 
-    def cells(self, left: float, right: float) -> tuple[Array, Array, Ints]:
-        """(breaks, masses before they are normalised, side: −1 for what may be higher left of the top step, 1 for what
-        may be right of it, 0 for the rest)."""
-        epsilon = self.problem.privacy.epsilon
-        most = math.ceil(math.log(1 / (LEFT_OUT * self.problem.privacy.delta)) / epsilon) + 1
-        below, above = (self._steps(min(room, most)) for room in (left - self.lo, self.hi - right))
-        breaks = np.concatenate([left - below[0][::-1], right + above[0]])
-        level = np.concatenate([below[1][::-1], [0], above[1]])
-        side = np.concatenate([-below[2][::-1], [0], above[2]])
-        wide = np.diff(breaks) > 0  # a last cell may be a point
-        breaks, level = np.append(breaks[:1], breaks[1:][wide]), level[wide]
-        return breaks, np.exp(-epsilon * level) * np.diff(breaks), side[wide]
-
-    def _steps(self, room: float) -> tuple[Array, Ints, Ints]:
-        """(places, level, 1 for what may be higher) of the cells on one side, from the top step on. (n + 1,), (n,)"""
-        if room <= 0:
-            return np.zeros(1), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
-        periods = np.arange(math.ceil(room), dtype=np.float64)
-        ends: Array = np.union1d(periods, periods + self.part) if self.part < 1 else periods
-        ends = np.append(ends[ends < room], room)
-        level = np.floor(ends[:-1]).astype(np.int64)
-        return ends, level + 1, (ends[:-1] - level < self.part).astype(np.int64)
-
-    @property
+    @cached_property
     def _most(self) -> float:
         """What may be uncovered: δ less what an audit rounds up."""
         delta = self.problem.privacy.delta
         return delta - min(AUDIT_ROOM, 0.01 * delta) - self.margin * delta
 
-    def fillings(self, breaks: Array, masses: Array, side: Ints) -> Iterator[tuple[Array, float, float, int]]:
-        """(masses, atom, how much of δ they leave, side that is raised or 0) in ways that use up δ: an atom, or all of
-        one side (of mirror images both) so much higher, at most as high as the top step, that the last sensitivity
-        there weighs δ."""
-        most, highest, widths = self._most, self.problem.privacy.amplification, np.diff(breaks)
-        last = np.clip(np.stack([breaks[0] + 1 - breaks[:-1], breaks[1:] - breaks[-1] + 1]) / widths, 0.0, 1.0)
-        mass, open_ = float(masses.sum()), last @ masses
-        for raised in (0, 1) if self.problem.folds else (0, -1, 1):
-            filled, total, uncovered = masses, mass, open_
-            if raised:
-                part = masses * ((side == raised) | (self.problem.folds & (side != 0)))
-                more, own = float(part.sum()), last @ part
-                which = int(raised > 0)
-                free = own[which] - most * more
-                factor = (most * mass - open_[which]) / free if free > 0 else highest - 1
-                if not more or factor <= 0:
-                    continue
-                factor = min(factor, highest - 1)
-                filled, total, uncovered = masses + factor * part, mass + factor * more, open_ + factor * own
-            spare = most - float(uncovered.max()) / total
-            atom = max(0.0, spare) / (1 + spare - most)
-            yield filled * ((1 - atom) / total), atom, spare, raised
+    @cached_property
+    def _integral(self) -> Primitive:
+        return Primitive(self.problem.paid_loss, self.origin)
 
-    def filled(self, left: float, right: float) -> list[_Filled]:
-        """The laws with this top step, private or not; none that is not in the support."""
-        if not self.lo <= left < right <= self.hi or (self.problem.monotone and not left <= 0 <= right):
-            return []
-        breaks, masses, side = self.cells(left, right)
-        if len(masses) > 2 * MOST_PERIODS:
-            return []
-        loss, ends = self.problem.paid_loss, self.origin + breaks * self.problem.sensitivity
-        means, at_atom = loss.mean(ends[:-1], ends[1:]), float(loss.value(self.origin))
-        return [
-            _Filled(float(means @ law) + atom * at_atom, breaks, law, atom, raised, max(0.0, -spare / self._most))
-            for law, atom, spare, raised in self.fillings(breaks, masses, side)
-        ]
+    @cached_property
+    def _at_atom(self) -> float:
+        return float(self.problem.paid_loss.value(self.origin))
 
-    def private(self, left: float, right: float) -> list[_Filled]:
-        """Those of them that are private."""
-        return [one for one in self.filled(left, right) if one.missed <= ROUNDED]
+    def laws(self, left: ArrayLike, right: ArrayLike, part: ArrayLike | None = None) -> _Laws:
+        """The laws with these top steps, private or not, in every way that uses up δ: with an atom, or with all of one
+        side (of mirror images both) so much higher, at most as high as the top step, that the last sensitivity there
+        weighs δ.   part : in place of the family's own."""
+        problem, D, most = self.problem, self.problem.sensitivity, self._most
+        left, right, part = np.broadcast_arrays(
+            *(np.atleast_1d(x) for x in (left, right, self.part if part is None else part))
+        )
+        serves = (self.lo <= left) & (left < right) & (right <= self.hi)
+        if problem.monotone:
+            serves &= (left <= 0) & (right >= 0)
+        periods = math.ceil(math.log(1 / (LEFT_OUT * problem.privacy.delta)) / problem.privacy.epsilon) + 1
+        rooms = [np.where(serves, np.minimum(room, periods), 0.0) for room in (left - self.lo, self.hi - right)]
+        serves &= np.ceil(rooms[0]) + np.ceil(rooms[1]) < 2 * MOST_PERIODS
+        below, above = (_steps(np.where(serves, room, 0.0), part) for room in rooms)
+        breaks = np.concatenate([left[:, None] - below[0][:, ::-1], right[:, None] + above[0]], axis=1)
+        level = np.concatenate([below[1][::-1], [0], above[1]])
+        side = np.concatenate([-below[2][::-1], [0], above[2]])
+        widths, density = np.diff(breaks), np.exp(-problem.privacy.epsilon * level)
+        sides = [side != 0] if problem.folds else [side < 0, side > 0]
+        paid = np.diff(self._integral(self.origin + breaks * D)) / D
+        first, last = breaks[:, :1] + 1 - breaks[:, :-1], breaks[:, 1:] - breaks[:, -1:] + 1
+        sums = np.stack([widths, np.clip(first, 0.0, widths), np.clip(last, 0.0, widths), paid])
+        mass, *open_, cost = sums @ density
+        found = [self._filled(np.zeros(len(mass)), mass, np.maximum(*open_), cost)]
+        highest = problem.privacy.amplification
+        for raised, here in enumerate(sides, 1 - (len(sides) > 1)):
+            more, *own, dearer = sums @ (density * here)
+            free = own[raised] - most * more
+            factor = np.where(free > 0, (most * mass - open_[raised]) / np.where(free > 0, free, 1.0), highest - 1)
+            factor = np.where(more > 0, np.minimum(factor, highest - 1), 0.0)
+            uncovered = [one + factor * other for one, other in zip(open_, own)]
+            found.append(self._filled(factor, mass + factor * more, np.maximum(*uncovered), cost + factor * dearer))
+        costs, missed, parts, atoms, factors = (np.stack(v) for v in zip(*found))
+        costs[:, ~serves] = math.inf
+        costs[1:][factors[1:] <= 0] = math.inf
+        return _Laws(breaks, widths * density, np.stack([side == 2, *sides]), costs, missed, parts, atoms, factors)
+
+    def _filled(self, factor: Array, mass: Array, uncovered: Array, paid: Array) -> tuple[Array, ...]:
+        """(cost, share of δ that is missed, of the masses, atom, factor) of masses that with an atom use up δ."""
+        with np.errstate(divide="ignore", invalid="ignore"):  # where there is no such law
+            spare = self._most - uncovered / mass
+            atom = np.maximum(0.0, spare) / (1 + spare - self._most)
+            part = (1 - atom) / mass
+            return paid * part + atom * self._at_atom, np.maximum(0.0, -spare / self._most), part, atom, factor
+
+    def costs(
+        self, left: ArrayLike, right: ArrayLike, raised: bool | None = None, part: ArrayLike | None = None
+    ) -> Array:
+        """Least expected loss of the private laws with each of these top steps; infinite where there are none in the
+        support. raised : asked for only with, or without a side that is raised."""
+        laws = self.laws(left, right, part)
+        chosen = slice(None) if raised is None else slice(1, None) if raised else slice(1)
+        costs: Array = np.where(laws.missed <= ROUNDED, laws.costs, math.inf)[chosen].min(axis=0)
+        return costs
 
     def cost(self, left: float, right: float, raised: bool | None = None) -> float:
-        """Expected loss; infinite for laws that are not private or not in the support. raised : asked for only with, or
-        without a side that is raised."""
-        laws = (one for one in self.private(left, right) if raised in (None, one.raised != 0))
-        return min((one.cost for one in laws), default=math.inf)
+        """Of one."""
+        return float(self.costs(left, right, raised)[0])
 
     def law(self, left: float, right: float) -> PiecewiseNoise | None:
         """The cheapest private law with this top step, rounded, for the audit to judge; None where there is none."""
-        problem = self.problem
-        span = float(np.ptp(self.cells(left, right)[0]))
-        units = min(UNITS, 1 << max(0, math.floor(math.log2(MOST_UNITS / span))))
+        problem, tried = self.problem, self.laws(left, right)
+        way = int(np.argmin(np.where(tried.missed <= ROUNDED, tried.costs, math.inf)))
+        if not (tried.missed[way, 0] <= ROUNDED and tried.costs[way, 0] < math.inf):
+            return None
+        units = min(UNITS, 1 << max(0, math.floor(math.log2(MOST_UNITS / float(np.ptp(tried.breaks))))))
         inside = units_inside(problem, self.origin, units)
         first, last = (_snapped(x, units, self, inside) for x in (left, right))
-        first = max(first, inside[0])
-        last = min(max(last, first + 1), inside[1])
         part = max(1, round(self.part * units)) / units
         whole = Cut(problem, self.origin, inside[0] / units, inside[1] / units, 0.5 * self.margin, part)
-        wanted = min(self.private(left, right), key=lambda one: one.cost, default=None)
-        found = whole.filled(first / units, last / units)
-        best = next((one for one in found if wanted is not None and one.raised == wanted.raised), None)
-        if best is None:
+        near = np.array([(max(first + i, inside[0]), min(max(last + j, first + i + 1), inside[1])) for i, j in NEXT])
+        found = whole.laws(*(near.T / units))
+        ranked = np.lexsort((found.costs[way], found.missed[way] > ROUNDED, np.isinf(found.costs[way])))
+        at = 0 if found.missed[way, 0] <= ROUNDED and found.costs[way, 0] < math.inf else int(ranked[0])
+        if not found.costs[way, at] < math.inf:
             return None
+        breaks, masses = np.round(found.breaks[at] * units).astype(np.int64), found.masses(way, at)
+        wide = np.diff(breaks) > 0
         return PiecewiseNoise.from_masses(
             sensitivity=problem.sensitivity,
             resolution=units,
-            breaks=np.round(best.breaks * units).astype(np.int64),
-            masses=best.masses,
-            atom=best.atom,
+            breaks=np.append(breaks[:1], breaks[1:][wide]),
+            masses=masses[wide],
+            atom=float(found.atoms[way, at]),
             origin=self.origin,
             name="Staircase in a support",
             monotone=problem.monotone,
@@ -221,20 +230,16 @@ class Cut:
         """Ends of the cheapest top step found; None if no law is private. staircase : the best on the whole line."""
         privacy = self.problem.privacy
         least, most = -privacy.epsilon - 3, math.log(min(self.hi - self.lo, 4 / privacy.delta))
-        logs = np.linspace(least, most, WIDTHS)
-        tried = [
-            (one.raised != 0, one.cost, side, place, i)
-            for side, places in self._anchors(staircase)
-            for place in places
-            for i, log in enumerate(logs.tolist())
-            for one in self.private(*_ends(side, place, log))
-        ]
-        found = []
+        logs, found = np.linspace(least, most, WIDTHS), []
         for raised in (False, True):  # each has its own best top step
-            near = sorted(one[1:] for one in tried if one[0] == raised)
-            for side, place in list(dict.fromkeys(one[1:3] for one in near))[:ANCHORS_KEPT]:
-                i = next(one[3] for one in near if one[1:3] == (side, place))
-                found.append(self._widest(side, place, logs[max(i - 1, 0) : i + 2], raised))
+            near = []
+            for side, places in self._anchors(staircase):
+                ends = _ends(side, np.repeat(places, WIDTHS), np.tile(logs, len(places)))
+                costs = self.costs(*ends, raised).reshape(-1, WIDTHS)
+                near += [(float(c.min()), side, place, int(c.argmin())) for place, c in zip(places, costs)]
+            for cost, side, place, i in sorted(near)[:ANCHORS_KEPT]:
+                if cost < math.inf:
+                    found.append(self._widest(side, place, logs[max(i - 1, 0) : i + 2], raised))
         if not found:
             return None
         cost, left, right = min(found)
@@ -247,7 +252,7 @@ class Cut:
         for _ in range(PARTS_SEARCHED if self.problem.privacy.epsilon >= PARTS_FROM else 0):
             tried = []
             for ends in self._next_to(*found[1:]):
-                part = least_argument(lambda x: replace(self, part=x).cost(*ends), PARTS, tolerance=TRIED_TO)  # noqa: B023
+                part = least_argument_vectorised(lambda x: self.costs(*ends, part=x), PARTS, SEARCHED)  # noqa: B023
                 tried.append((replace(self, part=part).cost(*ends), part, ends))
             cost, part, ends = min(tried)
             if cost >= (1 - GAINED) * found[0]:
@@ -272,10 +277,10 @@ class Cut:
         for share in shares:
             steps = share * (right - left) * np.linspace(-1, 1, 5)
             for here, there in moves:
-                step = least_argument(
-                    lambda x: self.cost(left + here * x, right + there * x),  # noqa: B023
+                step = least_argument_vectorised(
+                    lambda x: self.costs(left + here * x, right + there * x),  # noqa: B023
                     steps,
-                    tolerance=SEARCHED_TO,
+                    SEARCHED,
                 )
                 left, right = left + here * step, right + there * step
         return self.cost(left, right), left, right
@@ -300,28 +305,52 @@ class Cut:
 
     def _widest(self, side: float, place: float, logs: Array, raised: bool) -> tuple[float, float, float]:
         """(cost, left, right) of the best width of a top step with an end, or its middle, at a place."""
-        log = least_argument(lambda log: self.cost(*_ends(side, place, log), raised), logs, tolerance=TRIED_TO)
-        ends = _ends(side, place, log)
-        return self.cost(*ends, raised), *ends
+        log = least_argument_vectorised(lambda log: self.costs(*_ends(side, place, log), raised), logs, SEARCHED)
+        left, right = (float(end) for end in _ends(side, place, log))
+        return self.cost(left, right, raised), left, right
 
 
 @dataclass(frozen=True)
-class _Filled:
-    """A law of the family: what it costs, its breaks, their masses, its atom, which side is raised (0: none), by which
-    share of δ it misses that."""
+class _Laws:
+    """Laws of the family, one to each of m top steps in each of the ways in which they use up δ, the first without a
+    raised side.
 
-    cost: float
+    breaks : (m, n + 1), some cells are points.   plain : (m, n) masses before any is raised.   higher : (ways, n) cells
+    that are raised.   costs, missed, parts, atoms, factors : (ways, m) expected loss, infinite where there is no such
+    law; by which share of δ it misses that; how much of every mass there is; its atom; by how much cells are raised.
+    """
+
     breaks: Array
-    masses: Array
-    atom: float
-    raised: int
-    missed: float
+    plain: Array
+    higher: NDArray[np.bool_]
+    costs: Array
+    missed: Array
+    parts: Array
+    atoms: Array
+    factors: Array
+
+    def masses(self, way: int, at: int) -> Array:
+        """Of one of them."""
+        found: Array = self.parts[way, at] * self.plain[at] * (1 + self.factors[way, at] * self.higher[way])
+        return found
 
 
-def _ends(side: float, place: float, log: float) -> tuple[float, float]:
-    """A top step so wide whose left end (−1), right end (1), middle (0) or what lies in between is at a place."""
-    width = math.exp(log)
-    left = place - 0.5 * (1 + side) * width
+def _steps(room: Array, part: Array) -> tuple[Array, Ints, Ints]:
+    """(places, level, 1 for what may be higher) of the cells on one side, from the top step on. (m, n + 1), (n,)"""
+    level: Ints = np.arange(math.ceil(float(room.max(initial=0.0))))
+    if (part >= 1).all():
+        begin = np.broadcast_to(level.astype(float), (len(room), len(level)))
+        higher: Ints = np.ones(len(level), dtype=np.int64)
+    else:
+        begin = np.repeat(level, 2) + np.tile([0.0, 1.0], len(level)) * part[:, None]
+        level, higher = np.repeat(level, 2), np.tile([1, 0], len(level))
+    return np.minimum(np.column_stack([begin, room]), room[:, None]), level + 1, higher
+
+
+def _ends(side: float, place: ArrayLike, log: ArrayLike) -> tuple[Array, Array]:
+    """Top steps so wide whose left end (−1), right end (1), middle (0) or what lies in between is at a place."""
+    width = np.exp(log)
+    left: Array = np.asarray(place) - 0.5 * (1 + side) * width
     return left, left + width
 
 

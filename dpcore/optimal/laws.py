@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from .. import audit
 from .._validate import decimal
 from ..errors import InfeasibleError, InputError
+from ..loss.primitive import Primitive
 from ..noise.first_step import first_step
 from ..noise.gaussian import Gaussian
 from ..noise.laplace import Laplace
@@ -25,7 +26,7 @@ from ..noise.uniform import Uniform
 from ..places import Places
 from ..privacy import DELTA_RANGE, EPSILON_RANGE, Privacy
 from ..problem import NoiseProblem
-from ..search import bisection, least_argument
+from ..search import bisection, least_argument, least_argument_vectorised
 from .lattice import ROUNDED, Array, Lattice
 from .step import AUDIT_ROOM
 
@@ -435,75 +436,92 @@ def best_staircase(problem: NoiseProblem) -> Staircase:
     noise = Staircase.calibrate(problem.privacy, D, loss)
     if problem.folds or problem.monotone:
         return noise
-    noise = replace(noise, gamma=float(np.clip(noise.gamma, LEAST_STEP, 1 - LEAST_STEP)))
-
-    def better(noise: Staircase, name: str, values: Array) -> Staircase:
-        found = least_argument(lambda v: replace(noise, **{name: v}).expected_loss(loss), values, tolerance=SEARCHED_TO)
-        return min(noise, replace(noise, **{name: float(found)}), key=lambda law: law.expected_loss(loss))
-
-    wide = D * (2 + 2 / problem.privacy.epsilon)
+    epsilon, gamma = problem.privacy.epsilon, float(np.clip(noise.gamma, LEAST_STEP, 1 - LEAST_STEP))
+    wide = D * (2 + 2 / epsilon)
     places = loss.minimiser()[0] + np.linspace(-wide, wide, 41)
-    if problem.privacy.epsilon < MANY_STEPS:
-        scale = D / problem.privacy.epsilon
+    if epsilon < MANY_STEPS:
+        scale = D / epsilon
         place = least_argument(lambda v: Laplace(scale, v).expected_loss(loss), places, tolerance=SEARCHED_TO)
-        return replace(noise, location=float(place))
-    narrow = replace(noise, gamma=amplitude_gamma(problem.privacy.epsilon))
-    noise = min((better(law, "location", places) for law in (noise, narrow)), key=lambda law: law.expected_loss(loss))
+        return replace(noise, gamma=gamma, location=float(place))
+    costs = _staircase_costs(problem)
+
+    def placed(gamma: float, place: float, tried: Array) -> tuple[float, float, float]:
+        """(cost, γ, location), the latter the best of those next to the ones tried and the one so far."""
+        found = least_argument_vectorised(lambda v: costs(gamma, v), tried)
+        return min((float(costs(gamma, x)[0]), gamma, x) for x in (place, found))
+
+    _, gamma, place = min(placed(x, 0.0, places) for x in (gamma, amplitude_gamma(epsilon)))
     for near in (1.0, 0.3, 0.1):
-        noise = better(noise, "gamma", np.clip(noise.gamma + near * np.linspace(-1, 1, 11), LEAST_STEP, 1.0))
-        noise = better(noise, "location", noise.location + near * D * np.linspace(-1, 1, 11))
-    if problem.privacy.epsilon >= SEPARATE_ENDS:
-        noise = min(noise, _by_ends(problem), key=lambda law: law.expected_loss(loss))
-    return noise
+        tried = np.clip(gamma + near * np.linspace(-1, 1, 11), LEAST_STEP, 1.0)
+        found = least_argument_vectorised(lambda v: costs(v, place), tried)  # noqa: B023
+        gamma = min(gamma, found, key=lambda x: float(costs(x, place)[0]))
+        _, gamma, place = placed(gamma, place, place + near * D * np.linspace(-1, 1, 11))
+    noise = Staircase(epsilon, D, gamma, 0.0, place)
+    return _least_costly(problem, [noise, _by_ends(problem)]) if epsilon >= SEPARATE_ENDS else noise
+
+
+def _staircase_costs(problem: NoiseProblem) -> Callable[[ArrayLike, ArrayLike], Array]:
+    """(γ, location) ↦ expected losses of staircases, elementwise, for searches to compare."""
+    epsilon, D, integral = problem.privacy.epsilon, problem.sensitivity, Primitive(problem.paid_loss, top_of(problem))
+    steps = np.arange(int(FAR_AWAY / epsilon) + 2)
+    outwards = np.exp(-epsilon * steps)
+    density = np.concatenate([outwards[:0:-1], outwards])
+
+    def costs(gamma: ArrayLike, location: ArrayLike) -> Array:
+        gamma, location = np.broadcast_arrays(np.atleast_1d(gamma), np.atleast_1d(location))
+        away, middle = D * (gamma[:, None] + steps), location[:, None]
+        ends = np.concatenate([middle - away[:, ::-1], middle + away], axis=1)
+        found: Array = (np.diff(integral(ends)) @ density) / (2 * D * (gamma + outwards[1:].sum()))
+        return found
+
+    return costs
+
+
+def _least_costly(problem: NoiseProblem, laws: Iterable[Staircase]) -> Staircase:
+    costs = _staircase_costs(problem)
+    return min(laws, key=lambda law: float(costs(law.gamma, law.location)[0]))
 
 
 def _by_ends(problem: NoiseProblem) -> Staircase:
     """The best one found from either of the places where a top step may begin to be searched for."""
     tops = {top_of(problem), _on_plateau(problem)}
-    return min((_with_best_ends(problem, top) for top in tops), key=lambda law: law.expected_loss(problem.paid_loss))
+    return _least_costly(problem, (_with_best_ends(problem, top) for top in tops))
 
 
 def _with_best_ends(problem: NoiseProblem, best: float) -> Staircase:
     """By the ends of the top step, in logarithms: from D down to a share of e^{−ε} of it away from a place in it. Next
     to a plateau the best end on one side depends on where the other is, so both are searched for more than once."""
-    loss, D, epsilon = problem.paid_loss, problem.sensitivity, problem.privacy.epsilon
+    D, epsilon, costs = problem.sensitivity, problem.privacy.epsilon, _staircase_costs(problem)
 
-    def law(logs: list[float]) -> Staircase:
-        left, right = (math.exp(log) for log in logs)
-        return Staircase(epsilon, D, 0.5 * (left + right), 0.0, best + 0.5 * (right - left) * D)
+    def step(left: ArrayLike, right: ArrayLike) -> tuple[Array, Array]:
+        """(γ, location)"""
+        left, right = np.exp(left), np.exp(right)
+        return 0.5 * (left + right), best + 0.5 * (right - left) * D
 
-    ends = [-0.5 * epsilon] * 2
+    ends = np.full(2, -0.5 * epsilon)
     wide, near, nearer = np.linspace(-epsilon - 3, 0, 15), np.linspace(-0.5, 0.5, 3), np.linspace(-0.05, 0.05, 3)
     for grid in (wide, wide, wide, near, nearer):
-        before = list(ends)
-        for side in (0, 1):
-            others = [ends[1 - side]]
-
-            def cost(log: float, side: int = side, others: list[float] = others) -> float:
-                return law([log, *others] if side == 0 else [*others, log]).expected_loss(loss)
-
+        before = ends.copy()
+        for side, least in ((0, lambda log: costs(*step(log, ends[1]))), (1, lambda log: costs(*step(ends[0], log)))):
             logs = grid if len(grid) > 3 else np.minimum(ends[side] + grid, 0.0)
-            ends[side] = least_argument(cost, logs, tolerance=SEARCHED_TO)
-        if max(abs(a - b) for a, b in zip(ends, before)) < 100 * SEARCHED_TO:
+            ends[side] = least_argument_vectorised(least, logs)
+        if np.abs(ends - before).max() < 100 * SEARCHED_TO:
             break
-    return law(ends)
+    gamma, place = step(*ends)
+    return Staircase(epsilon, D, float(gamma), 0.0, float(place))
 
 
 def _on_plateau(problem: NoiseProblem) -> float:
     """The loss's minimiser, or where on a plateau around it a narrow top step costs less."""
-    loss, D, best = problem.paid_loss, problem.sensitivity, top_of(problem)
+    loss, best = problem.paid_loss, top_of(problem)
     least = float(loss.value(best))
     ends = [x for p in loss.pieces if p.coefficient == 0 and p.constant == least for x in (p.lo, p.hi)]
     ends = [x for x in ends if math.isfinite(x)]
     if problem.monotone or not ends:
         return best
-    narrow = Staircase(problem.privacy.epsilon, D, amplitude_gamma(problem.privacy.epsilon), 0.0, best)
-
-    def cost(place: float) -> float:
-        return replace(narrow, location=place).expected_loss(loss)
-
-    place: float = min(np.linspace(min(ends), max(ends), TOPS).tolist(), key=cost)
-    return place if cost(place) < WORTH * cost(best) else best
+    places = np.append(best, np.linspace(min(ends), max(ends), TOPS))
+    costs = _staircase_costs(problem)(amplitude_gamma(problem.privacy.epsilon), places)
+    return float(places[costs.argmin()]) if costs.min() < WORTH * costs[0] else best
 
 
 def top_of(problem: NoiseProblem) -> float:

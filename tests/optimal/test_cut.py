@@ -11,6 +11,7 @@ from scipy.optimize import linprog
 from dpcore import audit
 from dpcore.audit_shape import keeps_shape
 from dpcore.loss import parse_loss
+from dpcore.noise.staircase import Staircase
 from dpcore.optimal import laws, solve
 from dpcore.optimal.cut import Cut, free_stretch
 from dpcore.optimal.one_sided import monotone_lower
@@ -111,7 +112,7 @@ def test_raised_parts_keep_every_ratio(part: float) -> None:
             ends = family.lo + whole, family.lo + whole + rng.uniform(0.01, 0.9)
             for noise in [family.law(*ends)] if ends[1] < family.hi else []:
                 if noise is not None:
-                    found += any(one.raised for one in family.private(*ends))
+                    found += family.cost(*ends, raised=True) < math.inf
                     assert audit.shortfall_upper(noise, epsilon)[0] <= delta
     assert found >= 5
 
@@ -226,3 +227,34 @@ def test_no_stretch_is_free_where_no_staircase_fits() -> None:
     assert free_stretch(far) is None  # no support may end there
     wide = NoiseProblem(Privacy(5, 0.3), 1.0, parse_loss("table:-3=1,-2=0,-1.5=0,0=0,1=0,1.5=0,2=1"))
     assert free_stretch(wide) == (-2, 1.5)
+
+
+@pytest.mark.parametrize("part", [0.3, 1.0])
+def test_many_top_steps_at_once_cost_what_each_does(part: float) -> None:
+    """However far the others reach, and as the audit of the law itself says."""
+    rng = np.random.default_rng(8)
+    for support in ((-1.3, 40.0), (-0.6, 6.2), (-math.inf, 0.4)):
+        problem = asked(2.0, 0.01, "asym:1:4", support)
+        family = replace(Cut.of(problem, 1e-6), part=part)
+        left = rng.uniform(-1.5, 0.5, 12)
+        right = left + rng.uniform(0.05, 4.0, 12)
+        for raised in (None, False, True):
+            together = family.costs(left, right, raised)
+            assert together.tolist() == [family.cost(*ends, raised) for ends in zip(left.tolist(), right.tolist())]
+        laws = [family.law(*ends) for ends in zip(left.tolist(), right.tolist())]
+        assert [law is not None for law in laws] == np.isfinite(family.costs(left, right)).tolist()
+        for law, cost in zip(laws, family.costs(left, right).tolist()):
+            assert law is None or audit.loss_upper(law, problem.loss) == pytest.approx(cost, rel=1e-5)
+
+
+@pytest.mark.parametrize("spec", ["l1", "asym:1:4", "lp:2.5", "table:-4.4=0.3,-4.1=0,-0.48=0,0=0,0.24=0.48,7.3=7.54"])
+@pytest.mark.parametrize("epsilon", [0.4, 2.0, 9.0])
+def test_staircases_are_compared_by_their_expected_losses(spec: str, epsilon: float) -> None:
+    problem = asked(epsilon, 0.01, spec, WHOLE)
+    gammas, places = np.array([0.01, 0.3, 0.9]), np.array([-2.0, 0.0, 0.7])
+    found = laws._staircase_costs(problem)(gammas, places)
+    for gamma, place, cost in zip(gammas.tolist(), places.tolist(), found.tolist()):
+        noise = Staircase(epsilon, 1.0, gamma, 0.0, place)
+        assert cost == pytest.approx(noise.expected_loss(problem.loss), rel=1e-10)
+    best = laws.best_staircase(problem)
+    assert best.expected_loss(problem.loss) <= 1.000001 * found.min()
