@@ -11,6 +11,7 @@ tolerances play no part, so that supports with an end near the minimum, where de
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 
 from ..privacy import Privacy
 from ..problem import NoiseProblem
-from ..search import bisection, least_argument
+from ..search import least_argument
 from .lattice import NOT_ZERO, Array, Ints, Lattice
 from .lower import rounded_costs, rounding_lattice
 from .step import Proof, Window, origin_of
@@ -129,10 +130,12 @@ def chain_on(lattice: Lattice, costs: Array, privacy: Privacy, around: tuple[flo
     def masses(left: Side, right: Side) -> tuple[float, float, float]:
         """The best level, and what the law has on either side of the peak: the derivatives of the weights."""
 
-        def short(level: float) -> bool:
-            return delta * (left.largest(level)[1] + right.largest(level)[1]) < 1
+        def cost(level: float) -> tuple[float, float]:
+            """What both largest weights cost, and the derivative."""
+            (one, rise), (two, fall) = left.largest(level), right.largest(level)
+            return delta * (one + two), delta * (rise + fall)
 
-        level = bisection(short, 0.0, highest, near=lambda a, b: b - a <= SEARCHED * b, rounds=MOST_ROUNDS)[0]
+        level = _turn(cost, highest)
         return level, left.largest(level)[1], right.largest(level)[1]
 
     def value(s: float) -> float:
@@ -162,6 +165,24 @@ def chain_on(lattice: Lattice, costs: Array, privacy: Privacy, around: tuple[flo
     places = np.concatenate([node - np.arange(len(ups)), node + np.arange(len(downs))])
     proof = Proof(costs, lattice.first, shifts, places, np.concatenate([ups, downs]), None, False)
     return Chain(proof, s, len(costs))
+
+
+def _turn(cost: Callable[[float], tuple[float, float]], most: float) -> float:
+    """Where the derivative of a convex function of straight pieces passes 1, between 0 and `most`; from below. cost :
+    (value, derivative). By where the tangents at both ends meet, or halves."""
+    low, high, before = 0.0, most, math.inf
+    ends = [cost(low), cost(high)]
+    for _ in range(MOST_ROUNDS):
+        width, step = high - low, 0.5 * SEARCHED * high
+        if width <= 2 * step:
+            break
+        (one, rise), (two, climb) = ends
+        middle = 0.5 * (low + high)
+        if width <= 0.5 * before and rise < climb < math.inf:
+            middle = min(max(low + (climb * width - (two - one)) / (climb - rise), low + step), high - step)
+        before, found = width, cost(middle)
+        low, high, ends = (middle, high, [found, ends[1]]) if found[1] < 1 else (low, middle, [ends[0], found])
+    return low
 
 
 HALVINGS = 34

@@ -183,12 +183,22 @@ class Mesh(Lattice):
 
     def _kinks(self, shift: int) -> tuple[Ints, NDArray[np.bool_]]:
         """Nodes where test functions of a shift may bend, and at which of them they need not vanish."""
-        covers = self.indices - shift
-        beyond = (covers < self.first) & (not self.open_left) | (covers > self.last) & (not self.open_right)
-        kinks = self.indices[np.isin(covers, self.indices) | beyond]
-        closed = [self.first] * (not self.open_left) + [self.last] * (not self.open_right)
-        used = np.isin(kinks, self.events) & (np.isin(kinks, kinks[1:-1]) | np.isin(kinks, closed))
-        return kinks, used & (len(kinks) > 1)
+        covers, (a_node, an_event) = self.indices - shift, self._marked
+        left, right = covers < self.first, covers > self.last
+        beyond = left & (not self.open_left) | right & (not self.open_right)
+        kinks = self.indices[beyond | ~(left | right) & a_node[np.clip(covers, self.first, self.last) - self.first]]
+        used = an_event[kinks - self.first] & (len(kinks) > 1)
+        if len(kinks):
+            used[0] &= kinks[0] == self.first and not self.open_left
+            used[-1] &= kinks[-1] == self.last and not self.open_right
+        return kinks, used
+
+    @cached_property
+    def _marked(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Which indices from first to last are nodes, and which are events."""
+        everywhere = np.zeros((2, self.last - self.first + 1), dtype=bool)
+        everywhere[0, self.indices - self.first] = everywhere[1, self.events - self.first] = True
+        return everywhere[0], everywhere[1]
 
     def moves(self, shift: int) -> tuple[Ints, Array]:
         """The whole lattice's shifts that one stands for, and their weights, which add up to 1."""

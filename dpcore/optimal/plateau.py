@@ -14,20 +14,21 @@ import numpy as np
 
 from .._validate import decimal
 from ..loss import Loss
+from ..loss.primitive import Primitive
 from ..noise.piecewise import PiecewiseNoise
 from ..places import Places
 from ..problem import NoiseProblem
-from ..search import least_argument
+from ..search import least_argument, least_argument_vectorised
 from .groups import group_delta
 from .lattice import Array
-from .laws import FINE, MOST_UNITS, SEARCHED_TO
+from .laws import FINE, MOST_UNITS
 from .step import AUDIT_ROOM
 
 SEEN = 48
 """Cells of each slope while its length is searched for."""
 
-TRIED = 13
-"""Places, and a quarter of the lengths of slopes, tried first."""
+TRIED, ROUNDS = 13, 5
+"""Places, and a quarter of the lengths of slopes, tried first; rounds of the search for a place."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,8 @@ def plateau(problem: NoiseProblem) -> PiecewiseNoise | None:
     lo, hi = (grid.position(end) for end in problem.support)
     ends = float(lo) / resolution, float(hi) / resolution
 
+    integral = Primitive(loss, 0.0)
+
     def best_begin(slopes: _Slopes) -> tuple[float, float]:
         """(cost, where the plateau begins)."""
         first, last = slopes.span(*ends)
@@ -92,12 +95,14 @@ def plateau(problem: NoiseProblem) -> PiecewiseNoise | None:
         breaks, masses = slopes.cells()
         masses = masses / masses.sum()
 
-        def cost(begin: float) -> float:
-            places = (breaks + begin) * D
-            return float(masses @ loss.mean(places[:-1], places[1:]))
+        density = masses / (np.diff(breaks) * D)
 
-        begin = least_argument(cost, np.linspace(first, last, TRIED), tolerance=SEARCHED_TO)
-        return cost(begin), begin
+        def costs(begin: Array) -> Array:
+            found: Array = np.diff(integral((begin[:, None] + breaks) * D)) @ density
+            return found
+
+        begin = least_argument_vectorised(costs, np.linspace(first, last, TRIED), ROUNDS)
+        return float(costs(np.array([begin]))[0]), begin
 
     def slopes(reach: float) -> _Slopes:
         return _Slopes(math.floor(reach * resolution) / resolution, privacy.epsilon, delta)

@@ -30,6 +30,9 @@ ABRUPT = 1e-3
 """Beyond an end of the support a loss stays at a level for so many sensitivities: a place that is hardly too far out
 should not count much."""
 
+LEAST_END, TRIED = 1e-15, 40
+"""Least place, in sensitivities, at which a peak is looked for to end; so many at a time."""
+
 
 def two_level_lower(problem: NoiseProblem) -> float:
     """A lower bound on the expected loss, rounded down; 0 for losses that do not grow away from 0, and below ε = 12 for
@@ -170,14 +173,13 @@ def _covered_apart(loss: Loss, level: float, D: float, epsilon: float) -> bool:
 def _end(side: Loss, level: float, D: float) -> float:
     """A place right of 0 from which on c ≥ ℓ, hardly farther than need be; D/2 if there is none so near."""
 
-    def beyond(x: float) -> bool:
-        return bool(audit.lattice_costs(np.array([x]), side)[0][0] >= level)
-
-    return bisection(
-        beyond,
-        0.5 * D,
-        0.0,
-        mean=_from_zero(1e-3),
-        near=lambda high, low: high - low <= CLOSE * high or high < 1e-15 * D,
-        rounds=100,
-    )[0]
+    low, high = 0.0, 0.5 * D
+    while high - low > CLOSE * high and high >= LEAST_END * D:
+        points = np.geomspace(low or LEAST_END * high, high, TRIED)
+        short = np.flatnonzero(audit.lattice_costs(points, side)[0] < level)
+        last = int(short[-1]) if short.size else -1
+        low = low if last < 0 else float(points[last])
+        high = high if last + 1 == TRIED else float(points[last + 1])
+        if last + 1 == TRIED:
+            break
+    return high
