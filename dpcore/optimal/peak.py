@@ -234,7 +234,7 @@ class Slices:
 
     def __post_init__(self) -> None:
         self._start = max(self.first - self.k, 0)
-        self._near = self.supply[self._start : self.first + len(self.demand) + self.k]
+        self._near = self.supply[self._start : self.first + len(self.demand) + self.k].copy()
         self._middle = self.first + self.top - self._start  # where the shift 0 of the top lies
         if np.maximum(self.demand, 0.0).sum() > self._near.sum():
             self.rest = np.maximum(self.demand, 0.0)
@@ -278,22 +278,24 @@ class Slices:
         A place of the slice gets the least supply on it, divided by the slice's width: all places that meet a node then
         ask for no more than it has.
         """
-        k, width = self.k, last - first + 1
-        supply, placed = self._near, np.zeros(len(self._near))
-        apart = (np.arange(len(placed)) - self._middle + k) % self.stride > 0
+        k, width, middle = self.k, last - first + 1, self._middle
+        begin, end = max(middle - k, 0), min(middle + k + 1, len(self._near))  # of the places
+        before, after = max(-(begin + first), 0), max(end + last - len(self._near), 0)  # nodes outside, no supply
+        here = slice(begin + first + before, end + last - after)
+        supply = np.pad(self._near[here], (before, after))
+        placed, each = np.zeros(end - begin), 1.0 / -(-width // self.stride)
+        apart = (np.arange(begin, end) - middle + k) % self.stride > 0
         for _ in range(ROUNDS):
-            here = np.maximum(_least(supply, first, last), 0.0) / -(-width // self.stride)
-            here[apart] = 0.0
-            here[: max(self._middle - k, 0)] = here[self._middle + k + 1 :] = 0.0
-            placed += here
-            supply = np.maximum(supply - _covered(here, first, last), 0.0)
+            more = each * _least(supply, width)
+            if self.stride > 1:
+                more[apart] = 0.0
+            placed += more
+            supply = np.maximum(supply - _covered(more, width), 0.0)
         total = float(placed.sum())
         share = min(1.0, mass / total) if total > 0 else 0.0
-        self._near = self._near - share * (self._near - supply)
+        self._near[here] -= share * (self._near[here] - supply[before : len(supply) - after])
         reached = np.zeros(2 * k + 1)
-        offset = k - self._middle
-        kept = placed[max(-offset, 0) : self._middle + k + 1]
-        reached[max(offset, 0) : max(offset, 0) + len(kept)] = share * kept
+        reached[begin + k - middle : end + k - middle] = share * placed
         self.handed.append((first, last, reached))
         left = mass - share * total
         return left if left > self.floor else 0.0
@@ -443,20 +445,17 @@ class _Peak:
         return taken
 
 
-def _least(values: Array, first: int, last: int) -> Array:
-    """min of values[p + first … p + last] at every p, those outside counting as 0."""
-    width, n = last - first + 1, len(values)
-    room = width + abs(first) + abs(last)
-    padded = np.zeros(n + 2 * room)
-    padded[room : room + n] = values
-    start = room + first + width // 2  # the filter's window begins width // 2 before its place
-    least: Array = minimum_filter1d(padded, width, mode="constant")[start : start + n]
+def _least(values: Array, width: int) -> Array:
+    """min of so many values that follow one another, from every one on that has so many."""
+    count = len(values) - width + 1
+    least: Array = minimum_filter1d(values, width, mode="nearest")[width // 2 : width // 2 + count]
     return least
 
 
-def _covered(weights: Array, first: int, last: int) -> Array:
-    """Σ of the weights at all p for which a place x lies in p + first … p + last."""
-    n, x = len(weights), np.arange(len(weights))
-    sums = np.concatenate([[0.0], np.cumsum(weights)])
-    covered: Array = sums[np.clip(x - first + 1, 0, n)] - sums[np.clip(x - last, 0, n)]
+def _covered(weights: Array, width: int) -> Array:
+    """Sums of the weights of all stretches of this width that hold a place; they begin at one place after another."""
+    sums, count = np.cumsum(weights), len(weights)
+    covered = np.full(count + width - 1, sums[-1])
+    covered[:count] = sums
+    covered[width:] -= sums[: count - 1]
     return covered

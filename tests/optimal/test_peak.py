@@ -55,11 +55,29 @@ def test_no_staircase_with_an_atom_is_below() -> None:
 def test_slices_are_laid_within_the_supply() -> None:
     rng = np.random.default_rng(5)
     values = rng.random(60)
-    for first, last in ((-3, 2), (0, 0), (1, 5), (-4, -2)):
-        least = [min((values[p + i] if 0 <= p + i < 60 else 0.0) for i in range(first, last + 1)) for p in range(60)]
-        covered = [sum(values[p] for p in range(60) if first <= x - p <= last) for x in range(60)]
-        assert peak._least(values, first, last) == pytest.approx(least)
-        assert peak._covered(values, first, last) == pytest.approx(covered)
+    for width in (1, 2, 5, 6, 60):
+        count = 61 - width
+        assert peak._least(values, width) == pytest.approx([values[p : p + width].min() for p in range(count)])
+        covered = [values[max(x - width + 1, 0) : min(x + 1, count)].sum() for x in range(60)]
+        assert peak._covered(values[:count], width) == pytest.approx(covered)
+
+
+@pytest.mark.parametrize(("first", "top"), [(4, 2), (20, 3), (50, 0)])
+def test_a_slice_takes_no_more_than_there_is(first: int, top: int) -> None:
+    """Also where fewer nodes than a shift reaches lie on either side, and what it hands on is what is missing after."""
+    rng = np.random.default_rng(first)
+    k, demand = 12, 1 / (1 + np.abs(np.arange(5) - top))
+    supply = rng.random(62)
+    supply[first : first + 5] = 0.0
+    slices = peak.Slices(supply.copy(), first, demand, top, k, 0.0)
+    far, nodes, weights = slices.terms()
+    taken = np.zeros(62)
+    np.add.at(taken, nodes + far, weights)
+    given = np.zeros(62)
+    np.add.at(given, nodes, weights)
+    assert (taken <= supply + 1e-12).all() and (slices.supply >= 0).all()
+    assert (given[first : first + 5] >= demand - slices.rest - 1e-12).all()
+    assert (supply - slices.supply >= taken - 1e-12).all()
 
 
 @pytest.mark.parametrize(
