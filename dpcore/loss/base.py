@@ -127,10 +127,17 @@ class Loss:
 
         Every piece is monotone, so a minimum sits at a break or at an end of the interval.
         """
-        points = [x for x in (*self.breaks.tolist(), lo, hi) if lo <= x <= hi and math.isfinite(x)]
-        values = self.value(np.array(points)).tolist()
-        least, best = min(zip(values, points), key=lambda pair: (pair[0], abs(pair[1])))
-        return best, least
+        if (lo, hi) not in self._minima:
+            points = [x for x in (*self.breaks.tolist(), lo, hi) if lo <= x <= hi and math.isfinite(x)]
+            values = self.value(np.array(points)).tolist()
+            least, best = min(zip(values, points), key=lambda pair: (pair[0], abs(pair[1])))
+            self._minima[lo, hi] = best, least
+        return self._minima[lo, hi]
+
+    @cached_property
+    def _minima(self) -> dict[tuple[float, float], tuple[float, float]]:
+        """Those that were asked for so far."""
+        return {}
 
     def bottom(self, lo: float = -math.inf, hi: float = math.inf) -> tuple[float, float]:
         """Ends of the stretch around the minimiser over [lo, hi] on which c is least: a point twice where it is one."""
