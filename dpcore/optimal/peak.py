@@ -66,6 +66,10 @@ NEXT = (-0.0005, 0.01)
 SETTLED = 3e-4
 """A lattice that gains less than this share is the last."""
 
+HIGHEST = 4e-4
+"""A level that much below the staircase's, in parts of it, is not raised any more where even at that level too much is
+lost to slices that were cut."""
+
 BROUGHT = 0.75
 """Supply from the second sensitivity beyond the top step raises the level by a share of about ½ e^−ε, hardly more."""
 
@@ -125,6 +129,9 @@ def peak_lower(
             higher = search.best(low, low + 2 * math.exp(-privacy.epsilon))
             found = max(found, higher[1], search.best(higher[0], higher[0])[1])  # with the rates of that very level
         if done(found) or found < max(0.5 * (1 - privacy.delta) * low * staircase, before * (1 + SETTLED)):
+            break
+        left = (1 - low) * (1 - privacy.delta) * staircase
+        if low > 1 - HIGHEST and not done(found + left):
             break
         expected = found + (2 * (found - before) if before else WORTH * found)
         if privacy.epsilon < PROGRAMS_BELOW and not done(expected):
