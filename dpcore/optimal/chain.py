@@ -34,9 +34,8 @@ LESS = (0.0, 1e-9, 1e-7, 1e-5, 1e-3)
 """The level is lowered by one of these shares: the best one may be the largest at which weights fall again where costs
 have risen. Then they fall slowly, perhaps not to 0 before the last node, and what rounding adds to them grows."""
 
-MOST_ROUNDS = 128
-"""Most rounds of the search for a level, which may be 0: one below 2^−128 of the largest cost is as good."""
-
+MOST_ROUNDS, LEAST_LEVEL = 128, 2.0**-128
+"""Most rounds of the search for a level, which may be 0: one below this share of the largest cost is as good."""
 
 PLACES = 25
 """Places of the peak tried first."""
@@ -172,9 +171,9 @@ def _turn(cost: Callable[[float], tuple[float, float]], most: float) -> float:
     (value, derivative). By where the tangents at both ends meet, or halves."""
     low, high, before = 0.0, most, math.inf
     ends = [cost(low), cost(high)]
-    for _ in range(MOST_ROUNDS):
+    for _ in range(MOST_ROUNDS if ends[0][1] < 1 else 0):
         width, step = high - low, 0.5 * SEARCHED * high
-        if width <= 2 * step:
+        if width <= 2 * step or high <= max(LEAST_LEVEL * most, ends[0][0]):  # nothing is left, at all or to prove
             break
         (one, rise), (two, climb) = ends
         middle = 0.5 * (low + high)
