@@ -50,6 +50,10 @@ from .two_level import open_level, two_level_lower
 from .upper import upper_step
 from .valley import valley_lower
 
+IDLE = 0.1
+"""A kind of bound is left out of the scan where its last programs are nearer to one that is better than this share of
+what is open."""
+
 PAIRS_PER_STEP = 1200
 """The scan ends at a step that needed this many pairs; from there on lattices are picked by their errors."""
 
@@ -646,7 +650,8 @@ class Search(Anytime[NoiseProblem, Solution]):
             for kind, k in sorted(ks.items(), key=lambda one: self._cut_serves and one[0] not in LOWER):
                 if self._over:
                     return
-                if kind in late or any(step.k == k for step in self._steps[kind]) or (large and self._steps[kind]):
+                done = any(step.k == k for step in self._steps[kind]) or (large and self._steps[kind])
+                if kind in late or done or self._idle(kind):
                     continue
                 fits = k <= schedule.finest and schedule.fits(kind, k, self._steps)
                 step = self._step(schedule, kind, k, 1.0 if kind in LOWER else SCANNED) if fits else None
@@ -655,6 +660,14 @@ class Search(Anytime[NoiseProblem, Solution]):
             large = large or most >= PAIRS_PER_STEP
             if large and all(self._steps[kind] for kind in ks):
                 return
+
+    def _idle(self, kind: str) -> bool:
+        """Whether no program of a kind came up to the best bound of its side, but the last two so near to it that what
+        is open is the other side's."""
+        steps, sign = self._steps[kind], -1 if kind in LOWER else 1
+        best, most = self.lower if kind in LOWER else self.upper, IDLE * (self.upper - self.lower)
+        worse = [sign * (step.bound - best) for step in steps]
+        return len(steps) > 1 and min(worse) > 0 and max(worse[-2:]) <= most
 
     def _learn(self, schedule: Schedule, neighbour: Search) -> None:
         """Start from a search for another (ε, δ): its proofs and its law hold here too, after a look by the auditor,
@@ -691,7 +704,7 @@ class Search(Anytime[NoiseProblem, Solution]):
     def _refine(self, schedule: Schedule) -> None:
         """Step after step for the side that promises the larger gain per pair, judged by what its last step gained of
         what is open now. What failed is not tried again in the same window."""
-        gains = {schedule.lowers: math.inf, schedule.uppers: math.inf}
+        gains = {side: 0.0 if all(map(self._idle, side)) else math.inf for side in (schedule.lowers, schedule.uppers)}
         failed: set[tuple[str, int, Window]] = set()
         while not self._over:
             promises, width = [], self.upper - self.lower
@@ -780,8 +793,10 @@ class Search(Anytime[NoiseProblem, Solution]):
         limits = self._limits if share == 1 else replace(self._limits, deadline=self._until(share))
         if kind in LOWER:
             step = self._lower_step(schedule, kind, k, window, seed, limits)
-            if kind in self._cut:  # too short, if a finer lattice proves less
+            if kind in self._cut:  # too short, if a finer lattice proves less, whose solution leads nowhere then
                 less = step.status == "optimal" and step.bound < max(other.bound for other in before)
+                if less and window != self._cut[kind]:
+                    before[-1], step = replace(before[-1], window=self._cut[kind]), replace(step, status="cut")
                 step = replace(step, window=self._cut[kind] if less else window)
             else:
                 step = replace(step, window=step.window.within(schedule.widest))

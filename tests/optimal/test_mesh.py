@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dpcore import audit
 from dpcore.loss import parse_loss
-from dpcore.optimal import solve
+from dpcore.optimal import additive, solve
 from dpcore.optimal.additive import Search
 from dpcore.optimal.lattice import Lattice
 from dpcore.optimal.lower import lower_step
@@ -19,7 +19,7 @@ from dpcore.optimal.mesh import Grading, Mesh
 from dpcore.optimal.program import LatticeProgram
 from dpcore.optimal.step import Limits, Window
 from dpcore.privacy import Privacy
-from dpcore.problem import Budget, SolverSettings, noise_problem
+from dpcore.problem import Budget, NoiseProblem, SolverSettings, noise_problem
 
 SOLVERS = 1e-7
 """What a linear program's optimum may be off, relative to costs of order 1."""
@@ -251,3 +251,23 @@ def test_a_cut_window_loses_next_to_nothing(epsilon, delta, loss, gap):
     assert "nodes" in search._cut
     bounds = [step.bound for step in search._steps["nodes"]]
     assert len(bounds) > 2 and np.all(np.diff(bounds) > 0)
+
+
+NEXT_TO_AN_END = NoiseProblem(Privacy(3.68, 2.05e-7), 1.0, parse_loss("l2"), support=(-0.696, math.inf))
+
+
+def test_what_a_window_cut_too_short_found_leads_nowhere(monkeypatch):
+    """Here a cut window shows nothing on the next lattice; the one after it began from there and showed as little."""
+    monkeypatch.setattr(additive, "IDLE", -1.0)
+    search = Search(NEXT_TO_AN_END, SolverSettings(gap=1e-3, time_limit=20))
+    assert search.run().certificate.gap <= 1e-3
+    bounds = [step.bound for step in search._steps["ends"]]
+    assert "ends" in search._cut and np.all(np.diff(bounds) > 0)
+
+
+def test_programs_that_only_come_near_a_closed_form_are_not_scanned():
+    search = Search(NEXT_TO_AN_END, SolverSettings(gap=1e-3, time_limit=20))
+    found = search.run()
+    assert found.certificate.gap <= 1e-3 and found.source == "closed form"
+    assert len(search._steps["offset"]) < len(search._steps["ends"])
+    assert all(step.bound > found.certificate.upper for step in search._steps["offset"])
