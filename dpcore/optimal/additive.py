@@ -82,8 +82,8 @@ PEAKS_TIME, PLATEAU_TIME = 0.3, 0.1
 """Share of the time for them, for next to a plateau slices halve and halve where δ makes that dear; less where cells
 can cover a plateau."""
 
-VALLEYS_FROM, VALLEYS_TO = 1.0, 1e-3
-"""And so do those that a staircase's whole sensitivities leave, from this ε on up to this δ."""
+VALLEYS = (0.1, 1e-5), (1.0, 1e-3)
+"""And so do those that a staircase's whole sensitivities leave, from one of these ε on up to its δ."""
 
 PEAKS_WITHIN = 0.9
 """In a support they do where the staircase of the whole line, whose loss they stay below, costs at least this share of
@@ -384,7 +384,7 @@ class Search(Anytime[NoiseProblem, Solution]):
         self._prove_by_formula(problem)
         least = LINEAR_PEAKS_FROM if power_of(problem.paid_loss) == 1 else PEAKS_FROM
         epsilon = problem.joint.epsilon
-        small = epsilon >= VALLEYS_FROM and problem.privacy.delta <= VALLEYS_TO
+        small = any(epsilon >= begin and problem.privacy.delta <= end for begin, end in VALLEYS)
         if (epsilon < least and not small) or self._reached(self.lower):
             return
         staircase = self._unbounded_staircase(problem)

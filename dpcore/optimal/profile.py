@@ -57,11 +57,12 @@ it is the small programs whose solutions make the larger ones quick."""
 COARSEST = 2.0
 """Cells per σ of the first program under the whole curve."""
 
-GROWTH = (1.2, 1.7)
+GROWTH = (1.2, 2.2)
 """The next one has at least and at most this many times as many cells."""
 
-GROWTH_LAW, FINER_AT_POLES = (1.2, 2.0), 2
-"""Of programs for laws with poles; so many times as many cells per sensitivity as elsewhere they have at most."""
+GROWTH_AT_POLES, FINER_AT_POLES = {1: (1.2, 1.7), -1: (1.2, 2.0)}, 2
+"""The same where laws have poles, for lower bounds and for laws, whose programs have at most so many times as many
+cells per sensitivity there as elsewhere."""
 
 TOO_LATE = 0.5
 """No program begins with less time left than this share of what the side's last one, a smaller one, took."""
@@ -250,9 +251,10 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
             self._by_fractions(self._distance)
         for_laws = COARSEST_AT_POLES if self._poles else COARSEST
         firsts = {side: max(1, round(n * self.profile.mu)) for side, n in ((1, COARSEST), (-1, for_laws))}
-        growths, finest = {1: GROWTH, -1: GROWTH}, dict.fromkeys((1, -1), self.settings.max_cells_per_sensitivity)
+        growths = GROWTH_AT_POLES if self._poles else dict.fromkeys((1, -1), GROWTH)
+        finest = dict.fromkeys((1, -1), self.settings.max_cells_per_sensitivity)
         if self._poles:  # the work for laws hardly grows with their cells, which are cut there
-            growths[-1], finest[-1] = GROWTH_LAW, FINER_AT_POLES * finest[-1]
+            finest[-1] *= FINER_AT_POLES
         sizes, efforts, took = {1: 0, -1: 0}, {1: 0.0, -1: 0.0}, {1: 0.0, -1: 0.0}
         while not self._over and min(efforts.values()) < math.inf:
             wanted = AIMED * self._record().gap / self._goal

@@ -38,8 +38,9 @@ FINEST, COARSEST = 40_000, 40
 MOST_NODES, MOST_TERMS = 400_000, 400_000
 """Most nodes of a lattice, and most multipliers of its slices."""
 
-LEFT = 1e-5
-"""What periods that are not looked at may add, in parts of the bound."""
+LEFT, PRICE = 1e-5, 0.3
+"""What periods that are not looked at may add, in parts of the bound. But δ is paid for the most that any node is
+handed, which grows outwards: they end where laws have fallen to PRICE·δ, to PRICE·δ/ε if ε is below 1."""
 
 UNMET = 2e-5
 """Share of the level that may remain as demand; it is missing from the bound."""
@@ -75,7 +76,9 @@ def valley_lower(problem: NoiseProblem, staircase: Staircase, done: Callable[[fl
     if not 0 < cost < math.inf or wide > WIDEST:
         return 0.0
     periods = math.ceil(wide) + 2
-    while _beyond(loss, D, periods) * math.exp(-problem.privacy.epsilon * (periods - wide)) > LEFT * cost:
+    epsilon = problem.privacy.epsilon
+    least = PRICE * problem.privacy.delta / min(epsilon, 1.0)
+    while (fall := math.exp(-epsilon * (periods - wide))) > least and _beyond(loss, D, periods) * fall > LEFT * cost:
         periods += 1
     found = 0.0
     for in_order in (True, False) if wide >= WIDE else (True,):
@@ -185,7 +188,9 @@ class _Valley:
         self.reduced = costs + on
         around = slice(middle - k, middle + k + 1)
         poor = np.flatnonzero(self.reduced[around] < self.level)
-        if not len(poor) or poor[-1] - poor[0] >= k or not poor[0] <= k <= poor[-1]:
+        if not len(poor):
+            self.unmet = 0.0
+        if not len(poor) or poor[-1] - poor[0] >= k or not (self.in_order or poor[0] <= k <= poor[-1]):
             return
         supply = self._decay * (1 - 2 * SLACK) * np.maximum(self.reduced[around] - self.level, 0.0)
         supply[-1] = 0.0  # the middle itself hands on to it

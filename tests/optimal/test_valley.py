@@ -43,6 +43,10 @@ def bracket(epsilon: float, delta: float, spec: str, gap: float = 1e-3) -> tuple
         (2.37, 8.24e-9, "lp:3.88"),
         (3.04, 5.85e-10, "table:-0.35=0.175,0=0,0.2=0.2,0.34=0.13,0.43=0.085,0.62=0.275"),  # falls again
         (10.2, 2.35e-6, "table:-1=1.62,-0.34=0.3,-0.19=0,0=0,0.14=0.14,0.15=0.15,0.28=0.41,3.1=6.05"),  # more blocks
+        (0.608, 2.65e-9, "asym:1:7.58"),  # small ε: many periods, and levels below all of the reduced loss
+        (0.35, 2.65e-9, "pinball:0.2"),
+        (0.25, 1e-7, "lp:3.2"),
+        (0.25, 1e-6, "l2"),
         (4.92, 1.81e-11, "table:-0.45=0.09,-0.34=0.035,-0.21=0.1,-0.16=0,0=0,0.16=0,0.21=0.1,0.34=0.035,0.45=0.09"),
     ],
 )
@@ -60,12 +64,19 @@ def test_bound_of_even_losses_is_theirs_without_delta() -> None:
         assert 0.999 * pure <= lower <= pure
 
 
+@pytest.mark.parametrize(("epsilon", "delta", "spec"), [(0.6, 1e-5, "lp:3.2"), (0.1, 1e-5, "asym:1:5")])
+def test_periods_that_delta_does_not_pay_for_prove_less(epsilon: float, delta: float, spec: str, monkeypatch) -> None:
+    lower, _ = bracket(epsilon, delta, spec)
+    monkeypatch.setattr(valley, "PRICE", 0.0)
+    assert bracket(epsilon, delta, spec)[0] < lower
+
+
 def test_no_staircase_with_an_atom_is_below() -> None:
     rng = random.Random(11)
     for _ in range(8):
         left, right = rng.uniform(0.1, 1), rng.uniform(0.1, 2)
         spec = f"table:-{left + 1:.2f}={rng.uniform(0.1, 3):.2f},-{left:.2f}=0,0=0,{right:.2f}=0,{right + 2:.2f}=4"
-        lower, upper = bracket(rng.uniform(1, 12), 10 ** rng.uniform(-12, -2), spec, gap=0.01)
+        lower, upper = bracket(rng.uniform(0.1, 12), 10 ** rng.uniform(-12, -2), spec, gap=0.01)
         assert lower <= upper
 
 
