@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .base import Loss
 from .piece import Piece
+from .powers import power_integral
 
 Array = NDArray[np.float64]
 
@@ -62,12 +63,6 @@ def _whole(piece: Piece, lo: float, hi: float) -> float:
 
 def _mean_power(power: float, a: Array, b: Array) -> Array:
     """Mean of x^power between a and b ≥ 0, in either order."""
-    if power == 2:
-        square: Array = (a * a + a * b + b * b) / 3
-        return square
     lo, hi = np.minimum(a, b), np.maximum(a, b)
-    q, wide = power + 1, hi > lo
-    length, narrow = np.where(wide, hi - lo, 1.0), hi - lo < lo
-    near, ratio = np.where(narrow, lo, 1.0), np.where(narrow, hi - lo, 0.0)
-    whole = np.where(narrow, near**q * np.expm1(q * np.log1p(ratio / near)), hi**q - lo**q)
-    return np.where(wide, whole / (q * length), hi**power)
+    wide = hi > lo
+    return np.where(wide, power_integral(power, lo, hi) / np.where(wide, hi - lo, 1.0), hi**power)

@@ -20,24 +20,6 @@ _ASYMPTOTIC = 50.0
 """From here on the asymptotic series of both incomplete integrals reach e^−50 before they diverge."""
 
 
-def power_integral(power: float, lo: ArrayLike, hi: ArrayLike) -> Array:
-    """∫_lo^hi x^power dx for 0 ≤ lo ≤ hi, elementwise, without cancellation for narrow intervals."""
-    lo, hi = np.asarray(lo, dtype=float), np.asarray(hi, dtype=float)
-    length: Array = hi - lo
-    if power == 0:
-        return length
-    if power == 1:
-        middle: Array = 0.5 * (hi + lo)
-        return length * middle
-    if power == 2:
-        squares: Array = hi * hi + hi * lo + lo * lo
-        return length * squares / 3
-    q = power + 1
-    narrow = hi - lo < lo
-    near, ratio = np.where(narrow, lo, 1.0), np.where(narrow, hi - lo, 0.0)
-    return np.where(narrow, near**q * np.expm1(q * np.log1p(ratio / near)), hi**q - lo**q) / q
-
-
 def falling_integral(power: float, start: float, length: float) -> float:
     """∫_0^length (start + t)^power e^−t dt, start ≥ 0; the length may be infinite."""
     if not length > 0:

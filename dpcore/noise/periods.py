@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from ..loss import UNDERFLOW, UNIT, Loss, Piece
 from ..loss.cells import lattice_costs
-from .moments import Array, geometric_sum, power_integral
+from ..loss.powers import power_integral
+from .moments import Array, geometric_sum
 
 FEW, MOST = 50.0, 700.0
 """Periods are summed cell by cell until e^−50, or, where that leaves something out that counts, until floats end."""

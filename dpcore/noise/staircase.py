@@ -16,6 +16,7 @@ from ..errors import InputError
 from ..exact import coin, draw_staircase
 from ..loss import UNIT, Loss
 from ..loss.cells import lattice_costs
+from ..loss.powers import power_integral
 from ..pair import FinitePair
 from ..privacy import Privacy
 from ..script import LawScript, carried, filled
@@ -23,7 +24,7 @@ from ..search import least_argument
 from .base import NEGLIGIBLE, Array
 from .first_step import first_step
 from .ladder import POINTS, SUBDIVISIONS
-from .moments import geometric_sum, power_integral
+from .moments import geometric_sum
 from .periods import Side
 from .pure import staircase_loss_bounds
 from .stairs import stairs_pair

@@ -10,11 +10,11 @@ import numpy as np
 from .._validate import above, in_range, real
 from ..errors import InputError
 from ..loss import Loss
+from ..loss.powers import power_integral
 from ..pair import FinitePair, with_atom
 from ..privacy import Privacy
 from ..search import least_argument_vectorised, nudged_up
 from .base import Array
-from .moments import power_integral
 from .symmetric import SymmetricNoise, has_two_slopes
 
 

@@ -39,7 +39,7 @@ from .one_sided import monotone_lower
 from .orbit_bounds import orbit_bounds
 from .orbits import Orbits
 from .outside_in import outside_in_lower
-from .peak import peaks_lower
+from .peak import peak_bounds
 from .plateau import plateau, plateau_lower
 from .program import Seed
 from .schedule import ALIGNED_FROM, LOWER, Schedule, Steps, steepness
@@ -50,9 +50,9 @@ from .two_level import open_level, two_level_lower
 from .upper import upper_step
 from .valley import valley_lower
 
-IDLE = 0.1
+IDLE, NEARLY = 0.1, 0.01
 """A kind of bound is left out of the scan where its last programs are nearer to one that is better than this share of
-what is open."""
+what is open; those for laws, where one of them is within the second."""
 
 PAIRS_PER_STEP = 1200
 """The scan ends at a step that needed this many pairs; from there on lattices are picked by their errors."""
@@ -78,9 +78,9 @@ SPREAD_TIME = 0.1
 PEAKS_FROM, LINEAR_PEAKS_FROM = 5.0, 3.5
 """From this ε on multipliers written down around a staircase give a good lower bound; for |x| earlier."""
 
-PEAKS_TIME, PLATEAU_TIME = 0.3, 0.1
+PEAKS_TIME, PLATEAU_TIME, PEAKS_LONGER, LONGER_FROM = 0.3, 0.1, 0.75, 10.0
 """Share of the time for them, for next to a plateau slices halve and halve where δ makes that dear; less where cells
-can cover a plateau."""
+can cover a plateau; more from this ε on, where lattices that programs can take hardly see the top step."""
 
 VALLEYS = (0.1, 1e-5), (1.0, 1e-3)
 """And so do those that a staircase's whole sensitivities leave, from one of these ε on up to its δ."""
@@ -392,8 +392,11 @@ class Search(Anytime[NoiseProblem, Solution]):
             if small:
                 self.lower = max(self.lower, valley_lower(problem, staircase, self._reached))
             if epsilon >= least and not self._reached(self.lower):
-                share = PEAKS_TIME if plateau_of(problem) is None else PLATEAU_TIME
-                self.lower = max(self.lower, peaks_lower(problem, staircase, self._reached_within(share)))
+                longer = PEAKS_LONGER if epsilon >= LONGER_FROM else PEAKS_TIME
+                share = longer if plateau_of(problem) is None else PLATEAU_TIME
+                for bound in peak_bounds(problem, staircase, self._reached_within(share)):
+                    self.lower = max(self.lower, bound)
+                    self._report()
 
     def _prove_by_formula(self, problem: NoiseProblem) -> None:
         """Closed forms, also for the largest loss below that grows away from 0, of which most need that."""
@@ -662,12 +665,21 @@ class Search(Anytime[NoiseProblem, Solution]):
                 return
 
     def _idle(self, kind: str) -> bool:
-        """Whether no program of a kind came up to the best bound of its side, but the last two so near to it that what
-        is open is the other side's."""
-        steps, sign = self._steps[kind], -1 if kind in LOWER else 1
-        best, most = self.lower if kind in LOWER else self.upper, IDLE * (self.upper - self.lower)
-        worse = [sign * (step.bound - best) for step in steps]
-        return len(steps) > 1 and min(worse) > 0 and max(worse[-2:]) <= most
+        """Whether another program of a kind is not worth its time. None came up to the best bound of its side, but the
+        last two so near to it that what is open is the other side's, or, of laws, one of any kind all but there; or the
+        last two are behind one of another kind, no larger, by more than what is open."""
+        proves, sign = kind in LOWER, -1 if kind in LOWER else 1
+        best, left = self.lower if proves else self.upper, self.upper - self.lower
+        side = [(sign * (step.bound - best), step.pairs, one == kind)
+                for one, steps in self._steps.items() if (one in LOWER) == proves for step in steps]  # fmt: skip
+        if not proves and 0 < min((worse for worse, *_ in side), default=0.0) <= NEARLY * left:
+            return True
+        own, others = ([(worse, pairs) for worse, pairs, mine in side if mine is of] for of in (True, False))
+        if len(own) < 2:
+            return False
+        behind = (any(other + left < worse and size <= pairs for other, size in others) for worse, pairs in own[-2:])
+        best, last = min(worse for worse, _ in own), max(worse for worse, _ in own[-2:])
+        return all(behind) or 0 < best <= last <= IDLE * left
 
     def _learn(self, schedule: Schedule, neighbour: Search) -> None:
         """Start from a search for another (ε, δ): its proofs and its law hold here too, after a look by the auditor,

@@ -65,7 +65,6 @@ the ends, as long as it gains this share."""
 PARTS_FROM = 2.0
 """At smaller ε laws fall so little within a sensitivity that programs serve."""
 
-
 NEXT = sorted(itertools.product((-1, 0, 1), repeat=2), key=lambda moves: (abs(moves[0]) + abs(moves[1]), moves))
 """Units by which ends of a top step move after they are rounded, where the law would not be private."""
 

@@ -12,8 +12,9 @@ All of this is a proposal. The bound is what the referee makes of the multiplier
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -83,31 +84,35 @@ where a gap is wider, programs have better use for the time, up to this ε."""
 LEVELS = 8
 """Levels that are tried on a lattice."""
 
+SAFER = 1.2
+"""From the third lattice on a level is good enough that lacks so many times what those before let expect."""
+
 LESS, CUT = (3e-4, 1e-3, 5e-3), 1e-4
 """And levels so much below the largest where a share of its bound is lost to slices that were cut, which δ makes dear:
 lower levels may need less cutting."""
 
 
-def peaks_lower(problem: NoiseProblem, staircase: Staircase, done: Callable[[float], bool]) -> float:
-    """A lower bound of the expected loss, rounded down, for the first pair (ε, δ) alone and any support; 0 where the
-    multipliers prove nothing. staircase : the best one on the whole line.   done : whether a bound is good enough."""
+def peak_bounds(problem: NoiseProblem, staircase: Staircase, done: Callable[[float], bool]) -> Iterator[float]:
+    """Ever better lower bounds of the expected loss, rounded down, for the first pair (ε, δ) alone and any support; 0
+    or none where the multipliers prove nothing. staircase : the best one on the whole line.   done : whether a bound
+    is good enough."""
     loss, D = problem.paid_loss, problem.sensitivity
     if not loss.continuous:
-        return 0.0
+        return
     place = (staircase.location - loss.minimiser()[0]) / D
     ends = (staircase.gamma - place, staircase.gamma + place)
-    return peak_lower(loss, problem.privacy, D, staircase.expected_loss(loss), ends, done)
+    yield from _bounds(loss, problem.privacy, D, staircase.expected_loss(loss), ends, done)
 
 
-def peak_lower(
+def _bounds(
     loss: Loss,
     privacy: Privacy,
     sensitivity: float,
     staircase: float,
     ends: tuple[float, float],
     done: Callable[[float], bool],
-) -> float:
-    """A lower bound of the expected loss, rounded down; 0 if the top step is too wide or too narrow for lattices.
+) -> Iterator[float]:
+    """The same, none if the top step is too wide or too narrow for lattices.
 
     staircase : what the best staircase costs.   ends : how far its top step reaches to either side of the minimiser,
     in sensitivities; the nearer end falls on a node.   done : whether a bound is good enough.
@@ -115,6 +120,7 @@ def peak_lower(
     found, (low, high) = 0.0, BRACKET
     half, near = 0.5 * sum(ends), min(ends)
     flat = _flat(loss, sensitivity)
+    levels: list[float] = []
     sizes = _aligned(near, half) if flat is None else [flat * -(-k // flat) for k in FLAT_SIZES]
     low = FLAT_LOW if flat is not None else low
     for k in sizes:
@@ -123,11 +129,13 @@ def peak_lower(
             break
         lattice = _Lattice.of(loss, sensitivity, k, 1 / max(2.0, 1 + 2 * nodes * privacy.delta / (1 - privacy.delta)))
         search = _Levels(lattice, privacy, staircase, done)
-        low, bound = search.best(low, high)
+        low, bound = search.best(low, high, _guess(levels))
+        levels.append(low)
         before, found = found, max(found, bound)
         if not done(found) and done(found * (1 + BROUGHT * math.exp(-privacy.epsilon))):
             higher = search.best(low, low + 2 * math.exp(-privacy.epsilon))
             found = max(found, higher[1], search.best(higher[0], higher[0])[1])  # with the rates of that very level
+        yield found
         if done(found) or found < max(0.5 * (1 - privacy.delta) * low * staircase, before * (1 + SETTLED)):
             break
         left = (1 - low) * (1 - privacy.delta) * staircase
@@ -137,7 +145,6 @@ def peak_lower(
         if privacy.epsilon < PROGRAMS_BELOW and not done(expected):
             break
         low, high = (low + step for step in NEXT)
-    return found
 
 
 @dataclass
@@ -153,25 +160,41 @@ class _Levels:
     done: Callable[[float], bool]
     spare: Array | None = field(default=None, init=False)
 
-    def best(self, low: float, high: float) -> tuple[float, float]:
+    def best(self, low: float, high: float, guess: float | None = None) -> tuple[float, float]:
         """(level, bound): the largest level between two that leaves no demand unmet, or a lower one that proves more;
-        no bound when time is up."""
+        no bound when time is up. guess : a level that is good enough if it leaves none."""
         delta = self.privacy.delta
+        last: dict[float, _Peak] = {}
 
         def passes(share: float) -> bool:
-            return not self.done(0.0) and self._peak(share).unmet <= UNMET * self.staircase
+            if self.done(0.0) or (peak := self._peak(share)).unmet > UNMET * self.staircase:
+                return False
+            last.clear()
+            last[share] = peak
+            return True
 
-        low = bisection(passes, low, high, rounds=LEVELS)[0] if low < high else low
+        if guess is not None and low < guess < high and passes(guess):
+            low = guess
+        elif low < high:
+            low = bisection(passes, low, high, rounds=LEVELS)[0]
         if self.done(0.0):
             return low, 0.0
-        best = self._peak(low)
+        best = last[low] if low in last else self._peak(low)
         if best.promise(delta) < (1 - delta) * best.level * (1 - CUT):
-            best = max((best, *(self._peak(low - less) for less in LESS)), key=lambda one: one.promise(delta))
+            lower = (self._peak(low - less) for less in LESS)
+            best = max(itertools.chain((best,), lower), key=lambda one: one.promise(delta))
         self.spare = best.spare_rates
         return low, best.proof.lower(self.privacy)
 
     def _peak(self, share: float) -> _Peak:
         return _Peak(self.lattice, self.privacy.epsilon, share * self.staircase, self.spare)
+
+
+def _guess(levels: list[float]) -> float | None:
+    """The next lattice's level, as shares of what the staircase costs: what is missing falls as it did."""
+    if len(levels) < 2 or not levels[-2] < levels[-1] < 1:
+        return None
+    return 1 - SAFER * (1 - levels[-1]) ** 2 / (1 - levels[-2])
 
 
 def _aligned(near: float, half: float) -> list[int]:

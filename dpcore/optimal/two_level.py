@@ -172,14 +172,12 @@ def _covered_apart(loss: Loss, level: float, D: float, epsilon: float) -> bool:
 
 def _end(side: Loss, level: float, D: float) -> float:
     """A place right of 0 from which on c ≥ ℓ, hardly farther than need be; D/2 if there is none so near."""
-
     low, high = 0.0, 0.5 * D
     while high - low > CLOSE * high and high >= LEAST_END * D:
         points = np.geomspace(low or LEAST_END * high, high, TRIED)
         short = np.flatnonzero(audit.lattice_costs(points, side)[0] < level)
         last = int(short[-1]) if short.size else -1
-        low = low if last < 0 else float(points[last])
-        high = high if last + 1 == TRIED else float(points[last + 1])
         if last + 1 == TRIED:
             break
+        low, high = low if last < 0 else float(points[last]), float(points[last + 1])
     return high

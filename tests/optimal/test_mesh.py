@@ -258,7 +258,8 @@ NEXT_TO_AN_END = NoiseProblem(Privacy(3.68, 2.05e-7), 1.0, parse_loss("l2"), sup
 
 def test_what_a_window_cut_too_short_found_leads_nowhere(monkeypatch):
     """Here a cut window shows nothing on the next lattice; the one after it began from there and showed as little."""
-    monkeypatch.setattr(additive, "IDLE", -1.0)
+    for share in ("IDLE", "NEARLY"):
+        monkeypatch.setattr(additive, share, -1.0)
     search = Search(NEXT_TO_AN_END, SolverSettings(gap=1e-3, time_limit=20))
     assert search.run().certificate.gap <= 1e-3
     bounds = [step.bound for step in search._steps["ends"]]
