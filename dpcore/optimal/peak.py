@@ -337,11 +337,13 @@ class Slices:
 
     def by_shift(self) -> tuple[Ints, Array]:
         """(shifts that are used, counted from k to the left on, what every node hands by each of them)."""
-        placed = np.array([weights for _, _, weights in self.handed]).reshape(-1, 2 * self.k + 1)
-        used = np.flatnonzero(placed.any(axis=0))
+        any_hands = np.zeros(2 * self.k + 1, dtype=bool)
+        for _, _, weights in self.handed:
+            any_hands |= weights != 0
+        used = np.flatnonzero(any_hands)
         handed = np.zeros((len(self.demand), len(used)))
-        for (first, last, _), weights in zip(self.handed, placed[:, used]):
-            handed[self.top + first : self.top + last + 1] += weights
+        for first, last, weights in self.handed:
+            handed[self.top + first : self.top + last + 1] += weights[used]
         return used, handed
 
     def terms(self) -> tuple[Ints, Ints, Array]:

@@ -69,9 +69,8 @@ class Brackets:
         plus = np.bincount(events, weights, n)
         minus = np.bincount(covers[inside], factors[inside] * weights[inside], n)
         count = np.bincount(events, minlength=n) + np.bincount(covers[inside], minlength=n)
-        _, named, index = np.unique(limits, return_index=True, return_inverse=True)
-        rates = np.zeros(len(named))
-        np.maximum.at(rates, index, weights)
+        named = np.flatnonzero(np.diff(limits, prepend=limits[:1] - 1))  # the first of each: they are in order
+        rates = np.maximum.reduceat(weights, named) if len(named) else weights
         price = delta * math.fsum(rates * shares[named]) * (1 + 4 * UNIT)
         return Brackets(self.total + plus - minus, self.size + plus + minus, self.terms + count, self.price + price)
 
