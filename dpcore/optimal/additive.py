@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -103,6 +103,10 @@ PARTLY = 0.25
 
 SCANNED = 0.5
 """Share of the time left for laws on any of the first lattices: at tiny δ some programs do not end."""
+
+REFINED = 0.6
+"""And for a program of one side where the other side has one to try: some at tiny δ or with several bottoms do not end
+either."""
 
 OUTSIDE_IN_FROM = 0.7
 """From this ε on multipliers for monotone laws from outside in fade soon enough."""
@@ -330,16 +334,10 @@ class Search(Anytime[NoiseProblem, Solution]):
             self._report()
             longer = problem.joint.epsilon >= STAIRCASE_FROM
             done = self._reached_within(NEAR_ENDS_LONGER if longer else NEAR_ENDS_TIME)
-            self._prove_near_end(problem, top, done)
+            self._raise(near_end_bounds(problem, top, done, self.lower))
             if problem.monotone and self.upper > WIDE_OPEN * self.lower:
-                self._prove_near_end(replace(problem, monotone=False), top, done)
+                self._raise(near_end_bounds(replace(problem, monotone=False), top, done, self.lower))
         return self._steps_of(staircase, problem.joint.epsilon)
-
-    def _prove_near_end(self, problem: NoiseProblem, top: tuple[float, float], done: Callable[[float], bool]) -> None:
-        """For a problem that asks no more than this one, whose best top step is given."""
-        for bound in near_end_bounds(problem, top, done, self.lower):
-            self.lower = max(self.lower, bound)
-            self._report()
 
     def _steps_of(self, staircase: Staircase | None, epsilon: float) -> tuple[float, ...]:
         """How far the inner steps of a staircase are from 0, in sensitivities; for want of one about how far."""
@@ -382,8 +380,7 @@ class Search(Anytime[NoiseProblem, Solution]):
     def _prove_closed(self, problem: NoiseProblem) -> None:
         """Lower bounds without a program, for a problem that asks no more than this one."""
         self._prove_by_formula(problem)
-        least = LINEAR_PEAKS_FROM if power_of(problem.paid_loss) == 1 else PEAKS_FROM
-        epsilon = problem.joint.epsilon
+        epsilon, least = problem.joint.epsilon, self._peaks_from(problem)
         small = any(epsilon >= begin and problem.privacy.delta <= end for begin, end in VALLEYS)
         if (epsilon < least and not small) or self._reached(self.lower):
             return
@@ -392,11 +389,23 @@ class Search(Anytime[NoiseProblem, Solution]):
             if small:
                 self.lower = max(self.lower, valley_lower(problem, staircase, self._reached))
             if epsilon >= least and not self._reached(self.lower):
-                longer = PEAKS_LONGER if epsilon >= LONGER_FROM else PEAKS_TIME
-                share = longer if plateau_of(problem) is None else PLATEAU_TIME
-                for bound in peak_bounds(problem, staircase, self._reached_within(share)):
-                    self.lower = max(self.lower, bound)
-                    self._report()
+                self._prove_peak(problem, [staircase])
+
+    def _peaks_from(self, problem: NoiseProblem) -> float:
+        """The least ε at which multipliers written down around a staircase are good."""
+        return LINEAR_PEAKS_FROM if power_of(problem.paid_loss) == 1 else PEAKS_FROM
+
+    def _prove_peak(self, problem: NoiseProblem, staircases: list[Staircase]) -> None:
+        """Multipliers around the best staircases, one for every pair."""
+        longer = PEAKS_LONGER if problem.joint.epsilon >= LONGER_FROM else PEAKS_TIME
+        share = longer if plateau_of(problem) is None else PLATEAU_TIME
+        self._raise(peak_bounds(problem, staircases, self._reached_within(share)))
+
+    def _raise(self, bounds: Iterator[float]) -> None:
+        """Report lower bounds one after the other."""
+        for bound in bounds:
+            self.lower = max(self.lower, bound)
+            self._report()
 
     def _prove_by_formula(self, problem: NoiseProblem) -> None:
         """Closed forms, also for the largest loss below that grows away from 0, of which most need that."""
@@ -731,7 +740,7 @@ class Search(Anytime[NoiseProblem, Solution]):
             _, side, choice = max(promises)
             self._cut_window(schedule, *choice)
             looked = schedule.window(*choice, self._steps)
-            if self._step(schedule, *choice).status != "optimal":
+            if self._step(schedule, *choice, REFINED if len(promises) > 1 else 1.0).status != "optimal":
                 failed.add((*choice, looked))
             gains[side] = width - (self.upper - self.lower) if width < math.inf else math.inf
 
@@ -774,8 +783,9 @@ class Search(Anytime[NoiseProblem, Solution]):
         if self.problem.joint.epsilon < CUT_WINDOWS_FROM or k < CUT_GROWTH * steps[-1].k:
             return
         self._cut[kind] = steps[-1].window
-        coarse, middle = told[0], float(self.best.noise.quantile(0.5)) / self.problem.sensitivity
+        coarse, median = told[0], float(self.best.noise.quantile(0.5)) / self.problem.sensitivity
         window, grading = coarse.window, schedule.graded(kind, coarse.k, self._steps)
+        middle = min(max(median, window.left), window.right)  # a law may be where the loss is the same far out
         if grading and grading.steps and coarse.seed and coarse.seed.k == coarse.k:  # it was not graded then
             coarse = self._lower_step(schedule, kind, coarse.k, window, coarse.seed, self._limits)
             self.lower = max(self.lower, coarse.bound)

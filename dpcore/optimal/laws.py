@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from .. import audit
 from .._validate import decimal
 from ..errors import InfeasibleError, InputError
+from ..loss import Loss
 from ..loss.primitive import Primitive
 from ..noise.first_step import first_step
 from ..noise.gaussian import Gaussian
@@ -26,7 +27,7 @@ from ..noise.uniform import Uniform
 from ..places import Places
 from ..privacy import DELTA_RANGE, EPSILON_RANGE, Privacy
 from ..problem import NoiseProblem
-from ..search import bisection, least_argument, least_argument_vectorised
+from ..search import bisection, least_argument, least_argument_vectorised, whole_half
 from .lattice import ROUNDED, Array, Lattice
 from .step import AUDIT_ROOM
 
@@ -247,11 +248,11 @@ def spiked(law: PiecewiseNoise, problem: NoiseProblem) -> PiecewiseNoise | None:
     touching = np.flatnonzero((breaks[:-1] <= at) & (at <= breaks[1:]))
     touching = touching[heights[touching] >= heights[touching].max() * (1 - TIGHT)]
     first, last = int(breaks[touching[0]]), int(breaks[touching[-1] + 1])
-    half = math.ceil(wide / 2)
-    low = max(first, min(at - half, last - 2 * half))  # around the atom, or near it
-    high = low + 2 * half
-    if high > last:
+    wide = math.ceil(wide)
+    low = _cheapest(problem.loss, law.origin, problem.sensitivity / resolution, wide, (first, last), at)
+    if low is None:
         return None
+    high = low + wide
     cut = np.union1d(breaks, [low, high])
     within = np.searchsorted(breaks, cut[:-1], side="right") - 1
     added = np.where((low <= cut[:-1]) & (cut[:-1] < high), (law.atom_mass - atom) / (high - low), 0.0)
@@ -273,6 +274,21 @@ def truncated_geometric(problem: NoiseProblem) -> PiecewiseNoise | None:
     as far as the support allows (mirror images and monotone laws: at 0); None when ε is 0, δ above ½ or the support
     too narrow."""
     return _truncated(problem, problem.support)
+
+
+def _cheapest(loss: Loss, origin: float, unit: float, wide: int, within: tuple[int, int], at: int) -> int | None:
+    """Where a stretch so many units wide begins that holds a place next to the loss's minimiser and on which the loss
+    is least: as much at both ends, where it has room. None where it has none."""
+    least, most = max(within[0], at - wide), min(at, within[1] - wide)
+    if least > most:
+        return None
+
+    def dearer(low: int) -> bool:
+        left, right = loss.value(origin + unit * np.array([low, low + wide]))
+        return bool(left >= right)
+
+    low = bisection(dearer, least - 1, most + 1, mean=whole_half, near=lambda a, b: abs(a - b) <= 1)[0]
+    return max(low, least)
 
 
 def _truncated(problem: NoiseProblem, support: tuple[float, float]) -> PiecewiseNoise | None:

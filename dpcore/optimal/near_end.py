@@ -313,7 +313,8 @@ class NearEnd:
         need[first:start] = kept
         even = np.maximum(demand, 0.0).sum() / (decay * (whole - start + k)) + need[leaves].mean()
         self.unit = max(float(even), float(need[leaves].max()))
-        self.free = max(0.0, float(need[leaves].max())) if self.lattice.periods == 1 else 0.0
+        spread = self.lattice.periods > 1
+        self.free = max(0.0, float((_tail_means(need[leaves]) if spread else need[leaves]).max()))
         if self.cap is None:
             return
         supply = decay * np.maximum(-need, 0.0)
@@ -321,7 +322,8 @@ class NearEnd:
         supply = np.maximum(supply, 0.0)
         supply[:stop] = 0.0
         caps = np.where(np.arange(start - k, start) < whole, self.cap, decay * self.cap)
-        offered = decay * np.maximum(caps - need[before], 0.0)
+        room = caps - need[before]
+        offered = decay * (_left_of(room) if spread else np.maximum(room, 0.0))
         offered[k - (start - first) :] = 0.0
         supply[before] = offered
         corner = slice(start - k, stop - k)  # not all of T reaches it; up to the cap the shift D costs δ anyway
@@ -355,8 +357,7 @@ class NearEnd:
         count = -(-k // wide)
         beside = count * wide - k  # the first block is narrower
         asked, most = (np.pad(x, (beside, 0)).reshape(count, wide).max(axis=1) for x in (demand, own))
-        means = np.cumsum((asked / decay + most)[::-1]) / np.arange(1, count + 1)
-        cap = float(max(means.max(), most.max()))
+        cap = float(max(_tail_means(asked / decay + most).max(), most.max()))
         if SPREAD * cap >= (demand / decay + own).max():
             self.left[first : first + k] = demand
             return demand
@@ -410,3 +411,15 @@ class NearEnd:
         left[:k] -= share * free
         terms += [whole_shift(self.right, k), whole_shift(left, -k)]
         return proof_of(self.lattice.costs, 0, terms)
+
+
+def _tail_means(values: Array) -> Array:
+    """Means of the values from each of them on."""
+    means: Array = np.cumsum(values[::-1])[::-1] / np.arange(len(values), 0, -1)
+    return means
+
+
+def _left_of(room: Array) -> Array:
+    """What is left of room at each node where later ones take what there is too little for at earlier ones."""
+    left: Array = np.diff(np.maximum.accumulate(np.append(0.0, np.cumsum(room))))
+    return left

@@ -50,8 +50,11 @@ class PartsSearch(Search):
         return None if self.best is not None else super()._thrifty()
 
     def _prove_closed(self, problem: NoiseProblem) -> None:
-        """What costs nothing; the rest is proved by the searches for the parts."""
+        """What costs nothing, and what two pairs prove together; the rest is proved by the searches for the parts."""
         self._prove_by_formula(problem)
+        pairs = sorted(self._parts(), key=lambda part: part.privacy.epsilon)
+        if len(pairs) == 2 and problem.whole_line and pairs[0].privacy.epsilon >= self._peaks_from(problem):
+            self._prove_peak(problem, [self._unbounded_staircase(pair) for pair in pairs])
 
     def _without_support(self) -> None:
         super()._without_support()

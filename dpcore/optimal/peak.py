@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -27,7 +27,7 @@ from ..noise.staircase import Staircase
 from ..places import Places
 from ..privacy import Privacy
 from ..problem import NoiseProblem
-from ..search import bisection
+from ..search import bisection, least_argument
 from .lattice import Array, Ints
 from .step import Proof
 
@@ -82,7 +82,11 @@ PROGRAMS_BELOW, WORTH = 7.0, 0.03
 where a gap is wider, programs have better use for the time, up to this ε."""
 
 LEVELS = 8
-"""Levels that are tried on a lattice."""
+"""Levels that are tried on a lattice, more where less is known of them."""
+
+HIGH_PARTS, HIGH_TO, PART_LEVELS = (0.0, 0.03, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9, 1.0), 0.01, 20
+"""Parts of a level that a search for the best one for the second pair begins with, its accuracy, and levels tried for
+each."""
 
 SAFER = 1.2
 """From the third lattice on a level is good enough that lacks so many times what those before let expect."""
@@ -91,44 +95,37 @@ LESS, CUT = (3e-4, 1e-3, 5e-3), 1e-4
 """And levels so much below the largest where a share of its bound is lost to slices that were cut, which δ makes dear:
 lower levels may need less cutting."""
 
+Terms = tuple[Ints, Ints, Array]
+"""By how much to the right demand is handed, node, weight, of multipliers."""
 
-def peak_bounds(problem: NoiseProblem, staircase: Staircase, done: Callable[[float], bool]) -> Iterator[float]:
-    """Ever better lower bounds of the expected loss, rounded down, for the first pair (ε, δ) alone and any support; 0
-    or none where the multipliers prove nothing. staircase : the best one on the whole line.   done : whether a bound
-    is good enough."""
-    loss, D = problem.paid_loss, problem.sensitivity
+
+def peak_bounds(
+    problem: NoiseProblem, staircases: Sequence[Staircase], done: Callable[[float], bool]
+) -> Iterator[float]:
+    """Ever better lower bounds of the expected loss, rounded down, for one pair (ε, δ) or two, the smaller ε first, and
+    any support; 0 or none where the multipliers prove nothing, none if the top step is too wide or too narrow for
+    lattices. staircases : the best one of every pair on the whole line.   done : whether a bound is good enough."""
+    loss, D, privacy, staircase = problem.paid_loss, problem.sensitivity, problem.privacies[0], staircases[0]
     if not loss.continuous:
         return
-    place = (staircase.location - loss.minimiser()[0]) / D
-    ends = (staircase.gamma - place, staircase.gamma + place)
-    yield from _bounds(loss, problem.privacy, D, staircase.expected_loss(loss), ends, done)
-
-
-def _bounds(
-    loss: Loss,
-    privacy: Privacy,
-    sensitivity: float,
-    staircase: float,
-    ends: tuple[float, float],
-    done: Callable[[float], bool],
-) -> Iterator[float]:
-    """The same, none if the top step is too wide or too narrow for lattices.
-
-    staircase : what the best staircase costs.   ends : how far its top step reaches to either side of the minimiser,
-    in sensitivities; the nearer end falls on a node.   done : whether a bound is good enough.
-    """
-    found, (low, high) = 0.0, BRACKET
-    half, near = 0.5 * sum(ends), min(ends)
-    flat = _flat(loss, sensitivity)
-    levels: list[float] = []
+    place, cost = (staircase.location - loss.minimiser()[0]) / D, staircase.expected_loss(loss)
+    half, near = staircase.gamma, staircase.gamma - abs(place)  # the nearer end of the top step falls on a node
+    flat = _flat(loss, D)
+    low, high = BRACKET if flat is None else (FLAT_LOW, BRACKET[1])
+    low *= min(one.expected_loss(loss) for one in staircases) / cost
+    found, levels, high_part = 0.0, list[float](), 0.0
     sizes = _aligned(near, half) if flat is None else [flat * -(-k // flat) for k in FLAT_SIZES]
-    low = FLAT_LOW if flat is not None else low
     for k in sizes:
         nodes = max(1, round(half * k))
         if not (4 if flat is None else 2) * nodes < k <= FINEST or 4 * k * nodes > MOST_TERMS:
             break
-        lattice = _Lattice.of(loss, sensitivity, k, 1 / max(2.0, 1 + 2 * nodes * privacy.delta / (1 - privacy.delta)))
-        search = _Levels(lattice, privacy, staircase, done)
+        lattice = _Lattice.of(loss, D, k, 1 / max(2.0, 1 + 2 * nodes * privacy.delta / (1 - privacy.delta)))
+        search = _Levels(lattice, problem.privacies, cost, done)
+        if len(staircases) > 1 and not levels:
+            high_part = search.best_part(low, high)
+            if not high_part:  # what the first pair proves alone
+                return
+        search.high_part = high_part
         low, bound = search.best(low, high, _guess(levels))
         levels.append(low)
         before, found = found, max(found, bound)
@@ -136,9 +133,9 @@ def _bounds(
             higher = search.best(low, low + 2 * math.exp(-privacy.epsilon))
             found = max(found, higher[1], search.best(higher[0], higher[0])[1])  # with the rates of that very level
         yield found
-        if done(found) or found < max(0.5 * (1 - privacy.delta) * low * staircase, before * (1 + SETTLED)):
+        if done(found) or found < max(0.5 * (1 - privacy.delta) * low * cost, before * (1 + SETTLED)):
             break
-        left = (1 - low) * (1 - privacy.delta) * staircase
+        left = (1 - low) * (1 - privacy.delta) * cost
         if low > 1 - HIGHEST and not done(found + left):
             break
         expected = found + (2 * (found - before) if before else WORTH * found)
@@ -151,19 +148,48 @@ def _bounds(
 class _Levels:
     """The search for the best level on a lattice; levels are shares of what the staircase costs.
 
-    spare : what the last search left shifts to hand on for nothing.
+    high_part : share of the level above which demand is the second pair's.   spare : what the last search left shifts
+    of the first pair to hand on for nothing.
     """
 
     lattice: _Lattice
-    privacy: Privacy
+    privacies: tuple[Privacy, ...]
     staircase: float
     done: Callable[[float], bool]
+    high_part: float = 0.0
     spare: Array | None = field(default=None, init=False)
 
     def best(self, low: float, high: float, guess: float | None = None) -> tuple[float, float]:
         """(level, bound): the largest level between two that leaves no demand unmet, or a lower one that proves more;
         no bound when time is up. guess : a level that is good enough if it leaves none."""
-        delta = self.privacy.delta
+        low, best = self._largest(low, high, guess)
+        if best is None:
+            return low, 0.0
+        if best.promise < best.most * (1 - CUT):
+            lower = (self._peak(low - less) for less in LESS)
+            best = max(itertools.chain((best,), lower), key=lambda one: one.promise)
+        self.spare = best.spare_rates
+        return low, best.proof.lower(*self.privacies)
+
+    def best_part(self, low: float, high: float) -> float:
+        """The best `high_part`, where all demand takes just as much supply as there is."""
+        (first, second), (costs, zero, k) = self.privacies, (self.lattice.costs, self.lattice.zero, self.lattice.k)
+        near, factor = costs[zero - k : zero + k + 1], math.exp(second.epsilon - first.epsilon)
+
+        def proved(part: float) -> float:
+            def meets(share: float) -> bool:
+                rest = share * self.staircase - near
+                above = np.maximum(part * share * self.staircase - near, 0.0)
+                demand = np.maximum(rest - above, 0.0).sum() + factor * above.sum()
+                return bool(demand <= math.exp(-first.epsilon) * np.maximum(-rest, 0.0).sum())
+
+            level = bisection(meets, low, high, rounds=PART_LEVELS)[0]
+            return level * (1 - (1 - part) * first.delta - part * second.delta)
+
+        return least_argument(lambda part: -proved(part), HIGH_PARTS, tolerance=HIGH_TO)
+
+    def _largest(self, low: float, high: float, guess: float | None) -> tuple[float, _Peak | None]:
+        """The largest level between two that leaves no demand unmet, and its multipliers; none when time is up."""
         last: dict[float, _Peak] = {}
 
         def passes(share: float) -> bool:
@@ -176,18 +202,14 @@ class _Levels:
         if guess is not None and low < guess < high and passes(guess):
             low = guess
         elif low < high:
-            low = bisection(passes, low, high, rounds=LEVELS)[0]
+            wide = (high - low) / (BRACKET[1] - BRACKET[0])
+            low = bisection(passes, low, high, rounds=LEVELS + max(0, math.ceil(math.log2(wide))))[0]
         if self.done(0.0):
-            return low, 0.0
-        best = last[low] if low in last else self._peak(low)
-        if best.promise(delta) < (1 - delta) * best.level * (1 - CUT):
-            lower = (self._peak(low - less) for less in LESS)
-            best = max(itertools.chain((best,), lower), key=lambda one: one.promise(delta))
-        self.spare = best.spare_rates
-        return low, best.proof.lower(self.privacy)
+            return low, None
+        return low, last[low] if low in last else self._peak(low)
 
     def _peak(self, share: float) -> _Peak:
-        return _Peak(self.lattice, self.privacy.epsilon, share * self.staircase, self.spare)
+        return _Peak(self.lattice, self.privacies, share * self.staircase, self.high_part, self.spare)
 
 
 def _guess(levels: list[float]) -> float | None:
@@ -247,7 +269,9 @@ class Slices:
     supply : (nodes,) what is left of it, 0 on T.   first : first node of T.   demand : (nodes of T,), at its `top`
     largest.   k : shifts reach so far.   floor : what does not count.
     most : slices, more levels than that are rounded up.   stride : between shifts, from the furthest to the left on.
+    high : (nodes of T,) demand of the second pair, which takes `factor` times as much supply; largest at the top, too.
     handed : first and last node of a slice, counted from the top, and (2k + 1,) how much goes how far to the right.
+    handed_high : the same for the second pair.
     rest : (nodes of T,) demand that finds no supply, all of it where there is more demand than supply.
     """
 
@@ -259,17 +283,28 @@ class Slices:
     floor: float
     most: int = MOST_SLICES
     stride: int = 1
+    high: Array | None = None
+    factor: float = 1.0
     handed: list[tuple[int, int, Array]] = field(default_factory=list, init=False)
+    handed_high: list[tuple[int, int, Array]] = field(default_factory=list, init=False)
     rest: Array = field(init=False)
 
     def __post_init__(self) -> None:
         self._start = max(self.first - self.k, 0)
         self._near = self.supply[self._start : self.first + len(self.demand) + self.k].copy()
         self._middle = self.first + self.top - self._start  # where the shift 0 of the top lies
-        if np.maximum(self.demand, 0.0).sum() > self._near.sum():
-            self.rest = np.maximum(self.demand, 0.0)
+        asked = [np.maximum(self.demand, 0.0), *([] if self.high is None else [self.high])]
+        if sum(factor * float(demand.sum()) for factor, demand in zip((1.0, self.factor), asked)) > self._near.sum():
+            self.rest = np.sum(asked, axis=0)
             return
-        waiting = [(a, b, left) for a, b, mass in self._cut() if (left := self._lay(a, b, mass)) > 0]
+        self.rest = np.zeros(len(self.demand))
+        for above, demand in enumerate(asked):
+            self._hand(self._cut(demand), bool(above))
+        self.supply[self._start : self._start + len(self._near)] = self._near
+
+    def _hand(self, slices: list[tuple[int, int, float]], above: bool) -> None:
+        """Lay slices over the supply, narrower ones where that fails."""
+        waiting = [(a, b, left) for a, b, mass in slices if (left := self._lay(a, b, mass, above)) > 0]
         width = max((b - a for a, b, _ in waiting), default=0)
         while (
             waiting and width and len(waiting) <= MOST_WAITING
@@ -277,10 +312,8 @@ class Slices:
             halves = [
                 h for a, b, mass in waiting for h in ((a, (a + b + 1) // 2 - 1, mass), ((a + b + 1) // 2, b, mass))
             ]
-            waiting = [(a, b, left) for a, b, mass in halves if a <= b and (left := self._lay(a, b, mass)) > 0]
+            waiting = [(a, b, left) for a, b, mass in halves if a <= b and (left := self._lay(a, b, mass, above)) > 0]
             width //= 2
-        self.supply[self._start : self._start + len(self._near)] = self._near
-        self.rest = np.zeros(len(self.demand))
         for a, b, mass in waiting:
             self.rest[self.top + a : self.top + b + 1] += mass
 
@@ -289,9 +322,9 @@ class Slices:
         """The largest demand that finds no supply."""
         return float(self.rest.max())
 
-    def _cut(self) -> list[tuple[int, int, float]]:
-        """Slices of the demand, the widest first: (first, last, weight), counted from the top."""
-        demand, top = np.maximum(self.demand, 0.0), self.top
+    def _cut(self, demand: Array) -> list[tuple[int, int, float]]:
+        """Slices of a demand, the widest first: (first, last, weight), counted from the top."""
+        demand, top = demand.copy(), self.top
         demand[top:] = np.maximum.accumulate(demand[top:][::-1])[::-1]
         demand[: top + 1] = np.maximum.accumulate(demand[: top + 1])
         demand[top] = demand.max()
@@ -301,9 +334,9 @@ class Slices:
         inside = [np.flatnonzero(demand > low) - top for low in levels[:-1]]
         return [(int(i[0]), int(i[-1]), b - a) for i, a, b in zip(inside, levels, levels[1:])]
 
-    def _lay(self, first: int, last: int, mass: float) -> float:
+    def _lay(self, first: int, last: int, mass: float, above: bool) -> float:
         """Hand a slice to where all of its nodes find supply, in equal parts; returns how much is left of its weight,
-        0 where that does not count.
+        0 where that does not count. above : for the second pair.
 
         A place of the slice gets the least supply on it, divided by the slice's width: all places that meet a node then
         ask for no more than it has.
@@ -312,7 +345,8 @@ class Slices:
         begin, end = max(middle - k, 0), min(middle + k + 1, len(self._near))  # of the places
         before, after = max(-(begin + first), 0), max(end + last - len(self._near), 0)  # nodes outside, no supply
         here = slice(begin + first + before, end + last - after)
-        supply = np.pad(self._near[here], (before, after))
+        factor, handed = (self.factor, self.handed_high) if above else (1.0, self.handed)
+        supply = np.pad(self._near[here] / factor, (before, after))
         placed, each = np.zeros(end - begin), 1.0 / -(-width // self.stride)
         apart = (np.arange(begin, end) - middle + k) % self.stride > 0
         for _ in range(ROUNDS):
@@ -323,43 +357,43 @@ class Slices:
             supply = np.maximum(supply - _covered(more, width), 0.0)
         total = float(placed.sum())
         share = min(1.0, mass / total) if total > 0 else 0.0
-        self._near[here] -= share * (self._near[here] - supply[before : len(supply) - after])
+        self._near[here] -= share * (self._near[here] - factor * supply[before : len(supply) - after])
         reached = np.zeros(2 * k + 1)
         reached[begin + k - middle : end + k - middle] = share * placed
-        self.handed.append((first, last, reached))
+        handed.append((first, last, reached))
         left = mass - share * total
         return left if left > self.floor else 0.0
 
-    @property
-    def rates(self) -> float:
+    def rates(self, above: bool = False) -> float:
         """Σ over shifts of the largest weight."""
-        return float(self.by_shift()[1].max(axis=0, initial=0.0).sum())
+        return float(self.by_shift(above)[1].max(axis=0, initial=0.0).sum())
 
-    def by_shift(self) -> tuple[Ints, Array]:
+    def by_shift(self, above: bool = False) -> tuple[Ints, Array]:
         """(shifts that are used, counted from k to the left on, what every node hands by each of them)."""
-        any_hands = np.zeros(2 * self.k + 1, dtype=bool)
-        for _, _, weights in self.handed:
+        slices, any_hands = self.handed_high if above else self.handed, np.zeros(2 * self.k + 1, dtype=bool)
+        for _, _, weights in slices:
             any_hands |= weights != 0
         used = np.flatnonzero(any_hands)
         handed = np.zeros((len(self.demand), len(used)))
-        for first, last, weights in self.handed:
+        for first, last, weights in slices:
             handed[self.top + first : self.top + last + 1] += weights[used]
         return used, handed
 
-    def terms(self) -> tuple[Ints, Ints, Array]:
-        """(by how much to the right, node, weight) of all multipliers."""
-        used, handed = self.by_shift()
+    def terms(self, above: bool = False) -> Terms:
+        """All multipliers of one pair."""
+        used, handed = self.by_shift(above)
         nodes, far = np.nonzero(handed)
         return used[far] - self.k, nodes + self.first, handed[nodes, far]
 
 
-def proof_of(costs: Array, zero: int, terms: list[tuple[Ints, Ints, Array]]) -> Proof:
-    """Multipliers as (by how much to the right demand is handed, node, weight); index 0 is at node `zero`."""
+def proof_of(costs: Array, zero: int, terms: list[Terms], further: tuple[Terms, ...] = ()) -> Proof:
+    """All multipliers, `further` those of the second pair; index 0 is at node `zero`."""
     far, nodes, weights = (np.concatenate(part) for part in zip(*terms))
-    return Proof(costs, -zero, -far, nodes - zero, weights, monotone=None, mirrored=False)
+    others = tuple((-far, nodes - zero, weights) for far, nodes, weights in further)
+    return Proof(costs, -zero, -far, nodes - zero, weights, monotone=None, mirrored=False, further=others)
 
 
-def whole_shift(y: Array, far: int) -> tuple[Ints, Ints, Array]:
+def whole_shift(y: Array, far: int) -> Terms:
     """Terms of a shift by a whole sensitivity."""
     used: Ints = np.flatnonzero(y)
     return np.full(len(used), far), used, y[used]
@@ -369,6 +403,7 @@ def whole_shift(y: Array, far: int) -> tuple[Ints, Ints, Array]:
 class _Peak:
     """Multipliers for one level on the whole line.
 
+    high_part : share of the level above which demand is the second pair's.
     spare : (2k + 1,) what shifts may hand on for nothing, beyond T, None for nothing.
     right, left : (nodes,) of the shifts that hand a node's demand one sensitivity to the right and to the left.
     first, last : nodes of T.   slices : what hands on the rest, None where T is empty or too wide.   beyond : terms of
@@ -376,15 +411,17 @@ class _Peak:
     """
 
     lattice: _Lattice
-    epsilon: float
+    privacies: tuple[Privacy, ...]
     level: float
+    high_part: float = 0.0
     spare: Array | None = None
     slices: Slices | None = field(default=None, init=False)
-    beyond: list[tuple[Ints, Ints, Array]] = field(default_factory=list, init=False)
+    beyond: list[Terms] = field(default_factory=list, init=False)
 
     def __post_init__(self) -> None:
         costs, zero, k = self.lattice.costs, self.lattice.zero, self.lattice.k
-        self._decay = math.exp(-self.epsilon)
+        first, second = self.privacies[0], self.privacies[-1]
+        self._decay = math.exp(-first.epsilon)
         self.right, self.left = np.zeros(len(costs)), np.zeros(len(costs))
         dear = np.flatnonzero(costs >= self.level)
         cut = int(np.searchsorted(dear, zero))
@@ -399,28 +436,47 @@ class _Peak:
         supply[:-k] -= self.left[k:]
         self._bring_nearer(supply)
         demand = need[self.first : self.last + 1]
-        floor = 0.01 * UNMET * self.level
-        self.slices = Slices(np.maximum(supply, 0.0), self.first, demand, zero - self.first, k, floor)
+        self.slices = Slices(
+            np.maximum(supply, 0.0), self.first, demand, zero - self.first, k, floor=0.01 * UNMET * self.level,
+            high=self._above[self.first : self.last + 1] if second is not first else None,
+            factor=math.exp(second.epsilon - first.epsilon),
+        )  # fmt: skip
 
     @property
     def unmet(self) -> float:
         """The largest demand that finds no supply."""
         return math.inf if self.slices is None else self.slices.unmet
 
-    def promise(self, delta: float) -> float:
+    @property
+    def _above(self) -> Array:
+        """Demand of the second pair. (nodes,)"""
+        above: Array = np.maximum(self.high_part * self.level - self.lattice.costs, 0.0)
+        return above if self.high_part else np.zeros_like(above)  # node values may be below 0
+
+    @property
+    def most(self) -> float:
+        """What a level proves if shifts serve nodes around the minimiser alike."""
+        deltas, part = [pair.delta for pair in self.privacies], self.high_part
+        return self.level * (1 - (1 - part) * deltas[0] - part * deltas[-1])
+
+    @property
+    def promise(self) -> float:
         """About what the multipliers prove."""
         if self.slices is None:
             return -math.inf
-        return self.level - self.unmet - delta * float(self.right.max() + self.left.max() + self.slices.rates)
+        paid = self.privacies[0].delta * float(self.right.max() + self.left.max() + self.slices.rates())
+        return self.level - self.unmet - paid - self.privacies[-1].delta * self.slices.rates(above=True)
 
     @property
     def proof(self) -> Proof:
         """All multipliers."""
         k = self.lattice.k
         terms = [whole_shift(self.right, k), whole_shift(self.left, -k)]
+        further: tuple[Terms, ...] = ()
         if self.slices is not None:
             terms += [*self.beyond, self.slices.terms()]
-        return proof_of(self.lattice.costs, self.lattice.zero, terms)
+            further = (self.slices.terms(above=True),) if len(self.privacies) > 1 else ()
+        return proof_of(self.lattice.costs, self.lattice.zero, terms, further)
 
     def _bring_nearer(self, supply: Array) -> None:
         """Hand what the second sensitivity beyond T can still take to the first, by every shift that leads there as
@@ -463,7 +519,7 @@ class _Peak:
                 y[near : far + 1] = np.minimum(self._taken(y, side, near, far), most)
             near, far = sorted((zero + side, end))
             y[near : far + 1] = self._taken(y, side, near, far) if side * (end - zero) > 0 else y[near : far + 1]
-        need = self.level - costs - self.right - self.left
+        need = self.level - costs - self._above - self.right - self.left
         for y, side, (near, far) in ((self.right, 1, (self.first, zero)), (self.left, -1, (zero, self.last))):
             more = np.minimum(self._taken(y, side, near, far), np.maximum(need[near : far + 1], 0.0))
             y[near : far + 1] += more

@@ -137,7 +137,7 @@ to begin with gets so much."""
 BEYOND = 1.0
 """Programs look so far beyond the place where a normal law has the least probability of an error beyond ±t."""
 
-MARGIN = 1e-8
+MARGIN = 1e-9
 """So much of the value is left over in programs for lower bounds at every class (`CurveProgram`), where half-lines
 leave less than RARE for errors beyond ±t; elsewhere it would only make other costs of those that are 0."""
 
@@ -335,7 +335,7 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
         elif sloped or marks or self._flat:
             program = CentralProgram(*shared, strict=strict, pace=FEW_COLUMNS if sloped else MANY_COLUMNS)
         else:
-            margin = MARGIN if proves and self._least < RARE else 0.0
+            margin = MARGIN if proves else 0.0
             program = CurveProgram(*shared, floor, margin, CLOSE_AT_POLES if self._poles else CLOSE)
         if not (program.private or (program.thorough and proves)):
             others = [*firsts[1:], *(strict if isinstance(program, DenseProgram) else ())]

@@ -63,6 +63,9 @@ PROOFS, PROVED, BEYOND = 40, 1e-5, 0.1
 """Most rounds without a region, until this share of the cost is missing; rows are looked for at laws that are so far on
 the way to what they find."""
 
+UNMOVED = 4
+"""After so many rounds without a gain of such a share they end: of laws that cost the same there may be many."""
+
 POLISHED, SMALLEST, POLISHINGS = 0.02, 1e-4, 24
 """Steps that make a law private begin so large, halve whenever no limit is exceeded, and end so small, or with so
 many."""
@@ -143,9 +146,12 @@ class TrustProgram(DenseProgram):
         """Solutions without a region, and rows between them and the law, until multipliers prove what it costs."""
         law, n = self._law_of(self._u), len(self._u)
         self._lp.set_bounds(np.zeros(n + 1), np.append(np.full(n, INFINITY), 0.0))
+        before = deque([0.0], maxlen=UNMOVED + 1)
         for _ in range(PROOFS):
-            if self.lower >= least * (1 - PROVED) or near(self.lower, least):
+            told = len(before) > UNMOVED and 0 < self.lower <= before[0] * (1 + PROVED)
+            if told or self.lower >= least * (1 - PROVED) or near(self.lower, least):
                 break
+            before.append(self.lower)
             found = self._solved(limits)
             if isinstance(found, str):
                 return found

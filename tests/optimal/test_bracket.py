@@ -374,6 +374,13 @@ def test_gap_is_closed(loss, gap, symmetric):
     assert solution.certificate.gap <= 2 * gap
 
 
+def test_a_law_may_be_where_events_need_not_be():
+    """The loss is the same far out on the right: the best law so far has its median beyond the last event."""
+    rows = "table:-6.7=3.405,-2.6=1.355,-0.11=0.11,0=0,0.13=0,0.29=0.32,0.42=0.32"
+    lower, upper = bracket(0.327, 0.0349, 1.0, rows, limit=20.0)
+    assert lower <= upper <= 1.001 * lower
+
+
 def test_linear_losses_are_pieces_of_one_another():
     """Symmetric laws pay the mean of both sides: pinball(τ) costs ½|x| whatever τ is."""
     half = bracket(1, 0.2)

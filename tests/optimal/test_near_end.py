@@ -9,7 +9,7 @@ import pytest
 
 from dpcore import audit
 from dpcore.loss import parse_loss
-from dpcore.optimal import laws
+from dpcore.optimal import laws, near_end
 from dpcore.optimal.cut import Cut
 from dpcore.optimal.near_end import EndLattice, NearEnd, near_end_bounds
 from dpcore.optimal.peak import Slices
@@ -75,6 +75,25 @@ def test_a_top_step_may_stand_between_whole_sensitivities(
 ) -> None:
     lower, upper = bracket(epsilon, delta, spec, support, 1e-3)
     assert lower <= upper <= lower * (1 + gap)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "spec", "support"),
+    [(8.23, 2.61e-9, "pinball:0.039", (-2.447, 13.76)), (8.23, 2.61e-9, "pinball:0.961", (-13.76, 2.6))],
+)
+def test_what_the_end_takes_anyway_costs_nothing(
+    epsilon: float, delta: float, spec: str, support: tuple[float, float]
+) -> None:
+    """.14 % remain where nodes of the period before the top step take no more than what all of them may."""
+    lower, upper = bracket(epsilon, delta, spec, support, 5e-4)
+    assert lower <= upper <= lower * 1.0008
+
+
+def test_what_is_too_much_for_nodes_later_ones_take() -> None:
+    room = np.array([2.0, -1.0, 0.5, 3.0, -1.0])
+    left = near_end._left_of(room)
+    assert left.tolist() == [2.0, 0.0, 0.0, 2.5, 0.0]
+    assert near_end._tail_means(np.array([1.0, 2.0, 6.0])).tolist() == [3.0, 4.0, 6.0]
 
 
 def test_less_demand_goes_where_one_step_more_leads_to_the_end() -> None:

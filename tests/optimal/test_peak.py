@@ -35,7 +35,7 @@ def test_bracket_of_closed_forms_is_narrow(epsilon: float, delta: float, spec: s
     problem = problem_of(epsilon, delta, spec)
     staircase = laws.best_staircase(problem)
     upper = (1 - delta) * staircase.expected_loss(problem.loss)
-    lower = max(peak.peak_bounds(problem, staircase, lambda bound: upper <= bound * 1.001))
+    lower = max(peak.peak_bounds(problem, [staircase], lambda bound: upper <= bound * 1.001))
     assert upper / 1.0012 <= lower <= upper
 
 
@@ -48,7 +48,7 @@ def test_no_staircase_with_an_atom_is_below() -> None:
         epsilon, delta = rng.uniform(5, 13), 10 ** rng.uniform(-9, -0.3)
         problem = problem_of(epsilon, delta, spec)
         staircase = laws.best_staircase(problem)
-        lower = max(peak.peak_bounds(problem, staircase, lambda bound: bound > 0))
+        lower = max(peak.peak_bounds(problem, [staircase], lambda bound: bound > 0))
         assert lower <= (1 - delta) * staircase.expected_loss(problem.loss)
 
 
@@ -131,7 +131,7 @@ def test_a_plateau_at_the_bottom_of_the_loss_has_its_ends_on_nodes(epsilon, delt
     problem = noise_problem(epsilon, delta, 1.0, "table:" + rows)
     staircase = laws.best_staircase(problem)
     upper = (1 - delta) * staircase.expected_loss(problem.loss)
-    lower = max(peak.peak_bounds(problem, staircase, lambda found: False))
+    lower = max(peak.peak_bounds(problem, [staircase], lambda found: False))
     assert lower <= upper * (1 + 1e-9)
     assert upper <= (1 + gap) * lower
 
@@ -139,7 +139,7 @@ def test_a_plateau_at_the_bottom_of_the_loss_has_its_ends_on_nodes(epsilon, delt
 def test_peaks_at_large_delta_and_a_power():
     problem = noise_problem(18.7, 0.581, 1.0, "l2")
     staircase = laws.best_staircase(problem)
-    bounds = list(peak.peak_bounds(problem, staircase, lambda found: False))
+    bounds = list(peak.peak_bounds(problem, [staircase], lambda found: False))
     upper = (1 - 0.581) * staircase.expected_loss(problem.loss)
     assert len(bounds) > 2 and bounds == sorted(bounds)
     assert bounds[-1] <= upper <= 1.001 * bounds[-1]
@@ -149,7 +149,7 @@ def test_the_level_of_a_third_lattice_is_known_beforehand():
     problem = noise_problem(16, 0.3, 1.0, "l2")
     staircase = laws.best_staircase(problem)
     lattice = peak._Lattice.of(problem.loss, 1.0, 3000, 0.5)
-    levels = peak._Levels(lattice, problem.privacy, staircase.expected_loss(problem.loss), lambda found: False)
+    levels = peak._Levels(lattice, problem.privacies, staircase.expected_loss(problem.loss), lambda found: False)
     best, bound = levels.best(0.99, 1.0005)
     assert levels.best(0.99, 1.0005, best - 1e-3)[0] <= best - 1e-3  # good enough
     assert levels.best(0.99, 1.0005, best + 1e-3) == pytest.approx((best, bound), rel=1e-4)  # too high

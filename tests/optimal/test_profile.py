@@ -175,6 +175,29 @@ def tiny_programs(draw):
     return k, reach, [(math.exp(e), d) for e, d in zip(epsilons.tolist(), deltas.tolist())], half
 
 
+def test_multipliers_prove_what_a_program_is_worth():
+    """Far out, where laws weigh next to nothing, what the solver accepts would cost .03 % and more."""
+    search = ProfileSearch(problem_of(GaussianProfile(1.54), "asym:1:1.46"), SolverSettings(time_limit=60))
+    search._start()
+    worth: list[float] = []
+    solved = search._solve
+
+    def watched(program, proves, deadline):
+        solved(program, proves, deadline)
+        worth.append(program.lower)
+
+    search._solve = watched
+    for k in (15, 33):
+        search._curve_nodes(k)
+        assert search.lower == pytest.approx(worth[-1], rel=1e-5)
+
+
+def test_many_laws_that_cost_the_same_do_not_keep_a_program():
+    table = "table:-6.8=2.15,-1.2=2.15,-1.1=2.2,0=0,0.1=0.1,0.41=0.41,1.4=1.4,3.5=5.6"
+    solution = solve(problem_of(GaussianProfile(0.387), table), SolverSettings(gap=1e-3, time_limit=60))
+    assert solution.certificate.upper <= 1.001 * solution.certificate.lower
+
+
 @settings(max_examples=EXAMPLES or 20, deadline=None)
 @given(tiny_programs(), st.booleans())
 def test_programs_of_several_pairs_agree_with_brute_force(tiny, folded):
