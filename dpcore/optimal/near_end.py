@@ -6,8 +6,9 @@ much is 1. Its demand may go to the period before T as well as to the right; the
 large, to the period before that, and from the last period it leaves the support. What that costs is the largest demand
 of any node there, so all of the part of the period that leaves after m steps, 1 − f of it, takes the same, up to a
 `cap`: the least one that leaves no demand of T unmet. The rest, f, takes one step more and so e^−ε as much. And demand
-is spread on the way: shifts by less than D lead to nodes nearer to the next period. Where f = 0 and δ is large, nodes
-just before T leave only a share of their demand to the end; the rest is demand of T.
+is spread on the way: shifts by less than D lead to nodes nearer to the next period. So what the end takes of all alike
+anyway is a cap that costs nothing, and below the cap a node may take what later ones have room for. Where f = 0 and δ
+is large, nodes just before T leave only a share of their demand to the end; the rest is demand of T.
 """
 
 from __future__ import annotations
@@ -269,8 +270,8 @@ class NearEnd:
     nothing is handed on at all.   leaving : share of the largest demand of the period before T that leaves it by
     whole sensitivities; where T begins behind it, what is more next to T belongs to T.
     right, left : (nodes,) of the shifts by a whole sensitivity.   unit : the largest demand in the period before T, if
-    all of its nodes took the same from T or, where that is more, nothing.   free : cap up to which nodes next
-    to the end cost nothing.   spread : terms of other shifts to the left.
+    all of its nodes took the same from T or, where that is more, nothing.   free : cap up to which they cost nothing.
+    spread : terms of other shifts to the left.
     """
 
     lattice: EndLattice
@@ -313,8 +314,8 @@ class NearEnd:
         need[first:start] = kept
         even = np.maximum(demand, 0.0).sum() / (decay * (whole - start + k)) + need[leaves].mean()
         self.unit = max(float(even), float(need[leaves].max()))
-        spread = self.lattice.periods > 1
-        self.free = max(0.0, float((_tail_means(need[leaves]) if spread else need[leaves]).max()))
+        several = self.lattice.periods > 1
+        self.free = max(0.0, float((_tail_means(need[leaves]) if several else need[leaves]).max()))
         if self.cap is None:
             return
         supply = decay * np.maximum(-need, 0.0)
@@ -322,8 +323,10 @@ class NearEnd:
         supply = np.maximum(supply, 0.0)
         supply[:stop] = 0.0
         caps = np.where(np.arange(start - k, start) < whole, self.cap, decay * self.cap)
-        room = caps - need[before]
-        offered = decay * (_left_of(room) if spread else np.maximum(room, 0.0))
+        room, end = caps - need[before], whole - (start - k)
+        offered = decay * np.maximum(room, 0.0)
+        if several:
+            offered[:end] = decay * _left_of(room[:end])
         offered[k - (start - first) :] = 0.0
         supply[before] = offered
         corner = slice(start - k, stop - k)  # not all of T reaches it; up to the cap the shift D costs δ anyway

@@ -138,10 +138,11 @@ BEYOND = 1.0
 """Programs look so far beyond the place where a normal law has the least probability of an error beyond ±t."""
 
 MARGIN = 1e-9
-"""So much of the value is left over in programs for lower bounds at every class (`CurveProgram`), where half-lines
-leave less than RARE for errors beyond ±t; elsewhere it would only make other costs of those that are 0."""
+"""So much of the value is left over in programs for lower bounds at every class (`CurveProgram`): more than what
+solvers let multipliers miss where laws weigh next to nothing."""
 
 RARE = 1e-4
+"""Where half-lines leave less than that for errors beyond ±t, programs are solved as far out."""
 
 SEEN = 0.015
 """Distance of the tangents between which laws are checked that were not made for some of their own."""
