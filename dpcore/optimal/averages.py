@@ -38,9 +38,6 @@ the referee."""
 LOST = 1e-5
 """What multipliers may prove less on nodes that are not added, in shares of the value."""
 
-DENSE = 4.0
-"""Rows of averages take so many times as long as others, by their size."""
-
 ROOM = 1e-9
 """So much of the value is left over at every node, in units of what the law has there: reduced costs are not exact."""
 
@@ -138,7 +135,6 @@ class AveragesProgram(CurveProgram):
             replace(limits, deadline=now + share * (limits.deadline - now)) for share in (LOOKING, WEIGHING)
         )
         status = super().solve(looking, near)
-        self.effort *= DENSE
         if self._proofs and not limits.stop():
             self._weigh(weighing)
         return status

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -27,6 +28,9 @@ SETTLED = 0.5
 
 LOTS, STEPS = 300, 30
 """Most lots of rows, and most steps after one."""
+
+STILL, LITTLE = 40, 0.95
+"""They end when so many in succession have left that share of a bracket, or more of it, open."""
 
 TO_BORDER = 0.98
 """Share of the way to the border that a step goes."""
@@ -161,6 +165,7 @@ class CentralProgram(DenseProgram):
         else:
             cuts, aim = self.violated(self._law_of(self._point.u), stretches=self.pace.each), self._point.gap
             point = self._with_cuts(self._point, cuts, aim, aim)
+        opened = deque[float](maxlen=STILL)
         for _ in range(LOTS):
             self._point = point
             for _ in range(STEPS):
@@ -185,8 +190,12 @@ class CentralProgram(DenseProgram):
             if near(self.lower, upper):
                 return "optimal"
             left = min(upper / self.lower - 1, 1.0) if self.lower > 0 else 1.0
+            if left < 1 and len(opened) == STILL and left > LITTLE * opened[0]:
+                return "rounds"
+            opened.append(left)
             aim = self.pace.aim * left if self.lower > 0 else 0.5 * aim
             point = self._with_cuts(point, cuts, aim, left)
+        self._point = point
         return "rounds"
 
     def _keep(self, rates: Array, proved: float) -> None:

@@ -11,6 +11,7 @@ from scipy.integrate import quad
 from scipy.optimize import linprog
 
 from dpcore import noise_problem
+from dpcore.optimal import central
 from dpcore.optimal import profile as search
 from dpcore.optimal.blocks import PARTS, Blocks, Slopes
 from dpcore.optimal.central import FEW_COLUMNS, CentralProgram
@@ -113,6 +114,17 @@ def test_a_program_may_look_at_more_shifts_later(folded):
     program.solve(Limits(0.3, 1e-5, math.inf, lambda: False), lambda lower, upper: upper - lower < 1e-4 * lower)
     assert program.private and program.upper >= solved_before * (1 - 1e-4)
     assert not programs(folded, wide)[0].outside(program.inner)  # judged at all shifts
+
+
+def test_a_program_goes_on_after_its_last_round(monkeypatch):
+    """Rows found in that round are the first of what follows."""
+    monkeypatch.setattr(central, "LOTS", 3)
+    program = solved(programs()[1])
+    bracket = program.lower, program.upper
+    for _ in range(20):
+        program.solve(Limits(0.3, 1e-5, math.inf, lambda: False), lambda lower, upper: upper - lower < 1e-5 * lower)
+    assert bracket[0] < program.lower <= program.upper < bracket[1]
+    assert program.upper - program.lower < 0.1 * (bracket[1] - bracket[0])
 
 
 def test_a_law_that_the_audit_refuses_is_mended_at_the_shifts_where_it_is_outside(monkeypatch):
