@@ -190,7 +190,8 @@ class _Valley:
         poor = np.flatnonzero(self.reduced[around] < self.level)
         if not len(poor):
             self.unmet = 0.0
-        if not len(poor) or poor[-1] - poor[0] >= k or not (self.in_order or poor[0] <= k <= poor[-1]):
+            return
+        if poor[-1] - poor[0] >= k or not (self.in_order or poor[0] <= k <= poor[-1]):
             return
         supply = self._decay * (1 - 2 * SLACK) * np.maximum(self.reduced[around] - self.level, 0.0)
         supply[-1] = 0.0  # the middle itself hands on to it
