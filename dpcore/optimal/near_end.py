@@ -100,10 +100,11 @@ WIDE, WIDE_FINEST = 0.4, 500
 """Most nodes to the sensitivity, divided by the periods, where top steps are so wide: slices find little room there,
 with many shifts."""
 
-MORE, WORTH, WORTH_POWER, PROGRAMS_BELOW = 1.0, 0.03, 0.15, 7.5
-"""Finer lattices gain hardly more than so many times what the last one did, the second one hardly more than a share of
-the bound: the first of the two, or the second for losses with a power. Where the gap is wider, programs have better use
-for the time; from the last of these ε on only after the second lattice."""
+MORE, MORE_BETWEEN, WORTH, WORTH_POWER, PROGRAMS_BELOW = 1.0, 2.5, 0.03, 0.15, 7.5
+"""Finer lattices gain hardly more than so many times what the last one did, the latter where the top step stands between
+whole sensitivities, the second one hardly more than a share of the bound: the first of the two, or the second for
+losses with a power. Where the gap is wider, programs have better use for the time; from the last of these ε on, and
+between whole sensitivities, only after the second lattice."""
 
 FAR_BELOW = 0.7
 """Finer lattices do not make up for less than this share of what is known."""
@@ -167,7 +168,7 @@ def _bounds(
     worth = WORTH if all(piece.power <= 1 for piece in loss.pieces) else WORTH_POWER
     for lattice in _lattices(loss, D, end, periods, width, ends=not between):
         before, first = found, not leaving
-        needed = between or (first and privacy.epsilon >= PROGRAMS_BELOW)
+        needed = first and bool(between or privacy.epsilon >= PROGRAMS_BELOW)
         if between:
             one = search.best(lattice, between, math.inf)
         elif first:
@@ -184,7 +185,8 @@ def _bounds(
                 one = max(one, search.best(lattice, [least + x * begun for x in NEXT_MORE], NEXT_TO * scale, leaving))
         found, (level, leaving) = max(found, one[0]), one[1:]
         yield found
-        expected = found + (worth * found if first else MORE * (found - before))
+        more = MORE_BETWEEN if between else MORE
+        expected = found + (worth * found if first else more * (found - before))
         if done(found) or not (needed or done(expected)) or found < FAR_BELOW * known:
             return
 
