@@ -193,8 +193,9 @@ def staircase_with_atom(problem: NoiseProblem, staircase: Staircase, delta: floa
     )
 
 
-NARROWER, SPIKE_COSTS = (1.0, 0.97, 0.94, 0.9, 0.85, 0.8, 0.72, 0.64), 1e-4
-"""Top steps in parts of the best one's that are tried where a spike costs more than that share."""
+NARROWER, NARROWED_TO, SPIKE_COSTS = (1.0, 0.94, 0.85, 0.72, 0.6, 0.48), 0.005, 1e-4
+"""Top steps in parts of the best one's that a search begins with where a spike costs more than the last share, and its
+accuracy."""
 
 
 def spiked_staircase(problem: NoiseProblem) -> PiecewiseNoise | None:
@@ -213,15 +214,18 @@ def spiked_staircase(problem: NoiseProblem) -> PiecewiseNoise | None:
         place = top + part * (best.location - top)
         return staircase_with_atom(single, replace(best, gamma=part * best.gamma, location=place))
 
-    made: list[PiecewiseNoise] = []
-    for part in NARROWER:
-        one = law(part)
-        found = spiked(one, problem)
-        made += [] if found is None else [found]
-        cost = math.inf if found is None else found.expected_loss(problem.loss)
-        if part == 1 and cost <= (1 + SPIKE_COSTS) * one.expected_loss(problem.loss):
-            break
-    return min(made, key=lambda one: one.expected_loss(problem.loss), default=None)
+    made: dict[float, PiecewiseNoise] = {}
+
+    def cost(part: float) -> float:
+        found = spiked(law(part), problem)
+        if found is None:
+            return math.inf
+        made[part] = found
+        return found.expected_loss(problem.loss)
+
+    if cost(1.0) > (1 + SPIKE_COSTS) * law(1.0).expected_loss(problem.loss):
+        least_argument(cost, NARROWER, tolerance=NARROWED_TO)
+    return min(made.values(), key=lambda one: one.expected_loss(problem.loss), default=None)
 
 
 def spiked(law: PiecewiseNoise, problem: NoiseProblem) -> PiecewiseNoise | None:

@@ -101,9 +101,9 @@ WIDE, WIDE_FINEST = 0.4, 500
 with many shifts."""
 
 MORE, MORE_BETWEEN, WORTH, WORTH_POWER, PROGRAMS_BELOW = 1.0, 2.5, 0.03, 0.15, 7.5
-"""Finer lattices gain hardly more than so many times what the last one did, the latter where the top step stands between
-whole sensitivities, the second one hardly more than a share of the bound: the first of the two, or the second for
-losses with a power. Where the gap is wider, programs have better use for the time; from the last of these ε on, and
+"""Finer lattices gain hardly more than so many times what the last one did, the second number where the top step stands
+between whole sensitivities, the second one hardly more than a share of the bound: the first of the two, or the second
+for losses with a power. Where the gap is wider, programs have better use for the time; from the last of these ε on, and
 between whole sensitivities, only after the second lattice."""
 
 FAR_BELOW = 0.7

@@ -88,6 +88,10 @@ HIGH_PARTS, HIGH_TO, PART_LEVELS = (0.0, 0.03, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9, 1.
 """Parts of a level that a search for the best one for the second pair begins with, its accuracy, and levels tried for
 each."""
 
+NEAR_PARTS, SEARCHED_TO = (0.85, 0.9, 0.95, 1.0), 3000
+"""And of those next to the best by what demand and supply say, for all of the latter is not within reach, the best on
+lattices with at most so many nodes to the sensitivity."""
+
 SAFER = 1.2
 """From the third lattice on a level is good enough that lacks so many times what those before let expect."""
 
@@ -172,7 +176,7 @@ class _Levels:
         return low, best.proof.lower(*self.privacies)
 
     def best_part(self, low: float, high: float) -> float:
-        """The best `high_part`, where all demand takes just as much supply as there is."""
+        """The best `high_part`, next to where all demand takes just as much supply as there is."""
         (first, second), (costs, zero, k) = self.privacies, (self.lattice.costs, self.lattice.zero, self.lattice.k)
         near, factor = costs[zero - k : zero + k + 1], math.exp(second.epsilon - first.epsilon)
 
@@ -186,7 +190,17 @@ class _Levels:
             level = bisection(meets, low, high, rounds=PART_LEVELS)[0]
             return level * (1 - (1 - part) * first.delta - part * second.delta)
 
-        return least_argument(lambda part: -proved(part), HIGH_PARTS, tolerance=HIGH_TO)
+        found = least_argument(lambda part: -proved(part), HIGH_PARTS, tolerance=HIGH_TO)
+        if found == 0 or k > SEARCHED_TO:
+            return found
+        parts = [found * share for share in NEAR_PARTS]
+        return least_argument(lambda part: -self._promised(part, low, high), parts, tolerance=HIGH_TO)
+
+    def _promised(self, part: float, low: float, high: float) -> float:
+        """What multipliers promise to prove with such a `high_part`."""
+        self.high_part = part
+        best = self._largest(low, high, None)[1]
+        return -math.inf if best is None else best.promise
 
     def _largest(self, low: float, high: float, guess: float | None) -> tuple[float, _Peak | None]:
         """The largest level between two that leaves no demand unmet, and its multipliers; none when time is up."""
