@@ -39,7 +39,7 @@ from .central import FEW_COLUMNS, MANY_COLUMNS, CentralProgram
 from .curve import CLOSE, FLOOR, CurveProgram
 from .dense import DenseProgram
 from .jumps import threshold
-from .lattice import NOT_ZERO, Array, Ints, Lattice
+from .lattice import Array, Ints, Lattice
 from .lower import lower_step, rounded_costs, rounding_lattice
 from .marks import Events, Shaped
 from .mesh import Grading
@@ -66,9 +66,6 @@ cells per sensitivity there as elsewhere."""
 
 TOO_LATE = 0.5
 """No program begins with less time left than this share of what the side's last one, a smaller one, took."""
-
-FALLING, FEW_LEFT = 1.3, 0.1
-"""About the power of the cells' width with which bounds' errors fall; a side is taken to have at least so much left."""
 
 AHEAD = 1.5
 """Programs for laws have at most so many times the cells that the next one for a lower bound has."""
@@ -260,7 +257,6 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
         if self._poles:  # the work for laws hardly grows with their cells, which are cut there
             finest[-1] *= FINER_AT_POLES
         sizes, efforts, took = {1: 0, -1: 0}, {1: 0.0, -1: 0.0}, {1: 0.0, -1: 0.0}
-        known: dict[int, list[tuple[int, float]]] = {1: [], -1: []}  # (cells, bound) after every program
         while not self._over and min(efforts.values()) < math.inf:
             wanted = AIMED * self._record().gap / self._goal
             nexts = {
@@ -268,7 +264,7 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
                 for side, k in sizes.items()
             }
             ahead = not self._poles and nexts[-1] > AHEAD * nexts[1]
-            side = 1 if ahead else min(efforts, key=lambda one: efforts[one] / self._left(known[one]))
+            side = 1 if ahead else min(efforts, key=efforts.__getitem__)  # whose last program was the smaller
             k = self._next_to_jumps(nexts[side], side)
             began = time.perf_counter()
             if k > finest[side] or began + TOO_LATE * took[side] > self._deadline:
@@ -277,18 +273,8 @@ class ProfileSearch(Anytime[NoiseProblem, Solution]):
             sizes[side], until = k, self._for_laws
             efforts[side] = self._curve_nodes(k) if side > 0 else self._curve_cells(k, until)
             took[side] = time.perf_counter() - began
-            known[side].append((k, self.lower if side > 0 else self.upper))
             if time.perf_counter() >= until:  # the other side comes first
-                efforts[side] = max(efforts.values()) / FEW_LEFT + 1
-
-    def _left(self, known: list[tuple[int, float]]) -> float:
-        """Share of the open gap that is left to gain on one side, if errors go on to fall like those of the last two
-        programs, and no less than FEW_LEFT; all of it where they do not tell."""
-        if len(known) < 2:
-            return 1.0
-        (k, one), (finer, two) = known[-2:]
-        left = abs(two - one) / math.expm1(FALLING * math.log(finer / k))
-        return min(1.0, max(FEW_LEFT, left / max(self.upper - self.lower, NOT_ZERO)))
+                efforts[side] = max(efforts.values()) + 1
 
     def _by_fractions(self, distance: Fraction) -> None:
         """Programs for errors beyond ±t on lattices that meet fractions next to the distance of ±t."""
