@@ -252,7 +252,7 @@ def spiked(law: PiecewiseNoise, problem: NoiseProblem) -> PiecewiseNoise | None:
     touching = np.flatnonzero((breaks[:-1] <= at) & (at <= breaks[1:]))
     touching = touching[heights[touching] >= heights[touching].max() * (1 - TIGHT)]
     first, last = int(breaks[touching[0]]), int(breaks[touching[-1] + 1])
-    wide = math.ceil(wide)
+    wide = 2 * math.ceil(wide / 2)  # even problems have even laws
     low = _cheapest(problem.loss, law.origin, problem.sensitivity / resolution, wide, (first, last), at)
     if low is None:
         return None

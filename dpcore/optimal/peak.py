@@ -152,8 +152,8 @@ def peak_bounds(
 class _Levels:
     """The search for the best level on a lattice; levels are shares of what the staircase costs.
 
-    high_part : share of the level above which demand is the second pair's.   spare : what the last search left shifts
-    of the first pair to hand on for nothing.
+    high_part : share of the level of which the second pair hands on what nodes need beyond the rest.   spare : what the
+    last search left shifts of the first pair to hand on for nothing.
     """
 
     lattice: _Lattice
@@ -417,7 +417,7 @@ def whole_shift(y: Array, far: int) -> Terms:
 class _Peak:
     """Multipliers for one level on the whole line.
 
-    high_part : share of the level above which demand is the second pair's.
+    high_part : share of the level of which the second pair hands on what nodes need beyond the rest.
     spare : (2k + 1,) what shifts may hand on for nothing, beyond T, None for nothing.
     right, left : (nodes,) of the shifts that hand a node's demand one sensitivity to the right and to the left.
     first, last : nodes of T.   slices : what hands on the rest, None where T is empty or too wide.   beyond : terms of
