@@ -53,7 +53,8 @@ class PartsSearch(Search):
         """What costs nothing, and what two pairs prove together; the rest is proved by the searches for the parts."""
         self._prove_by_formula(problem)
         pairs = sorted(self._parts(), key=lambda part: part.privacy.epsilon)
-        if len(pairs) == 2 and problem.whole_line and pairs[0].privacy.epsilon >= self._peaks_from(problem):
+        near = len(pairs) == 2 and problem.whole_line and pairs[0].privacy.epsilon >= self._peaks_from(problem)
+        if near and not self._reached(self.lower):
             self._prove_peak(problem, [self._unbounded_staircase(pair) for pair in pairs])
 
     def _without_support(self) -> None:

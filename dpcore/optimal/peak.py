@@ -113,6 +113,8 @@ def peak_bounds(
     if not loss.continuous:
         return
     place, cost = (staircase.location - loss.minimiser()[0]) / D, staircase.expected_loss(loss)
+    if cost <= 0:
+        return
     half, near = staircase.gamma, staircase.gamma - abs(place)  # the nearer end of the top step falls on a node
     flat = _flat(loss, D)
     low, high = BRACKET if flat is None else (FLAT_LOW, BRACKET[1])

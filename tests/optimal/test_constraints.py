@@ -403,8 +403,12 @@ def test_a_spike_and_multipliers_of_both_pairs_meet(epsilon, delta, loss, second
     assert lower <= upper <= (1 + gap) * lower
 
 
+def test_a_loss_of_nothing_costs_nothing_under_two_pairs():
+    certificate = solve(problem_of(10, 4.75e-7, "table:-4.9=0,0=0,4.9=0", second=(10.66, 5.33e-8)), QUICK).certificate
+    assert certificate.lower == certificate.upper == 0
+
+
 def test_multipliers_of_both_pairs_prove_no_more_than_the_optimum():
-    """On few nodes, by a program that takes them all: Thm 3 with the pairs' own multipliers."""
     problem = problem_of(4, 0.2, second=(4.6, 0.05))
     staircases = [best_staircase(replace(problem, privacy=pair, second=None)) for pair in problem.privacies]
     upper = solve(problem, SolverSettings(gap=2e-3, time_limit=20)).certificate.upper
